@@ -342,6 +342,8 @@ class Switch(NamedTuple):
     supplies: PowerSupplies | None = None
     managed: bool = True
     """Whether the switch can run the subnet manager of an InfiniBand fabric."""
+    airflow: str | None = None
+    """The direction of the air through the part number, such as P2C or `front to rear`; None if unknown."""
 
 
 class Module(NamedTuple):

@@ -29,6 +29,8 @@ CARDS = {
     POWER_SUPPLIES: "power-supplies",
 }
 """The messages that name cards, by their kind."""
+AIRFLOWS = ("P2C", "C2P")
+"""The variants of part numbers that differ in their airflow: power to connector side, and the reverse."""
 
 
 ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_card")
@@ -71,8 +73,9 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
+    named = identity(record)
     return parts.Switch(
-        identity=name_part(identity(record), f"switch {description}"),
+        identity=name_part(named, f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
         switches_per_unit=shared,
@@ -83,7 +86,15 @@ def switch(record: Record) -> parts.Switch:
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         managed=record.value("managed") is not False,
+        airflow=_airflow(record, named.sku),
     )
+
+
+def _airflow(record: Record, part_number: str | None) -> str | None:
+    """Return the airflow of the part number that is ordered: the variant that it names, else that of the record."""
+    variants = record.value("part_numbers") or {}
+    airflow: str | None = record.value("airflow")
+    return next((name for name in AIRFLOWS if part_number and variants.get(name) in part_number.split()), airflow)
 
 
 @formula("W")

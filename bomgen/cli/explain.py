@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Iterator
 
 import click
 
@@ -10,7 +12,18 @@ from bomgen.cli.messages import WRONG_PLAN, escape_controls, print_text
 from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.core.language import language
-from bomgen.results.explain.forms import DRAWN, INDENTED, Line, data, explanation_lines, markdown
+from bomgen.output.terminal import LEAST_TEXT, wrap_text
+from bomgen.results.explain.forms import (
+    DRAWN,
+    INDENTED,
+    PLAIN,
+    Line,
+    Piece,
+    below_branch,
+    data,
+    explanation_lines,
+    markdown,
+)
 from bomgen.results.explain.tree import NotKnown, explained
 from bomgen.results.reasons.topics import find_reasons
 
@@ -63,8 +76,10 @@ def explain(
     if form != "text":
         print_text((data if form == "json" else markdown)(found))
         return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in explanation_lines(found, DRAWN if _can_draw() else INDENTED):
-        click.echo(_styled(line))
+        for part in [line] if width is None else _wrapped(line, width):
+            click.echo(_styled(part))
 
 
 def _can_draw() -> bool:
@@ -81,3 +96,28 @@ def _styled(line: Line) -> str:
         click.style(escape_controls(piece.text), **COLOURS.get(piece.kind, {}), reset=piece.kind in COLOURS)  # type: ignore[arg-type]
         for piece in line
     )
+
+
+def _wrapped(line: Line, width: int) -> Iterator[Line]:
+    """Yield a line in parts that fit a width, below the branches of a deep tree at least LEAST_TEXT wide.
+
+    Parts after the first are indented below it, within the tree.
+    """
+    lead = line[0].text if line and line[0].kind == PLAIN else ""
+    pieces = line[1:] if lead else line
+    text = "".join(piece.text for piece in pieces)
+    room = max(width - len(below_branch(lead)), LEAST_TEXT)
+    start = 0
+    for number, part in enumerate(wrap_text(text, room)):
+        start = text.index(part, start)
+        yield Piece(PLAIN, below_branch(lead) if number else lead), *_between(pieces, start, start + len(part))
+        start += len(part)
+
+
+def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
+    """Yield the parts of pieces between two positions of their text."""
+    at = 0
+    for piece in pieces:
+        if text := piece.text[max(start - at, 0) : max(end - at, 0)]:
+            yield Piece(piece.kind, text)
+        at += len(piece.text)

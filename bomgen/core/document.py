@@ -90,6 +90,8 @@ class Cell:
     """Whether the value is the best of its row, where plans are compared side by side."""
     base: Value = None
     """The value that this one is a change of: the change is written with its sign, and as a share of the base."""
+    documents: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Title and address of the documents that the text names; pages and Markdown show them as links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ class Column:
     width: int = USUAL_WIDTH
     main: bool = field(default=False, repr=False)
     """Whether a narrow screen shows the column; it shows the first ones of a table that declares none."""
+    code: bool = field(default=False, repr=False)
+    """Whether backticks in its texts enclose code, as in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,8 @@ class Table:
     """Rows that a terminal shows at first; the rest are counted."""
     keys: int = 1
     """Columns at the left that identify a row; a terminal repeats them where it splits a wide table."""
+    code: bool = field(default=False, repr=False)
+    """Whether backticks in the caption enclose code."""
     sortable: bool = field(default=False, repr=False)
     """Whether the reader of a page sorts the rows by any column; the texts of a row are then never stacked."""
 

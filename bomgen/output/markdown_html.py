@@ -97,6 +97,10 @@ class Field(NamedTuple):
     """Sort value."""
     best: bool = False
     """Whether it is the best of its row."""
+    documents: tuple[tuple[str, str], ...] = ()
+    """Title and address of documents, instead of the lines; no address is empty."""
+    code: bool = False
+    """Whether backticks enclose code."""
 
 
 def markdown(document: Document, language: Language) -> bytes:
@@ -153,7 +157,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
-        "code_spans": _code_spans,
+        "code_spans": _code_spans if autoescape else _markdown_code_spans,
         "ends": _ends,
         "extra": _extra,
         "fields": view.fields,
@@ -165,6 +169,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "indent": lambda depth: _Raw("  " * depth),
         "length": len,
         "line": _line,
+        "linked": lambda title, address: _Raw(f"[{_markdown_code_spans(title)}](<{address}>)"),
         "nested": _nested,
         "picture": _picture,
         "share": language.share,
@@ -332,7 +337,9 @@ class _View:
         title = self.language.word("ui-derived", value=text) if link else ""
         look = f"{kind} long" if kind == "number" and len(text) > _WIDE else kind
         rank = "" if value is None or isinstance(value, str) else f"{float(value):.15g}"
-        return Field(f"{look} best" if cell.best else look, (("", text),), link, title, False, rank, cell.best)
+        documents = tuple((name, address if _ADDRESS.fullmatch(address) else "") for name, address in cell.documents)
+        look = f"{look} best" if cell.best else look
+        return Field(look, (("", text),), link, title, False, rank, cell.best, documents, column.code)
 
     def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
         """Return all texts of a row in one field: wide ones as lines, narrow ones on one line, remarks last."""
@@ -452,8 +459,10 @@ def _markdown_escaped(value: object) -> str:
     if isinstance(value, _Raw):
         return value
     text = _plain(str(value)).strip()
-    if _ADDRESS.fullmatch(text):
-        return f"<{text}>"
+    return f"<{text}>" if _ADDRESS.fullmatch(text) else _escape_markdown(text)
+
+
+def _escape_markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), text)
 
 
@@ -467,6 +476,15 @@ def _line(value: object) -> _Raw:
 def _code_spans(text: str) -> Markup:
     """Return message text as HTML, with backticks as code."""
     return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
+
+
+def _markdown_code_spans(text: str) -> _Raw:
+    """Return message text as Markdown, with backticks as code, but not around a pipe, which would end a cell."""
+    plain = _plain(text).strip()
+    if "|" in plain or _ADDRESS.fullmatch(plain):
+        return _Raw(_markdown_escaped(plain))
+    pieces = enumerate(_CODE_SPAN.split(plain))  # every second piece is code
+    return _Raw("".join(_code(piece) if at % 2 else _escape_markdown(piece) for at, piece in pieces))
 
 
 def _code(text: str) -> _Raw:

@@ -107,9 +107,12 @@ class DocumentInputs:
 
     @property
     def _racks_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
-        return {
-            cluster.plan.cluster_name: _rack_drawings(cluster, self.language) for cluster in self.report.each_cluster
-        }
+        from bomgen.output.drawing.racks import metre_of
+
+        clusters = self.report.each_cluster
+        floors = [(each.elevations, each.plan.site) for each in clusters]
+        metre = min((metre_of(racks, site) for racks, site in floors if racks and site), default=0.0)
+        return {cluster.plan.cluster_name: _rack_drawings(cluster, self.language, metre) for cluster in clusters}
 
     def _draw_chart(self, chart: Chart, name: str) -> Drawing:
         from bomgen.output.drawing.charts import chart_svg
@@ -152,8 +155,11 @@ def _name_in_cluster(report: Report, name: str) -> str:
     return f"{report.plan.cluster_name}.{name}" if report.plan.cluster_name else name
 
 
-def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
-    """Return the floor plan and front views of racks; the first of them mentions racks that are not drawn."""
+def _rack_drawings(report: Report, words: Language, metre: float) -> tuple[Drawing, ...]:
+    """Return the floor plan and front views of racks; the first of them mentions racks that are not drawn.
+
+    `metre` is the scale of all floor plans of the document.
+    """
     found, site = report.elevations, report.plan.site
     if found is None or site is None:
         return ()
@@ -168,5 +174,5 @@ def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
         Drawing(f"{name}-{number}", title, svg, text if number == 1 else title)
         for number, (title, svg) in enumerate(rack_svgs(found, words, name), 1)
     )
-    plan = floor_svg(found, site, words, of_floor)
+    plan = floor_svg(found, site, words, of_floor, metre)
     return (Drawing(of_floor, floor, plan, words.word("drawing-floor-text")), *fronts)

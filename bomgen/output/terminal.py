@@ -211,7 +211,7 @@ def _pad(text: str, width: int, right: bool) -> str:
 def _cell_lines(cell: str, width: int, right: bool) -> list[str]:
     if _width(cell) <= width:
         return [cell]
-    return [part for line in (_above_its_range(cell) if right else cell).split("\n") for part in _wrap(line, width)]
+    return [part for line in (_above_its_range(cell) if right else cell).split("\n") for part in wrap_text(line, width)]
 
 
 def _wrap_line(line: TextLine, width: int) -> Iterator[TextLine]:
@@ -224,11 +224,11 @@ def _wrap_line(line: TextLine, width: int) -> Iterator[TextLine]:
     hang = _width(label)
     if hang > width - LEAST_TEXT:
         label, hang = "", 0
-    for number, part in enumerate(_wrap(line.text[len(label) :], width - hang)):
+    for number, part in enumerate(wrap_text(line.text[len(label) :], width - hang)):
         yield TextLine((" " * hang if number else label) + part, line.style)
 
 
-def _wrap(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     """Return a text in lines of at most `width` characters, broken between words or Chinese characters if possible."""
     found, line = list[str](), ""
     for word in _WORD.findall(text):

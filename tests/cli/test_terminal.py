@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -163,6 +164,19 @@ def test_a_tree_is_coloured_at_a_terminal_alone(shown: Shown) -> None:
     assert f"{ESCAPE}[1mgpus{ESCAPE}[0m = {ESCAPE}[32m128 GPUs" in shown(*asked)[1]
     assert ESCAPE not in shown(*asked, TERM="dumb")[1]
     assert ESCAPE not in piped("explain", "-", "cluster.gpus", stdin=PLAN).stdout
+
+
+def test_a_tree_wraps_at_the_width_of_its_terminal(shown: Shown) -> None:
+    """Lines are no wider than the terminal, and say the same as in a pipe, where they are whole."""
+    asked = ("explain", "p.yaml", "cluster.gpus")
+    whole = piped("explain", "-", "cluster.gpus", stdin=PLAN).stdout
+    assert max(map(len, whole.splitlines())) > 60
+    seen = shown(*asked, columns=60, NO_COLOR="1")[1].replace("\r\n", "\n")
+    lines = [line.rpartition("\x1b[K")[2] for line in seen.splitlines()]  # what progress has not erased
+    assert max(map(len, lines)) <= 60
+    words = [re.sub(r"[\s│├└─]+", "", text).replace("p.yaml", "-") for text in ("".join(lines), whole)]
+    assert words[0].count("gpus=128GPUs") == words[1].count("gpus=128GPUs") == 1
+    assert words[0].endswith(words[1][-40:])
 
 
 # what a terminal would obey -----------------------------------------------------------------------------------------

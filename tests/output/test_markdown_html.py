@@ -156,6 +156,38 @@ def test_html_links_only_to_addresses_and_to_itself() -> None:
     assert not set(page.attributes) & {"src", "style", "onclick"}
 
 
+def test_documents_are_links_where_they_have_a_web_address() -> None:
+    """A document is a link by its title if its address is of the web; others, and attempts to leave it, are text."""
+    documents = (
+        ("Data sheet `a_b` <i>", "https://example.org/a_b?c=1&d=2"),
+        ("Script", "javascript:alert(1)"),
+        ("Quote", 'https://example.org/" onclick="x'),
+        ("Bracket", "https://example.org/>](javascript:x)"),
+        ("Book", ""),
+    )
+    table = Table("t", "T", (Column("source", "Source"),), (Row((Cell("all of them", documents=documents),)),))
+    page = _html(Document("x", "en", (Section("s", "S", tables=(table,)),)))
+    assert page.links == ["#content", "https://example.org/a_b?c=1&d=2"]
+    assert "Data sheet a_b <i>; Script; Quote; Bracket; Book" in page.text
+    assert page.attributes["onclick"] == 0
+    [row] = [
+        row for row in _rows(_markdown(Document("x", "en", (Section("s", "S", tables=(table,)),)))) if "Book" in row[0]
+    ]
+    assert row == [" [Data sheet `a_b` &lt;i&gt;](<https://example.org/a_b?c=1&d=2>); Script; Quote; Bracket; Book "]
+
+
+def test_backticks_are_code_in_messages_only() -> None:
+    """In a column and a caption of messages; a text of a plan keeps them."""
+    columns = (Column("name", "Name"), Column("why", "Why", code=True))
+    rows = (Row((Cell("`x`"), Cell("set `a: 1` | b"))), Row((Cell("y"), Cell("set `a: 1`"))))
+    document = Document("x", "en", (Section("s", "S", tables=(Table("t", "T", columns, rows, "see `c`", code=True),)),))
+    page = _html(document)
+    assert page.tags["code"] == 3
+    assert "`x`" in page.text
+    assert _markdown(document).count("`a: 1`") == 1
+    assert "see `c`" in _markdown(document)
+
+
 def test_every_link_has_its_target() -> None:
     """Every link within the page leads to one place; a number is linked only when its derivation is there."""
     page = _html(_document())

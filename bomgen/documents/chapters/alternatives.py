@@ -145,9 +145,9 @@ def choices(writer: Writer) -> Section | None:
     """Return the chapter of every choice that had alternatives; None if there were none."""
     columns = (
         Column("choice", writer.word("column-choice"), "text", 26),
-        Column("taken", writer.word("column-taken"), "text", 44),
-        Column("other", writer.word("column-not-taken"), "text", 34),
-        Column("why", writer.word("column-why-not"), "text", 60),
+        Column("taken", writer.word("column-taken"), "text", 44, code=True),
+        Column("other", writer.word("column-not-taken"), "text", 34, code=True),
+        Column("why", writer.word("column-why-not"), "text", 60, code=True),
     )
     found = [reason for reason in reasons(ReasonInputs(writer.report, writer.language), None) if reason.others]
     if not found:

@@ -111,7 +111,9 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         topology=writer.language.value(built.fabric.topology, "word"),
     )
     caption = " ".join(_other_designs(writer, built)) or None
-    return replace(writer.table("fabric", rows=rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)
+    return replace(
+        writer.table("fabric", rows=rows), id=f"fabric-{built.plan.name}", title=title, caption=caption, code=True
+    )
 
 
 def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:

@@ -10,7 +10,17 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Document, Drawing, Section
 from bomgen.core.language import Language
 from bomgen.core.number_registry import Path
-from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
+from bomgen.documents.chapters import (
+    alternatives,
+    build,
+    evidence,
+    installation,
+    money,
+    serving,
+    site,
+    sizing,
+    summary,
+)
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
@@ -77,7 +87,17 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
         numbers.append((("fabrics", name, "cables_total"), cables))
     numbers.append((POWER, writer.label(POWER)))
-    yield from ((writer.named(label), writer.cell(path)) for path, label in numbers if path in writer.numbers)
+    yield from ((writer.named(label), _estimated(writer, path)) for path, label in numbers if path in writer.numbers)
+
+
+def _estimated(writer: Writer, path: Path) -> Cell:
+    """Return a number as a cell; a prediction, whose interval is in numbers of its own, with that as its range."""
+    cell, (*above, key) = writer.cell(path), path
+    for names in ((f"{key}_low",), (f"{key}_high",)), ((f"{key}_range", "low"), (f"{key}_range", "high")):
+        ends = [writer.numbers[end] for name in names if (end := (*above, *name)) in writer.numbers]
+        if cell.estimate is None and len(ends) == len(names):
+            cell = replace(cell, estimate=(ends[0].value, ends[1].value))
+    return cell
 
 
 def _sections(
@@ -104,6 +124,7 @@ def _sections(
             sizing.storage(cluster),
             site.site(cluster),
             site.racks(cluster, of_racks.get(name, ())),
+            installation.installation(cluster),
         ):
             drawn = _with_charts(cluster, section, OF_CLUSTER, draw)
             yield _name_cluster(cluster, drawn) if drawn and name else drawn

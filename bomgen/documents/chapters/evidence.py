@@ -19,7 +19,7 @@ def assumption_section(writer: Writer) -> Section:
     columns = (
         Column("name", writer.word("column-assumption"), "text", 34),
         Column("value", writer.word("column-value"), "number", 16),
-        Column("why", writer.word("column-why"), "text", 60),
+        Column("why", writer.word("column-why"), "text", 60, code=True),
         Column("source", writer.word("column-source"), "text", 60),
     )
     rows = tuple(
@@ -42,7 +42,7 @@ def check_section(writer: Writer) -> Section:
     columns = (
         Column("status", writer.word("column-status"), "text", 10),
         Column("id", writer.word("column-check"), "text", 26),
-        Column("message", writer.word("column-finding"), "text", 70),
+        Column("message", writer.word("column-finding"), "text", 70, code=True),
         Column("path", writer.word("column-path"), "text", 40),
     )
     rows = tuple(

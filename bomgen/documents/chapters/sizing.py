@@ -233,7 +233,7 @@ def _published(writer: Writer, opinions: Opinions) -> Table:
             **{"name": each.run.identity.name, "parameters": parameters, "tokens": tokens, "hours": hours},
             gpu=each.run.gpu,
         )
-        source = Cell(_where(writer, each.run.gpu_hours))
+        source = _where(writer, each.run.gpu_hours)
         rows.append(row_of(run, writer.cell((*base, "mfu")), writer.cell((*base, "days")), source))
     caption = writer.word("caption-published-runs", mfu=writer.shown(opinions.effective_mfu))
     return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
@@ -275,9 +275,9 @@ def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Fi
                 yield named or parameter, figure
 
 
-def _where(writer: Writer, figure: Figure) -> str:
+def _where(writer: Writer, figure: Figure) -> Cell:
     origin = figure.origin
-    return writer.sources(origin) if isinstance(origin, Cited | Assumed) else writer.origin(figure)
+    return writer.sources(origin) if isinstance(origin, Cited | Assumed) else Cell(writer.origin(figure))
 
 
 def _kind(writer: Writer, figure: Figure) -> str:

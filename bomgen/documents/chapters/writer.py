@@ -84,9 +84,10 @@ class Writer:
         """Return what a cited figure describes: a field of a part, or a constant of a published formula."""
         return self.language.message(origin.of)
 
-    def sources(self, origin: Assumed | Cited) -> str:
+    def sources(self, origin: Assumed | Cited) -> Cell:
         """Return the documents of an origin with their addresses, on one line."""
-        return self._titles([reference._replace(title=self.title(reference)) for reference in origin.references], str)
+        documents = [reference._replace(title=self.title(reference)) for reference in origin.references]
+        return Cell(self._titles(documents, str), documents=tuple((each.title, each.url or "") for each in documents))
 
     def title(self, reference: Reference) -> str:
         """Return the title of a source; documents keep their own title."""
@@ -193,6 +194,6 @@ class Writer:
             Column("name", self.word("column-name"), "text", 34, main=True),
             Column("value", self.word("column-value"), "number", 20, main=True),
             Column("unit", self.word("column-unit"), "text", 14),
-            Column("how", self.word("column-how"), "text", 70, main=True),
+            Column("how", self.word("column-how"), "text", 70, main=True, code=True),
         )
         return Table(id, self.word(f"table-{id}"), columns, tuple(rows))

@@ -29,8 +29,8 @@ _BAR_WORDS, _NAME_SIZE = 12, 13
 _WIDE, _BAR_BOLD = 1.1, 1.25
 """Extra width of fonts on some systems and of bold text, so that numbers are not truncated."""
 _BAR_GAP = 8
-_BAR_HEIGHT = 16
-_BETWEEN_BARS = 10
+_BAR_HEIGHT = 12
+_BETWEEN_BARS = 6
 """Gap between two bars with their text."""
 _SHORTEST = 1.5
 """Minimum length of a non-zero segment."""
@@ -59,7 +59,7 @@ def draw_bars(canvas: Canvas, shape: Bars) -> None:
         else:
             y = _words_above(canvas, bar, y)
             _draw(canvas, bar, 1, y, room / longest, len(shape.key))
-            y += _BAR_HEIGHT + _BETWEEN_BARS + _BETWEEN_BARS
+            y += _BAR_HEIGHT + _BETWEEN_BARS
     canvas.bottom = y - _BETWEEN_BARS
     if len(shape.key) > 1:
         canvas.key(list(zip(shape.key, tones(len(shape.key)), strict=True)))
@@ -85,9 +85,9 @@ def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
     canvas.words("bar-name", 0, middle, name, NARROW, anchor="start", largest=_NAME_SIZE, strong=True)
     if fits:
         canvas.words("bar-text", NARROW, middle, bar.text, NARROW, anchor="end", largest=_BAR_WORDS)
-        return y + LINE + 2
+        return y + LINE
     canvas.words("bar-text", 0, middle + LINE, bar.text, NARROW, anchor="start", largest=_BAR_WORDS)
-    return y + 2 * LINE + 2
+    return y + 2 * LINE
 
 
 def _draw(canvas: Canvas, bar: Bar, left: float, top: float, scale: float, parts: int) -> float:

@@ -242,9 +242,9 @@ def _describe_slot(slot: Slot) -> str:
 
 _LABEL = 66
 """Space for the label of a row."""
-_WIDEST, _NARROWEST = 38, 11
+_WIDEST, _NARROWEST = 58, 11
 """Range of rack widths: at least as wide as a rotated number."""
-_TALLEST_FLOOR = 600
+_TALLEST_FLOOR = 860
 """Maximum height of all rows, so that the drawing fits a page."""
 _UPRIGHT = 24
 """Rack width below which numbers are rotated."""
@@ -271,14 +271,16 @@ class _Scale(NamedTuple):
     """Distance between rows."""
 
 
-def floor_svg(elevations: Elevations, site: Site, language: Language, name: str = "floor") -> str:
+def floor_svg(
+    elevations: Elevations, site: Site, language: Language, name: str = "floor", metre: float | None = None
+) -> str:
     """Return the floor plan as an SVG element whose ids begin with the name.
 
-    Omitted rows and racks are counted at their position.
+    Omitted rows and racks are counted at their position. `metre` is the length of a metre on the drawing; None: as long
+    as page and floor allow.
     """
-    canvas = Canvas()
-    widest = max(sum(block.racks for block in row) for row in elevations.rows)
-    scale = _scale(site, widest, len(elevations.rows))
+    canvas = Canvas("floor")
+    scale = _scale(site, metre or metre_of(elevations, site))
     most = max(2, int(_TALLEST_FLOOR // scale.row))
     shown = _rows_shown(elevations.rows, most)
     y, before = float(_HEAD), 0
@@ -301,16 +303,20 @@ def floor_svg(elevations: Elevations, site: Site, language: Language, name: str 
     return canvas.text(name, language.word("ui-floor"), False)
 
 
-def _scale(site: Site, widest: int, rows: int) -> _Scale:
-    """Return a scale with racks as large as page and floor allow, and rows as far apart as on the floor."""
-    layout = site.layout
-    pitch, row_pitch = float(layout.rack_pitch_m.value), float(layout.row_pitch_m.value)
+def metre_of(elevations: Elevations, site: Site) -> float:
+    """Return the length of a metre on the drawing at which racks are as large as page and floor allow."""
+    pitch, row_pitch = float(site.layout.rack_pitch_m.value), float(site.layout.row_pitch_m.value)
+    by_width = (WIDTH - _LABEL - 1) / max(sum(block.racks for block in row) for row in elevations.rows)
+    by_height = _TALLEST_FLOOR / len(elevations.rows) / row_pitch * pitch
+    return max(min(by_width, by_height, _WIDEST), _NARROWEST) / pitch
+
+
+def _scale(site: Site, metre: float) -> _Scale:
+    """Return the sizes on a drawing with rows as far apart as on the floor."""
+    pitch, row_pitch = float(site.layout.rack_pitch_m.value), float(site.layout.row_pitch_m.value)
     known = site.rack.depth_mm if site.rack else None
     depth = min(float(known.value) / _MILLIMETRES, row_pitch) if known else row_pitch / 2
-    by_width = (WIDTH - _LABEL) / widest
-    by_height = _TALLEST_FLOOR / rows / row_pitch * pitch
-    rack = max(min(by_width, by_height, _WIDEST), _NARROWEST)
-    metre = rack / pitch
+    rack = max(pitch * metre, _NARROWEST)
     return _Scale(rack, max(depth * metre, _NARROWEST), max(row_pitch * metre, _FLOOR_LINE))
 
 

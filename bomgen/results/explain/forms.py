@@ -114,6 +114,12 @@ def _reason(reason: Reason, branches: Branches) -> Iterator[Line]:
         yield Piece(PLAIN, f"  {branch}not "), Piece(NAME, other.name), Piece(ORIGIN, f": {other.reason}")
 
 
+def below_branch(lead: str) -> str:
+    """Return the tree characters below those of a line, for the rest of its text."""
+    below = lead.replace(DRAWN.input, DRAWN.below).replace(DRAWN.last, DRAWN.below_last)
+    return below + DRAWN.below_last
+
+
 def text(explanation: Explanation) -> str:
     """Return an explanation as text without colours."""
     return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in explanation_lines(explanation))

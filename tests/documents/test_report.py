@@ -1,0 +1,66 @@
+"""The report of the engineer: estimates are marked, derivations are in words, the installation is described."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bomgen.core.document import Document
+from bomgen.core.language import language
+from bomgen.documents.chapters.contents import document
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def _document(name: str, *settings: str, code: str = "en") -> Document:
+    path = ROOT / "plans" / f"{name}.yaml"
+    report = work_out(PlanFile(f"plans/{name}.yaml", path.read_bytes(), path.parent, ROOT), settings)
+    return document(report, language(code))
+
+
+def test_key_figures_mark_estimates() -> None:
+    """Predicted numbers and an estimated power have their range where they are printed first; counts have none."""
+    served = dict(_document("llama2-7b-chat").headline)
+    assert served["GPUs required"].estimate == (3, 9)
+    assert served["GPUs"].estimate is None
+    assert dict(_document("superpod-h100-floor").headline)["Maximum power"].estimate
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_derivations_have_no_names_of_the_code(code: str) -> None:
+    """Steps are titles of numbers, or the words and values of inputs; the code's name is kept beside those."""
+    words = language(code)
+    [section] = [each for each in _document("superpod-h100-floor", code=code).sections if each.id == "derivations"]
+    steps = [step for derivation in section.derivations for step in derivation.steps]
+    named = [step for step in steps if step.parameter]
+    assert len(named) > 100
+    assert all(step.name and step.parameter in words.inputs for step in named)
+    assert not [step.name for step in steps if step.name in words.inputs and "_" in step.name]
+
+
+def test_the_installation_of_a_floor() -> None:
+    """Its cables, their racks, where the subnet managers run, and the airflow of each switch."""
+    section = _document("superpod-h100-floor").section("installation")
+    assert (
+        section.notes[0].text
+        == "`bomgen wiring plans/superpod-h100-floor.yaml` lists the 3388 cables with both ports of each."
+    )
+    assert "the subnet manager runs on a managed switch (QM9700)" in section.notes[1].text
+    switches, failures, racks = section.tables
+    assert {str(row.cells[-1].value)[:3] for row in switches.rows} == {"P2C"}
+    assert len(racks.rows) == 60
+    assert racks.caption
+    assert racks.caption.startswith("The 60 pairs of racks with the most cables; 84 more")
+    rows = {str(row.cells[0].value): row.cells[1].value for row in failures.rows}
+    assert rows["Compute network: endpoints that lose their link with one leaf, at most"] == 32
+    assert not [table for table in _document("meta-24k").section("installation").tables if table.id == "rack-pairs"]
+
+
+def test_no_installation_without_switches() -> None:
+    """A plan of servers alone has no such chapter."""
+    assert "installation" not in {section.id for section in _document("llama2-7b-chat").sections}
