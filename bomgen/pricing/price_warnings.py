@@ -56,9 +56,10 @@ def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
 def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
     """Yield a warning about parts that no price book has, if the plan names one."""
     without = [line.part or line.description for unit, line in zip(units, lines, strict=True) if unit.amount is None]
-    if without and plan.price_books:
+    marks = [mark for _, mark in plan.price_books] or ([plan.sell.mark] if plan.sell else [])
+    if without and marks:
         text = message("missing-price", names=dict.fromkeys(without))
-        yield Problem(plan.price_books[-1][1], "warning", text, "missing-price", "totals.complete")
+        yield Problem(marks[-1], "warning", text, "missing-price", "totals.complete")
 
 
 def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:

@@ -64,7 +64,7 @@ class QuoteLine(NamedTuple):
     def stated(self) -> tuple[Decimal | None, str] | None:
         """Return the amount and currency of the price book, or of a charge that names its currency."""
         charge = self.line.charge
-        if charge and charge.currency:
+        if charge and charge.currency and charge.price is not None:
             return charge.price, charge.currency
         return (self.price.amount, self.price.currency) if self.price else None
 

@@ -164,6 +164,7 @@ MAX_BASES = 20
 BOOKS: Path = ("quote", "price_book")
 COST_BOOKS: Path = ("quote", "cost_book")
 CURRENCY: Path = ("quote", "currency")
+SELL: Path = ("quote", "sell")
 LOGO: Path = ("quote", "vendor", "logo")
 TEMPLATES: Path = ("templates",)
 PATHS: tuple[Path, ...] = (("catalog",), BOOKS, COST_BOOKS, LOGO, TEMPLATES)
