@@ -244,6 +244,10 @@ class _View:
             if len(totals.taxes) > 1:
                 label = word("quote-tax-on", tax=label, net=self.amount(part.net))
             yield label, self.amount(part.tax), False
+        if document.indicative:
+            low, high = map(self.amount, document.indicative)
+            yield word("quote-indicative-total"), word("range-ends", low=low, high=high), True
+            return
         yield word("quote-total-with-tax" if totals.taxed else "ui-total"), self.sum(totals.amount), True
 
     def headline(self, cell: Cell) -> str:

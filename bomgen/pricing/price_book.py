@@ -19,6 +19,8 @@ FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
 """Version of the price book format, its key, and the rule for a later version."""
 KEPT = 20
 """Number of cached price books: all that one plan can name."""
+INDICATIVE = "indicative"
+"""The name in plans of the built-in price book, which has what the sources of the catalogue say that parts cost."""
 AMOUNTS = ("price", "min", "max")
 
 

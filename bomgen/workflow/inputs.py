@@ -18,6 +18,7 @@ from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
+from bomgen.core.resources import folder
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
 from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
 from bomgen.output.user_templates import templates as own_templates
@@ -26,7 +27,7 @@ from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Plan
 from bomgen.pricing import price_book
-from bomgen.pricing.price_book import KEPT, PriceBook
+from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook
 from bomgen.pricing.selling import selling_books
 from bomgen.pricing.unit_prices import missing_rates
 from bomgen.reading.tables import PACKAGE
@@ -110,6 +111,10 @@ class PriceBooks(NamedTuple):
     """Current contents of the locked price books by path; unreadable ones are missing."""
 
 
+INDICATIVE_FILE = "indicative-prices.yaml"
+"""The built-in price book, in the folder of the package's data."""
+
+
 def read_all(
     file: PlanFile,
     settings: Sequence[str] = (),
@@ -172,6 +177,8 @@ def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
     """Return the location of a file named by the plan or command line. Raises PlanErrors if it is outside the root."""
     if key == TEMPLATES and (shipped := own_templates.shipped().get(given)):
         return shipped
+    if key == BOOKS and given == INDICATIVE:
+        return folder("data") / INDICATIVE_FILE
     if mark.file == own_templates.OPTION:
         return real(FilePath(given))
     return inside(file, given, mark, ".".join(map(str, key)))

@@ -24,7 +24,7 @@ from bomgen.documents.chapters.summary import summarize_cluster
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import ORDER
 from bomgen.pricing.bill_line import CATEGORIES, Line
-from bomgen.pricing.quote import QuoteLine, category_amounts
+from bomgen.pricing.quote import Quote, QuoteLine, category_amounts
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 RACKS = "racks"
@@ -159,6 +159,8 @@ class CustomerQuote(NamedTuple):
     """Plan name and fingerprint of the contents, which identify an edited workbook; None if there is none."""
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
+    indicative: tuple[Decimal, Decimal] | None = None
+    """The totals at the lowest and highest prices, if prices are indications that nobody offers."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
@@ -191,9 +193,15 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         alternatives=tuple(_alternatives(writer)),
         protected=plan.workbook == PROTECTED,
         id=None,
+        indicative=_indicative(report.quote),
         inclusive=report.quote.totals.taxed and plan.inclusive,
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
+
+
+def _indicative(quote: Quote) -> tuple[Decimal, Decimal] | None:
+    low, high = quote.totals.low, quote.highest
+    return (low, high) if quote.indicative and low is not None and high is not None else None
 
 
 def _fingerprint(quote: CustomerQuote) -> str:
