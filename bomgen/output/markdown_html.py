@@ -245,8 +245,8 @@ class _View:
                 label = word("quote-tax-on", tax=label, net=self.amount(part.net))
             yield label, self.amount(part.tax), False
         if document.indicative:
-            low, high = map(self.amount, document.indicative)
-            yield word("quote-indicative-total"), word("range-ends", low=low, high=high), True
+            shown = self.language.money_range(*document.indicative, totals.currency)
+            yield word("quote-indicative-total"), shown, True
             return
         yield word("quote-total-with-tax" if totals.taxed else "ui-total"), self.sum(totals.amount), True
 

@@ -146,8 +146,7 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
     total = amount if totals.complete else word("ui-at-least", amount=amount)
     if quote.indicative:
-        low, high = (language.money(end, totals.currency) for end in quote.indicative)
-        label, total = word("quote-indicative-total"), word("range-ends", low=low, high=high)
+        label, total = word("quote-indicative-total"), language.money_range(*quote.indicative, totals.currency)
         notes.pop("capitals", None)
     if not is_total(totals):
         if quote.indicative:

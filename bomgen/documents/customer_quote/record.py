@@ -160,7 +160,7 @@ class CustomerQuote(NamedTuple):
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
     indicative: tuple[Decimal, Decimal] | None = None
-    """The totals at the lowest and highest prices, if prices are indications that nobody offers."""
+    """The totals at the lowest and highest prices, if prices are indications that nobody offers; equal if unknown."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
