@@ -248,7 +248,7 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
             proposal.tell(change.after, what, share_in(change.before), Fraction(number))
         elif line.charge and line.charge.share is not None:
             continue  # a formula, which is judged by what the others come to
-        elif line.charge and line.charge.price is not None:
+        elif line.charge and line.charge.part is None:
             change_charge(proposal, change, line, "price", number)
             if line.charge.currency:
                 path = (*CHARGES, proposal.base.charge_at(line) or 0, "currency")

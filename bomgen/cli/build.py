@@ -54,6 +54,9 @@ def summary(report: Report) -> Iterator[str]:
     else:
         least = "" if totals.complete else "at least "
         amount = words.money(totals.amount, totals.currency)
+        if report.quote.indicative and totals.low is not None and report.quote.highest is not None:
+            ends = words.money_range(totals.low, report.quote.highest, totals.currency)
+            least, amount = "", f"{ends}, indicative"
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
     if items := report.bill.open_items:
         yield f"  open items {'; '.join(' or '.join(part.name for part in item.parts) for item in items)}"

@@ -17,6 +17,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import language
 from bomgen.output.writer import OutputError, write_new
+from bomgen.pricing.price_book import INDICATIVE
 from bomgen.workflow import starters
 from bomgen.workflow.pipeline import check_plan, size_plan
 from bomgen.workflow.plan_files import PlanFile, open_plan
@@ -77,7 +78,7 @@ COUNT = click.IntRange(min=1)
 @click.option(
     "--extends", metavar="FILE", shell_complete=files, help="File that the plan extends, such as seller.yaml."
 )
-@click.option("--price-book", metavar="FILE", shell_complete=files, help="Price book of the quote.")
+@click.option("--price-book", metavar="FILE", shell_complete=files, help="Price book. [default: indicative]")
 @click.option("--customer", metavar="NAME", help="Customer named on the quote.")
 @click.option("--seller", is_flag=True, help="Write seller.yaml, the base of a seller's plans, instead of a plan.")
 @talk_options
@@ -132,6 +133,8 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
         raise click.UsageError("specify the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
     server = {"server": asked["server"]} if asked["server"] else {}
     quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
+    if not asked["extends"]:  # whose price book would be replaced
+        quote.setdefault("price_book", INDICATIVE)
     return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
 
 

@@ -67,7 +67,7 @@ USUAL_WIDTH = 14
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
 Sign = Literal["", "+", "-", "~"]
-NoteKind = Literal["capitals", "tax", "lines", "required"]
+NoteKind = Literal["capitals", "indicative", "tax", "lines", "required"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,9 @@ class Document:
     id: str | None = None
     """The identifier by which an edited quote is recognised, if it has one."""
     acceptance: tuple[str, ...] = ()
-    """The text above the signatures of a quote: what they accept."""
+    """The text above the signatures of a quote: what they accept; empty for a document that nobody signs."""
+    indicative: tuple[Decimal, Decimal] | None = None
+    """The totals at the lowest and highest prices, if prices are indications and no offer."""
     author: str = ""
     """The vendor; empty where the plan does not name one."""
     date: str | None = None

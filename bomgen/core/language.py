@@ -200,6 +200,11 @@ class Language(NamedTuple):
         title, currency = table.columns[index].title, currency_of(table, index)
         return self.beside(title, self.currencies.get(currency, {}).get("unit", currency))
 
+    def money_range(self, low: Decimal, high: Decimal, currency: str) -> str:
+        """Return a range of amounts with their currency; an amount alone if both ends are equal."""
+        ends = {"low": self.money(low, currency), "high": self.money(high, currency)}
+        return ends["low"] if low == high else self.word("range-ends", **ends)
+
     def amount(self, amount: Decimal, currency: str) -> str:
         """Return an amount to the minor unit of a currency that is named elsewhere."""
         return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT):,f}")

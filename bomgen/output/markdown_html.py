@@ -257,6 +257,10 @@ class _View:
             if len(totals.taxes) > 1:
                 label = word("quote-tax-on", tax=label, net=self.amount(part.net))
             yield label, self.amount(part.tax), False
+        if document.indicative:
+            shown = self.language.money_range(*document.indicative, totals.currency)
+            yield word("quote-indicative-total"), shown, True
+            return
         yield word("quote-total-with-tax" if totals.taxed else "ui-total"), self.sum(totals.amount), True
 
     def headline(self, cell: Cell) -> str:

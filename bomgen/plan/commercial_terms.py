@@ -13,6 +13,8 @@ ORDER = "order"
 SOFTWARE, SUPPORT, SERVICE = "software", "support", "service"
 CHARGED = (SOFTWARE, SUPPORT, SERVICE)
 """Categories of the lines other than hardware."""
+SECRET_KEYS = ("cost_book", "cost", "sell")
+"""Keys of the seller's costs and margins, which no result and no comparison of plans shows."""
 DEFAULT = "default"
 """The key of the discount, or the tax rate, of all categories that have no separate one."""
 
@@ -40,6 +42,19 @@ class Discounts(NamedTuple):
     """Discounts by the id of a line."""
 
 
+class Sell(NamedTuple):
+    """Margins at which the seller's costs are sold, as shares of the price."""
+
+    margin: Figure
+    by: Mapping[str, Figure]
+    """Margins by category, which take precedence."""
+    mark: Mark
+
+    def margin_of(self, category: str) -> Figure:
+        """Return the margin of a category."""
+        return self.by.get(category, self.margin)
+
+
 class Exchange(NamedTuple):
     """The value of one unit of another currency in that of the quote, as of a day."""
 
@@ -50,7 +65,7 @@ class Exchange(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """A line besides the parts. One of price, part and share gives its unit price."""
+    """A line besides the parts. One of price, part and share gives its unit price, or its cost and the margin."""
 
     id: str
     kind: str
@@ -61,13 +76,20 @@ class Charge(NamedTuple):
     years: Figure | None
     price: Decimal | None
     currency: str | None
-    """Currency of the price; None for that of the quote."""
+    """Currency of price and cost; None for that of the quote."""
+    cost: Decimal | None
+    """The seller's cost of one piece, which no quote shows."""
     part: str | None
     share: Figure | None
     """Share of all hardware after discount."""
     once: Figure
     """One piece, where it is counted by the order."""
     mark: Mark
+
+    @property
+    def sold_by_cost(self) -> bool:
+        """Return whether the cost is all that its price can follow from."""
+        return self.cost is not None and self.price is None and self.part is None and self.share is None
 
 
 class Operation(NamedTuple):
@@ -117,6 +139,8 @@ class QuotePlan(NamedTuple):
     """The assumed currency, where the plan sets none."""
     price_books: tuple[tuple[str, Mark], ...]
     cost_books: tuple[tuple[str, Mark], ...]
+    sell: Sell | None
+    """How costs become prices; None if they do not."""
     exchange: Mapping[str, Exchange]
     old_after: Figure
     """Age from which a price counts as old [days]."""

@@ -145,6 +145,10 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit tax and discounts to 100 %."""
     for category, rate in plan.quote.tax.items():
         yield from _at_most_one(plan, rate, "quote.tax" if category == DEFAULT else f"quote.tax.{category}")
+    for path, margin in _margins(plan):
+        if margin.value >= 1:
+            text = f"a margin of {float(margin.value):.0%} of the price has no price; set less than 100%"
+            yield _at(plan, margin, text, "range", path)
     given = plan.quote.discounts
     for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
         for name, share in shares.items():
@@ -152,6 +156,25 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     if plan.operation:
         yield from _at_most_one(plan, plan.operation.load, "operation.load")
         yield from _at_most_one(plan, plan.operation.use, "operation.use")
+
+
+def _margins(plan: Plan) -> Iterator[tuple[str, Figure]]:
+    if sell := plan.quote.sell:
+        yield "quote.sell.margin", sell.margin
+        yield from ((f"quote.sell.by.{category}", margin) for category, margin in sell.by.items())
+
+
+@rule
+def costs_to_sell(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require costs for selling by margin, and a margin for charges that only have a cost."""
+    quoted = plan.quote
+    if quoted.sell and not quoted.cost_books and not any(charge.cost is not None for charge in quoted.charges):
+        text = "selling by margin needs costs; set `quote.cost_book`, or `cost` on a charge"
+        yield Problem(quoted.sell.mark, "error", text, "no-cost-book", "quote.sell")
+    for at, charge in enumerate(quoted.charges):
+        if charge.sold_by_cost and quoted.sell is None:
+            text = "a charge with a cost and no price is sold by margin; set `quote.sell`, or its `price`"
+            yield Problem(charge.mark, "error", text, "charge", f"quote.charges.{at}")
 
 
 @rule

@@ -2,8 +2,7 @@
 
 A line without a cost or a price is marked and never counted as 0: sums that exclude one are bounds.
 
-This module alone reads cost books, and only `bomgen margin` and `bomgen check` call it: data that no build reads cannot
-leak.
+A build reads cost books only to sell by margin (selling.py), and keeps nothing of them but prices.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.price_warnings import warnings_of_ages
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.unit_prices import Unit, missing_rates, pieces_of_parts, unit_for
+from bomgen.pricing.unit_prices import Unit, converted, missing_rates, pieces_of_parts, unit_for
 
 PRICE, COST = "price", "cost"
 EXACT, AT_MOST, AT_LEAST, UNKNOWN = "exact", "at most", "at least", "unknown"
@@ -101,8 +100,9 @@ class Margin(NamedTuple):
 def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBook]) -> Margin:
     """Return the margins of the charged lines by the plan's cost books; the last book that has a part applies.
 
-    The cost of a charge is found by its part, or by the id of its line. Raises PlanErrors for a cost in a currency
-    without an exchange rate in the plan.
+    The cost of a charge is its own, or found by its part or the id of its line.
+
+    Raises PlanErrors for a cost in a currency without an exchange rate in the plan.
     """
     if wrong := missing_rates(plan, books):
         raise PlanErrors(wrong)
@@ -111,7 +111,10 @@ def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBoo
     earned = []
     for priced in charged:
         line = priced.line
-        unit = unit_for([*line.names, line.id.lower()], pieces[line.part or line.id], plan, books)
+        unit = unit_for([*line.names, line.id.lower()], line.category, pieces[line.part or line.id], plan, books)
+        if line.charge and line.charge.cost is not None:
+            own = converted(line.charge.cost, line.charge.currency or plan.currency, plan)
+            unit = Unit(own, own, own)
         cost = None if unit.amount is None else rounded(line.pieces * Fraction(unit.amount), plan.currency)
         earned.append(Earned(priced, unit, cost))
     by_category = {

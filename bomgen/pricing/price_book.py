@@ -19,6 +19,8 @@ FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
 """Version of the price book format, its key, and the rule for a later version."""
 KEPT = 20
 """Number of cached price books: all that one plan can name."""
+INDICATIVE = "indicative"
+"""The name in plans of the built-in price book, which has what the sources of the catalogue say that parts cost."""
 AMOUNTS = ("price", "min", "max")
 
 
@@ -62,6 +64,15 @@ class PriceBook(NamedTuple):
     """Hidden sheets of a workbook, which were not read."""
     warnings: tuple[Problem, ...] = ()
     """Warnings about the book."""
+    categories: frozenset[str] | None = None
+    """The categories whose lines it prices; None for all."""
+
+    def prices_of(self, names: Sequence[str], category: str) -> Iterator[list[Price]]:
+        """Yield the prices of a part in a category by each of its names that the book has, most specific first."""
+        if self.categories is None or category in self.categories:
+            for name in names:
+                if prices := [price for price in self.prices if price.part == name]:
+                    yield prices
 
 
 def price_book(source: Source, checked: bool = False) -> PriceBook:
@@ -221,25 +232,25 @@ def _unreal_dates(source: Source) -> Iterator[Problem]:
             yield Problem(source.mark(path), "error", message, "date")
 
 
-def find_price(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
+def find_price(
+    books: Sequence[PriceBook], names: Sequence[str], quantity: int, category: str
+) -> tuple[Price, PriceBook] | None:
     """Return the price of a part for a quantity, from the last book that has one, at the highest minimum reached.
 
     `names` are the part's id and numbers in lower case, most specific first. In that book, a quantity below the
     smallest minimum finds nothing.
     """
     for book in reversed(books):
-        for name in names:
-            reached = [price for price in book.prices if price.part == name and price.from_quantity <= quantity]
+        for prices in book.prices_of(names, category):
+            reached = [price for price in prices if price.from_quantity <= quantity]
             if reached:
                 return max(reached, key=lambda price: price.from_quantity), book
     return None
 
 
-def first(books: Sequence[PriceBook], names: Sequence[str]) -> Price | None:
+def first(books: Sequence[PriceBook], names: Sequence[str], category: str) -> Price | None:
     """Return the price of a part at its smallest minimum quantity; the last book applies. `names` as `find_price`."""
     for book in reversed(books):
-        for name in names:
-            known = [price for price in book.prices if price.part == name]
-            if known:
-                return min(known, key=lambda price: price.from_quantity)
+        for prices in book.prices_of(names, category):
+            return min(prices, key=lambda price: price.from_quantity)
     return None

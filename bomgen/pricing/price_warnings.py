@@ -10,7 +10,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import FIRM, QuotePlan
 from bomgen.pricing.bill_line import Line
-from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.price_book import INDICATIVE, Price, PriceBook
 from bomgen.pricing.unit_prices import Unit
 
 
@@ -54,11 +54,12 @@ def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
 
 
 def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield a warning about parts that no price book has, if the plan names one."""
+    """Yield a warning about parts that no price book has, if the plan names one besides the built-in one."""
     without = [line.part or line.description for unit, line in zip(units, lines, strict=True) if unit.amount is None]
-    if without and plan.price_books:
+    marks = [mark for name, mark in plan.price_books if name != INDICATIVE] or ([plan.sell.mark] if plan.sell else [])
+    if without and marks:
         text = message("missing-price", names=dict.fromkeys(without))
-        yield Problem(plan.price_books[-1][1], "warning", text, "missing-price", "totals.complete")
+        yield Problem(marks[-1], "warning", text, "missing-price", "totals.complete")
 
 
 def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:

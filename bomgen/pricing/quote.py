@@ -21,7 +21,7 @@ from bomgen.core.provenance import Assumed, Cited, walk
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line
-from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.price_book import INDICATIVE, Price, PriceBook
 from bomgen.pricing.price_warnings import has_expired, is_estimate, is_old, warnings_of_prices
 from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, missing_rates, net_price, part_price, units
 
@@ -64,7 +64,7 @@ class QuoteLine(NamedTuple):
     def stated(self) -> tuple[Decimal | None, str] | None:
         """Return the amount and currency of the price book, or of a charge that names its currency."""
         charge = self.line.charge
-        if charge and charge.currency:
+        if charge and charge.currency and charge.price is not None:
             return charge.price, charge.currency
         return (self.price.amount, self.price.currency) if self.price else None
 
@@ -84,14 +84,33 @@ class QuoteLine(NamedTuple):
         return self.line.category not in CHARGED
 
 
+MIN_PRICED = Fraction(1, 2)
+"""Share of charged lines with a price from which their sum is called a total.
+
+The cost is at most twice the estimate even in class 5, the widest (AACE International, Recommended Practice 18R-97).
+"""
+
+
+def is_total(totals: Totals) -> bool:
+    """Return whether enough lines have a price for their sum to be called a total."""
+    return totals.priced_lines > 0 and totals.priced_lines >= MIN_PRICED * totals.lines
+
+
 class Quote(NamedTuple):
     """The priced bill."""
 
     lines: tuple[QuoteLine, ...]
     totals: Totals
     problems: tuple[Problem, ...]
+    highest: Decimal | None = None
+    """The total at the highest prices; lines without a price are excluded."""
     unpriced_required: tuple[QuoteLine, ...] = ()
     """Required parts without a price, which no total includes."""
+
+    @property
+    def indicative(self) -> bool:
+        """Return whether a price is one of the built-in price book, which nobody offers."""
+        return any(line.book is not None and line.book.file == INDICATIVE for line in self.lines)
 
     @property
     def all_lines(self) -> tuple[QuoteLine, ...]:
@@ -116,12 +135,14 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
     lines = _priced(counted, found, usual, plan)
     totals = _totals(lines, plan)
+    at_most = totals.amount
     if not totals.complete or any(unit.ranges for unit in found):
         lowest, highest = (_priced(counted, found, ends, plan) for ends in (low, high))
         lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
-        totals = totals._replace(low=_totals(lowest, plan).amount, high=_totals(highest, plan).high)
+        most = _totals(highest, plan)
+        totals, at_most = totals._replace(low=_totals(lowest, plan).amount, high=most.high), most.amount
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
-    return Quote(tuple(lines), totals, warnings, tuple(without_price))
+    return Quote(tuple(lines), totals, warnings, at_most, tuple(without_price))
 
 
 def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
@@ -130,7 +151,7 @@ def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
         [line._replace(line=line.line.alone()) for line in lines if line.line.cluster == cluster]
         for lines in (found.lines, found.unpriced_required)
     )
-    return Quote(tuple(lines), _totals(lines, plan), (), tuple(required))
+    return Quote(tuple(lines), _totals(lines, plan), (), unpriced_required=tuple(required))
 
 
 def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLine:

@@ -14,7 +14,7 @@ from bomgen.catalog.parts import Cable, Module, Switch
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import exact, rounded
 from bomgen.core.provenance import Figure
-from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
+from bomgen.plan.commercial_terms import CHARGED, DEFAULT, Charge, QuotePlan
 from bomgen.pricing.bill_line import Line, names_of
 from bomgen.pricing.price_book import Price, PriceBook, find_price, first
 
@@ -47,11 +47,10 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
         if line.in_stock:
             nothing = rounded(Fraction(0), plan.currency)
             yield Unit(nothing, nothing, nothing)
-        elif line.charge and line.charge.price is not None:
-            price = converted(line.charge.price, line.charge.currency or plan.currency, plan)
+        elif line.charge and (price := price_of_charge(line.charge, plan)) is not None:
             yield Unit(price, price, price)
         else:
-            yield unit_for(line.names, of_part[line.part or line.id], plan, books)
+            yield unit_for(line.names, line.category, of_part[line.part or line.id], plan, books)
 
 
 def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
@@ -63,12 +62,27 @@ def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
     return found
 
 
-def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence[PriceBook]) -> Unit:
+def price_of_charge(charge: Charge, plan: QuotePlan) -> Decimal | None:
+    """Return the price that the plan gives a charge, or its cost at the margin; None for a part or a share."""
+    if charge.price is not None:
+        return converted(charge.price, charge.currency or plan.currency, plan)
+    if charge.cost is None or not charge.sold_by_cost or plan.sell is None:
+        return None
+    cost = converted(charge.cost, charge.currency or plan.currency, plan)
+    return at_margin(cost, plan.sell.margin_of(charge.category), plan)
+
+
+def at_margin(cost: Decimal, margin: Figure, plan: QuotePlan) -> Decimal:
+    """Return the price of which the margin is a share, rounded half up to the minor unit."""
+    return rounded(Fraction(cost) / (1 - Fraction(margin.value)), plan.currency)
+
+
+def unit_for(names: Sequence[str], category: str, pieces: int, plan: QuotePlan, books: Sequence[PriceBook]) -> Unit:
     """Return the unit price of a part in the currency of the quote, for a quantity.
 
     `names` as in `find_price`. Raises KeyError if the plan has no exchange rate for the currency of the price.
     """
-    found = find_price(books, names, pieces)
+    found = find_price(books, names, pieces, category)
     if found is None:
         return UNKNOWN
     price, book = with_estimated_range(found[0], plan), found[1]
@@ -151,7 +165,7 @@ def part_price(
 
     def price(part: Module | Cable | Switch, length_m: Fraction | None) -> Fraction | None:
         names = names_of(part, length_m)
-        return _net(first(books, names), names, part.identity.kind, plan)
+        return _net(first(books, names, part.identity.kind), names, part.identity.kind, plan)
 
     return price
 
@@ -163,7 +177,7 @@ def net_price(
 
     `names` are the part's id and numbers in lower case, most specific first.
     """
-    price = find_price(books, names, pieces)
+    price = find_price(books, names, pieces, category)
     return _net(price[0] if price else None, names, category, plan)
 
 

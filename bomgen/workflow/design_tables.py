@@ -46,7 +46,7 @@ from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
-from bomgen.workflow.inputs import Inputs, price_books_of, read_all
+from bomgen.workflow.inputs import Inputs, price_books_of, read_all, selling_books_of
 from bomgen.workflow.pipeline import work_out_variant
 
 SERVERS = "cluster.servers"
@@ -306,7 +306,7 @@ class DesignTables:
         """
         inputs = self._read((*settings, *self._size_settings(self._typical)), WITHOUT_WORKLOAD)
         plan, catalog = self._bind(inputs), inputs.catalog
-        books, _ = price_books_of(inputs, plan.quote.price_books)
+        books = [*selling_books_of(inputs, plan.quote), *price_books_of(inputs, plan.quote.price_books)[0]]
         if wrong := missing_rates(plan.quote, books):
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server

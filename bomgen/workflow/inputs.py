@@ -18,6 +18,7 @@ from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
+from bomgen.core.resources import folder
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
 from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
 from bomgen.output.user_templates import templates as own_templates
@@ -26,7 +27,9 @@ from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Plan
 from bomgen.pricing import price_book
-from bomgen.pricing.price_book import KEPT, PriceBook
+from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook
+from bomgen.pricing.selling import selling_books
+from bomgen.pricing.unit_prices import missing_rates
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template
 from bomgen.workflow.plan_files import (
@@ -35,6 +38,7 @@ from bomgen.workflow.plan_files import (
     CURRENCY,
     LOCK_KEY,
     LOGO,
+    SELL,
     STANDARD_INPUT,
     STANDARD_INPUT_NAME,
     TEMPLATES,
@@ -107,6 +111,10 @@ class PriceBooks(NamedTuple):
     """Current contents of the locked price books by path; unreadable ones are missing."""
 
 
+INDICATIVE_FILE = "indicative-prices.yaml"
+"""The built-in price book, in the folder of the package's data."""
+
+
 def read_all(
     file: PlanFile,
     settings: Sequence[str] = (),
@@ -117,8 +125,8 @@ def read_all(
 ) -> Inputs:
     """Read all inputs of a plan; files in the `known` inputs of a variant are not read again.
 
-    `without` omits sections of the plan. The seller's `costs` are read on request only, because no result depends on
-    them.
+    `without` omits sections of the plan. The seller's `costs` are read on request, or if the plan sells by margin,
+    because no other result depends on them.
 
     Raises PlanErrors with all problems that the schema finds, for a missing plan or part folder, and for an invalid
     lock.
@@ -148,6 +156,7 @@ def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
     """Return the inputs with the files that the plan names at some keys, and the templates of the command line."""
     contents = dict(inputs.contents)
+    keys = (*keys, COST_BOOKS) if SELL in inputs.source.values else keys
     named = [(given, inputs.source.mark(key), key) for key in keys for given in _texts_at(inputs.source, key)]
     named += [(template, Mark(own_templates.OPTION, 1, 1), TEMPLATES) for template in inputs.templates]
     for given, mark, key in named:
@@ -168,6 +177,8 @@ def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
     """Return the location of a file named by the plan or command line. Raises PlanErrors if it is outside the root."""
     if key == TEMPLATES and (shipped := own_templates.shipped().get(given)):
         return shipped
+    if key == BOOKS and given == INDICATIVE:
+        return folder("data") / INDICATIVE_FILE
     if mark.file == own_templates.OPTION:
         return real(FilePath(given))
     return inside(file, given, mark, ".".join(map(str, key)))
@@ -249,9 +260,14 @@ def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
     """
     lock = inputs.lock
     if lock is None:
-        return PriceBooks(quoted, quoted.exchange, *price_books_of(inputs, quoted.price_books), {})
+        books, read = price_books_of(inputs, quoted.price_books)
+        return PriceBooks(quoted, quoted.exchange, [*selling_books_of(inputs, quoted), *books], read, {})
     rates = lock.rates_for(quoted, inputs.keys)
     price_books = PriceBooks(quoted._replace(exchange=rates), quoted.exchange, [], [], {})
+    for book in selling_books_of(inputs, price_books.quote):
+        price_books.current[book.file] = book
+        pinned = lock.pin(book.file, book)._replace(categories=book.categories) if book.file in lock.books else book
+        price_books.used.append(pinned)
     for given, mark in quoted.price_books:
         try:
             (book,), read = price_books_of(inputs, [(given, mark)])
@@ -268,6 +284,19 @@ def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
             price_books.inputs.extend(read)
     price_books.inputs.append(Input(FilePath(lock.file).name, lock.content))
     return price_books
+
+
+def selling_books_of(inputs: Inputs, quoted: QuotePlan) -> list[PriceBook]:
+    """Return the prices that costs are sold at; none unless the plan sells by margin.
+
+    Raises PlanErrors and TooMuch as `price_books_of`, and PlanErrors for a cost without an exchange rate.
+    """
+    if quoted.sell is None:
+        return []
+    costs, _ = price_books_of(inputs, quoted.cost_books, COST_BOOKS)
+    if wrong := missing_rates(quoted._replace(charges=()), costs):
+        raise PlanErrors(wrong)
+    return selling_books(costs, quoted)
 
 
 def price_books_of(

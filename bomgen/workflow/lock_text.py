@@ -235,7 +235,8 @@ def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> It
 def _books(lock: Lock, books: PriceBooks, report: Report) -> Iterator[str]:
     """Yield price books that are missing or new, and changed prices."""
     in_all_planes = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
-    named = list(dict.fromkeys(in_all_planes))
+    sold = (book.file for each in (report, *report.alternatives) for book in each.books if book.categories is not None)
+    named = list(dict.fromkeys((*in_all_planes, *sold)))
     for file, pinned in lock.books.items():
         if file not in named:
             yield f"the plan no longer names the price book {file}"

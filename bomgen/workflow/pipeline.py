@@ -96,7 +96,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
     report = work_out(inputs := read_all(file, settings, costs=True))
     quoted = report.plan.quote
-    if not quoted.cost_books:
+    if not quoted.cost_books and all(charge.cost is None for charge in quoted.charges):
         message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
         raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
     return report, margin(report.quote.lines, quoted, _price_costs(inputs, report))

@@ -16,6 +16,7 @@ from bomgen.core.provenance import FileName, Mark
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, Path, Source, decoded, merged, override, read
 from bomgen.pricing.alternatives import ALTERNATIVES
+from bomgen.pricing.price_book import INDICATIVE
 
 LOCK, LOCK_KEY = ".lock", "bomgen_lock"
 """Suffix of a lock file, and the key with its format version."""
@@ -164,6 +165,7 @@ MAX_BASES = 20
 BOOKS: Path = ("quote", "price_book")
 COST_BOOKS: Path = ("quote", "cost_book")
 CURRENCY: Path = ("quote", "currency")
+SELL: Path = ("quote", "sell")
 LOGO: Path = ("quote", "vendor", "logo")
 TEMPLATES: Path = ("templates",)
 PATHS: tuple[Path, ...] = (("catalog",), BOOKS, COST_BOOKS, LOGO, TEMPLATES)
@@ -285,4 +287,5 @@ def _all_moved(given: Any, folder: PurePosixPath) -> Any:
 
 def _moved(given: Any, folder: PurePosixPath) -> Any:
     """Return a path relative to `folder` as a path relative to what `folder` is relative to; other values unchanged."""
-    return os.path.normpath(folder / given) if isinstance(given, str) and given else given
+    is_path = isinstance(given, str) and given and given != INDICATIVE
+    return os.path.normpath(folder / given) if is_path else given

@@ -41,6 +41,7 @@ from bomgen.documents.search.front import (
     no_next_better,
 )
 from bomgen.plan.search_space import KEY, SearchSpace
+from bomgen.pricing.price_book import INDICATIVE
 from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import Inputs, read_all, source_of
 from bomgen.workflow.pipeline import work_out_variant
@@ -327,7 +328,7 @@ def digest_of(search: SearchRequest) -> str:
     file = search.file
     source = source_of(file, search.settings)
     books = (source.data.get("quote") or {}).get("price_book") or []
-    paths = [file.folder / name for name in ([books] if isinstance(books, str) else books)]
+    paths = [file.folder / name for name in ([books] if isinstance(books, str) else books) if name != INDICATIVE]
     for name in source.data.get("catalog") or ():
         paths += sorted(path for path in (file.folder / name).rglob("*") if path.is_file())
     for content in (file.content, *(content for _, content in source.files), *map(content_of, paths)):

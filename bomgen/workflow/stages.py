@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from bomgen.plan import rules
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
+from bomgen.plan.commercial_terms import SECRET_KEYS
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import cluster_path
@@ -31,10 +33,13 @@ from bomgen.results.result import Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
-from bomgen.workflow.plan_files import COST_BOOKS
 
 if TYPE_CHECKING:
     from bomgen.results.elevations.types import Elevations
+
+
+_SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
+"""A key of costs and margins in the value of a setting."""
 
 
 class BrokenResult(Exception):
@@ -192,11 +197,12 @@ def _report_cluster(
 
 
 def _hide_costs(setting: str) -> str:
-    """Return a setting for results without the cost book, which customers must not see."""
+    """Return a setting for results without costs and margins, which customers must not see."""
     key, _, value = setting.partition("=")
-    if tuple(key.split("."))[: len(COST_BOOKS)] == COST_BOOKS:
+    quoted, *steps = key.split(".")
+    if quoted == "quote" and set(steps) & set(SECRET_KEYS):
         return ""
-    return f"{key}=..." if str(COST_BOOKS[-1]) in value else setting
+    return f"{key}=..." if quoted == "quote" and _SECRET.search(value) else setting
 
 
 def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:

@@ -13,15 +13,16 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[2]
-BOOK = ROOT / "prices" / "indicative-2026q4.yaml"
 DATA = ROOT / "bomgen" / "data"
+BOOK = DATA / "indicative-prices.yaml"
 CURRENCY = "USD"
 KINDS = ("accessory", "nic", "server", "switch", "transceiver")
 """Parts that are on bills as they are; GPUs come in servers, and a fibre's price is that of its length."""
 HEAD = f"""\
-# yaml-language-server: $schema=../schemas/prices.schema.json
+# yaml-language-server: $schema=../../schemas/prices.schema.json
 # What the catalogue's sources say that parts cost: list prices, street prices, notes. Good enough to compare designs in
-# a search, not to quote; each is marked as an estimate. Written by tests/catalog/indicative_prices.py.
+# a search and for a first idea, not to quote; each is marked as an estimate. The price book `indicative` of plans.
+# Written by tests/catalog/indicative_prices.py.
 bomgen_prices: 1
 name: Price indications of the catalogue, fourth quarter of 2026
 currency: {CURRENCY}

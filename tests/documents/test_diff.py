@@ -252,7 +252,13 @@ def test_a_setting_is_said_to_be_one() -> None:
     assert ["--set"] == [each.place for each in changed_keys(source, override(source, ["a.b=2"]))]
 
 
-@pytest.mark.parametrize("place", ["quote: {cost_book: SECRET}", "a: [{set: {quote.cost_book: SECRET}}]"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("quote: {cost_book: SECRET}", "a: [{set: {quote.cost_book: SECRET}}]"),
+        *("quote: {sell: {margin: SECRET}}", "quote: {a: [{set: {quote.sell.margin: SECRET}}]}"),
+    ],
+)
 def test_the_cost_book_is_nobodys_business(place: str) -> None:
     """What the seller pays is neither compared nor named, wherever a plan says it."""
     old, new = read(f"{place}\n", "a"), read(f"{place.replace('SECRET', 'OTHER')}\n", "b")

@@ -221,3 +221,82 @@ def test_no_file_of_a_build_knows_the_cost(sold: Path, where: str, there: bool) 
     for hidden in (HIDDEN, HIDDEN_COST, HIDDEN_COST.split(".")[0], "31,415", "31 415", "cost_book"):
         assert hidden.encode() not in content
         assert hidden not in outcome.output
+
+
+# selling by margin --------------------------------------------------------------------------------------------------
+
+SELL = "  sell: {margin: 8%, by: {switch: 25%, service: 30%}}\n"
+
+
+def selling(folder: Path, sell: str = SELL, charge: str = "") -> None:
+    """Have the plan sell by margin, with a price list that has the server alone."""
+    plan = PLAN.replace("discount: {default: 10%}", "discount: {default: 0%}") + charge + COSTS + sell
+    (folder / "plan.yaml").write_text(plan, "utf-8")
+    (folder / "list.csv").write_text("part,price,currency\ndgx-h100,400000,USD\n", "utf-8")
+
+
+def test_parts_are_sold_at_cost_and_margin(sold: Path) -> None:
+    """60 / 0.92 = 65.217, a switch 60 / 0.75 = 80, a service 1000 / 0.7 = 1428.571; the price list comes first."""
+    selling(sold, charge="    - {kind: training, cost: 1000}\n")
+    assert 0 == run("build", "plan.yaml", "-f", "json", "-o", "out").exit_code
+    lines = json.loads((sold / "out/sold/bom.json").read_text("utf-8"))["lines"]
+    units = {line["part"] or line["id"]: line["unit_price"] for line in lines}
+    given = {"dgx-h100": "400000", "qm9700": "80.00", "service.training": "1428.57", "service.installation": "1000"}
+    assert given == {name: units.pop(name) for name in given}
+    assert {"65.22"} == set(units.values())
+    assert {"1000.00", "60.00"} == {line["cost"] for line in margins()["lines"] if line["category"] == "service"}
+
+
+def test_the_margin_of_what_is_sold_is_that_of_the_plan(sold: Path) -> None:
+    """As a share of the price, to the cent of a unit price."""
+    selling(sold)
+    lines = [line for line in margins()["lines"] if line["category"] != "service" and line["part"] != "dgx-h100"]
+    for line in lines:
+        wanted = 0.25 if line["category"] == "switch" else 0.08
+        assert wanted == pytest.approx(float(line["share"]), abs=1e-4)
+
+
+@pytest.mark.parametrize("where", ["plan", "set", "mapping", "charge"])
+def test_no_file_of_a_build_knows_the_cost_of_what_is_sold(sold: Path, where: str) -> None:
+    """Neither a cost, the cost book, nor a margin, in the plan, in a setting or on a charge; prices stand there."""
+    (sold / "zebra.csv").write_text(f"part,price,source,currency\nqm9700,{HIDDEN_COST},{HIDDEN},USD\n", "utf-8")
+    sell, charge, settings = "  sell: {margin: 23.7351%}\n", "", list[str]()
+    if where == "set":
+        sell, settings = "", ["--set", "quote.sell.margin=23.7351%"]
+    elif where == "mapping":
+        sell, settings = "", ["--set", "quote.sell={margin: 23.7351%}"]
+    elif where == "charge":
+        charge = f"    - {{kind: training, cost: {HIDDEN_COST}}}\n"
+    selling(sold, sell, charge)
+    formats = ",".join(form for form in DOCUMENTS.names if form != "pdf")
+    outcome = run("build", "plan.yaml", "-o", "out", "-f", formats, *settings)
+    assert 0 == outcome.exit_code, outcome.stderr
+    content = everything(sold / "out")
+    assert b"41193.17" in content  # 31 415.93 / 0.762649
+    for hidden in (
+        HIDDEN,
+        HIDDEN_COST,
+        HIDDEN_COST.split(".")[0],
+        "31,415",
+        "31 415",
+        "cost_book",
+        "23.7351",
+        "0.2373",
+    ):
+        assert hidden.encode() not in content
+        assert hidden not in outcome.output
+
+
+def test_a_lock_pins_the_prices_of_what_is_sold(sold: Path) -> None:
+    """Without a cost; what costs become later is said and does not change the quote."""
+    (sold / "zebra.csv").write_text(f"part,price,source,currency\nqm9700,{HIDDEN_COST},{HIDDEN},USD\n", "utf-8")
+    selling(sold)
+    before = margins()["total"]["amount"]
+    assert 0 == run("lock", "plan.yaml").exit_code
+    [lock] = sold.glob("*.lock*")
+    text = lock.read_text("utf-8")
+    assert "41887.91" in text  # 31 415.93 / 0.75
+    assert not [hidden for hidden in (HIDDEN, HIDDEN_COST) if hidden in text]
+    (sold / "zebra.csv").write_text("part,price,currency\nqm9700,50000,USD\n", "utf-8")
+    assert before == margins()["total"]["amount"]
+    assert "quote.sell.by.switch has changed; the pinned prices are used" in run("check", "plan.yaml").stderr

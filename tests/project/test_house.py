@@ -509,7 +509,7 @@ def resolved(entry: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-BY_CATEGORY = (".spares.", ".quote.discount.", ".quote.tax.")
+BY_CATEGORY = (".spares.", ".quote.discount.", ".quote.tax.", ".quote.sell.by.")
 """Keys that are categories of parts: they are read in a loop, and `cooling` is a limit of a rack elsewhere."""
 
 

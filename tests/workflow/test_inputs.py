@@ -86,8 +86,8 @@ def test_a_variant_that_names_another_file_reads_that_alone(opens: Counter[str])
     """A price book that only a setting names."""
     inputs = read_all(open_plan(str(ROOT / PLAN), None))
     opens.clear()
-    read_all(inputs.file, ["quote.price_book=../prices/indicative-2026q4.yaml"], known=inputs)
-    assert opens == {"indicative-2026q4.yaml": 1}
+    read_all(inputs.file, ["quote.price_book=../prices/example-h100-2026q4.yaml"], known=inputs)
+    assert opens == {"example-h100-2026q4.yaml": 1}
 
 
 def test_files_that_cannot_be_read_are_refused_where_they_are_asked_for(tmp_path: Path) -> None:

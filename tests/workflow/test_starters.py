@@ -56,7 +56,7 @@ def test_the_starter_can_be_built_without_a_word(init: Init) -> None:
     assert init("own").stdout == "own.yaml\n"
     done = CliRunner().invoke(command.main, ["build", "own.yaml"])
     assert (done.exit_code, done.stderr) == (0, "")
-    assert re.search(r"price +none of \d+ lines has a price", done.stdout)
+    assert re.search(r"price +[\d,.]+ USD to [\d,.]+ USD, indicative, \d of \d lines", done.stdout)
     assert sorted(path.name for path in Path("dist/own").iterdir()) == [
         *("bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx", "report.html", "report.md", "report.xlsx")
     ]
@@ -157,6 +157,15 @@ def test_an_inquiry_that_cannot_be_built_writes_nothing(
     done = init("acme", *asked)
     assert (done.exit_code, list(Path().iterdir())) == (code, [])
     assert said in done.stderr
+
+
+def test_an_inquiry_without_a_price_book_has_indicative_prices(init: Init) -> None:
+    """Unless it extends a file, whose price books they would replace."""
+    assert init("--seller").exit_code == 0
+    for name, more in (("alone", ()), ("based", ("--extends", "seller.yaml"))):
+        assert init(name, *ASKED, *more).exit_code == 0
+        quote = read(Path(f"{name}.yaml").read_text("utf-8"), "plan").data.get("quote", {})
+        assert quote.get("price_book") == (None if more else "indicative")
 
 
 def test_a_seller_is_no_plan(init: Init) -> None:

@@ -168,8 +168,8 @@ def price_note(writer: Writer, line: QuoteLine) -> str | None:
     charge, language = line.line.charge, writer.language
     if charge and charge.share:
         return writer.word("price-share", share=language.share(Fraction(charge.share.value)))
-    if charge and charge.price is not None:
-        stated = [language.money(charge.price, charge.currency)] if charge.currency else []
+    if charge and charge.part is None and line.unit.amount is not None:
+        stated = [language.money(charge.price, charge.currency)] if charge.currency and charge.price is not None else []
         return writer.word("list-semicolon").join([charge.mark.recorded, *stated])
     if line.price is None or line.book is None:
         return None

@@ -27,7 +27,7 @@ from bomgen.documents.customer_quote.record import (
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.commercial_terms import DELIVERY
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.pricing.quote import lines_to_price
+from bomgen.pricing.quote import is_total, lines_to_price
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
@@ -86,15 +86,25 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         paper=quote.paper,
         cover=_cover(quote, language),
         id=quote.id,
-        acceptance=tuple(_acceptance(quote, language)),
+        indicative=quote.indicative,
+        acceptance=tuple(_acceptance(quote, language)) if _is_offer(quote) else (),
         author=quote.vendor or "",
         date=quote.date,
     )
 
 
+def _is_offer(quote: CustomerQuote) -> bool:
+    """Return whether the customer can accept the quote: most lines have a price, and no price is an indication."""
+    return is_total(quote.totals) and quote.indicative is None
+
+
 def _subtitle(quote: CustomerQuote, language: Language) -> str:
+    if not quote.totals.priced_lines:
+        return language.word("section-bill")
     if quote.status:
         return language.word(f"quote-{quote.status}")
+    if quote.indicative:
+        return language.word("quote-indicative")
     return language.word("quote-quotation")
 
 
@@ -155,6 +165,14 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     if required := _by_part(line for line in quote.lines if not line.counted):
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
     total = amount if totals.complete else word("ui-at-least", amount=amount)
+    if quote.indicative:
+        label, total = word("quote-indicative-total"), language.money_range(*quote.indicative, totals.currency)
+        notes.pop("capitals", None)
+    if not is_total(totals):
+        if quote.indicative:
+            notes = {"indicative": word("quote-indicative-sum", range=total), **notes}
+        counts = {"priced": language.integer(totals.priced_lines), "lines": language.integer(totals.lines)}
+        label, total = word("quote-priced"), word("quote-lines-priced", **counts)
     return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
 
 
@@ -603,6 +621,8 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     if quote.inclusive:
         text.append(word("terms-inclusive", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
+    if quote.indicative:
+        text.append(word("quote-indicative-text"))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:

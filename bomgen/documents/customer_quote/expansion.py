@@ -47,12 +47,15 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
     lines = (*parts, *charges)
     grown = dict(_grown(writer, difference))
+    totals = _totals(lines, expansion, quote.totals)
     return quote._replace(
         title=writer.word("expansion-title", title=quote.title),
         number=quote.number and f"{quote.number}{EXPANSION}",
         lead_time=longest_lead_time(writer, {line.id for line in lines}),
         lines=lines,
-        totals=_totals(lines, expansion, quote.totals),
+        totals=totals,
+        inclusive=quote.inclusive and totals.taxed,
+        indicative=quote.indicative and (totals.amount, totals.amount),
         clusters=tuple(
             cluster._replace(sentences=grown.get(cluster.name, cluster.sentences))
             for cluster in quote.clusters

@@ -29,7 +29,7 @@ from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill_line import CATEGORIES, Line
-from bomgen.pricing.quote import QuoteLine, category_amounts
+from bomgen.pricing.quote import Quote, QuoteLine, category_amounts
 from bomgen.results.result import Report
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
@@ -214,6 +214,8 @@ class CustomerQuote(NamedTuple):
     open_items: tuple[QuotedOpenItem, ...] = ()
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
+    indicative: tuple[Decimal, Decimal] | None = None
+    """The totals at the lowest and highest prices, if prices are indications that nobody offers; equal if unknown."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
@@ -252,6 +254,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         existing=tuple(_existing(writer)),
         notes=tuple(_notes(writer, report.problems)),
         open_items=tuple(_open_items(writer)),
+        indicative=_indicative(report.quote),
         inclusive=report.quote.totals.taxed and plan.inclusive,
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
@@ -281,6 +284,11 @@ def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
         known = found.get(names)
         found[names] = quantity + known if quantity is not None and known is not None else quantity
     yield from (QuotedOpenItem(names, quantity) for names, quantity in found.items())
+
+
+def _indicative(quote: Quote) -> tuple[Decimal, Decimal] | None:
+    low, high = quote.totals.low, quote.highest
+    return (low, high) if quote.indicative and low is not None and high is not None else None
 
 
 def _fingerprint(quote: CustomerQuote) -> str:

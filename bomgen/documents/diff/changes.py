@@ -15,12 +15,11 @@ from bomgen.documents.diff.matching import ONLY, NewNames, cluster_of
 from bomgen.documents.diff.side import ComparedResult, Ends
 from bomgen.plan.clusters import BESIDE as OF_CLUSTER
 from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.commercial_terms import SECRET_KEYS
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
 
-KEPT_BACK = "cost_book"
-"""Key of the seller's costs, which are neither compared nor shown."""
 NAMED_BY = ("name", "kind", "model")
 """Keys that identify the mappings of a list."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./%+-][A-Za-z0-9_./%+ -]*")
@@ -59,11 +58,13 @@ def changed_keys(old: Source, new: Source, clusters: Mapping[str, str] | None = 
 _NOTHING = object()
 
 
-def _open(data: Any) -> Any:
-    """Return the data of a plan without the seller's costs."""
+def _open(data: Any, quoted: bool = False) -> Any:
+    """Return the data of a plan without the seller's costs and margins."""
     if isinstance(data, dict):
-        return {key: _open(value) for key, value in data.items() if KEPT_BACK not in str(key).split(".")}
-    return [_open(value) for value in data] if isinstance(data, list) else data
+        names = {key: str(key).split(".") for key in data}
+        secret = {key for key, steps in names.items() if (quoted or len(steps) > 1) and set(SECRET_KEYS) & set(steps)}
+        return {key: _open(value, quoted or key == "quote") for key, value in data.items() if key not in secret}
+    return [_open(value, quoted) for value in data] if isinstance(data, list) else data
 
 
 def _plans(was: Any, became: Any, clusters: Mapping[str, str]) -> Iterator[tuple[Path, Path, Any, Any]]:

@@ -141,7 +141,7 @@ def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
 
 def _note_formula(totals: Totals, kind: NoteKind, text: str, formulas: Mapping[NoteKind, str]) -> str:
     """Return the formula of a note of the cover; what the bill cannot give is shown while the bill is as it was."""
-    if kind == "capitals":
+    if kind in ("capitals", "indicative"):
         return f'IF(ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0,{literal(text)},"")'
     if kind == "lines" and not (totals.complete and totals.priced_lines):
         return f"IF(bom_unpriced={totals.lines - totals.priced_lines},{literal(text)},{formulas[kind]})"
@@ -289,7 +289,9 @@ def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> N
             money = money_format(document.totals.currency, sheet.book.language)
             sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money)
             sheet.row += 1
-    sheet.row += bool(document.acceptance)
+    if not document.acceptance:
+        return
+    sheet.row += 1
     sheet.put(1, word("quote-for-seller"), LABEL)
     sheet.across(_OTHER_SIDE, word("quote-for-customer"), LABEL)
     sheet.row += 1

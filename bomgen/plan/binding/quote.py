@@ -25,6 +25,7 @@ from bomgen.plan.commercial_terms import (
     Operation,
     Party,
     QuotePlan,
+    Sell,
 )
 
 MAX_RATE = 10**6
@@ -54,6 +55,7 @@ def quote(section: PlanSection) -> QuotePlan:
         assumed_currency=None if section.has("currency") else assumed,
         price_books=paths(section, "price_book"),
         cost_books=paths(section, "cost_book"),
+        sell=_sell(section),
         exchange={currency: _exchange(exchange, currency) for currency in exchange.data},
         old_after=section.quantity("old_after", "days", "price-age"),
         estimate_below=section.catalog.assumption("price-estimate-below"),
@@ -149,6 +151,12 @@ def _discounts(section: PlanSection) -> Discounts:
     return Discounts(_shares(section), by_name["parts"], by_name["lines"])
 
 
+def _sell(section: PlanSection) -> Sell | None:
+    given = section.below("sell")
+    margin = given.figure("margin", "share", zero=True)
+    return Sell(margin, _shares(given.below("by")), given.mark) if margin else None
+
+
 def _taxes(section: PlanSection) -> dict[str, Figure]:
     if isinstance(section.data.get("tax"), dict):
         return _shares(section.below("tax"))
@@ -183,6 +191,7 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
             years=given.figure("years", "count"),
             price=price,
             currency=given.text("currency"),
+            cost=_amount(given, "cost"),
             part=given.text("part"),
             share=given.figure("share", "share", zero=True),
             once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),

@@ -180,7 +180,7 @@ class AmountTrees:
             share = share_text(Fraction(line.charge.share.value))
             of_hardware = self.words.money(priced.of, currency)
             return node._replace(origin=f"{share} * {of_hardware} of hardware after discount", place=line.charge.mark)
-        if line.charge and line.charge.price is not None:
+        if line.charge and line.charge.part is None and unit.amount is not None:
             notes = self._exchanged(line.charge.price, line.charge.currency or currency)
             return node._replace(origin=str(line.charge.mark), place=line.charge.mark, notes=tuple(notes))
         if priced.price and priced.book:
