@@ -145,7 +145,7 @@ def test_groups_of_routers() -> None:
     assert len(graph.nodes) == 2
     assert [label for upper, lower, label in graph.edges if upper == lower] == [
         '" 7,800 local links, 400 Gb/s \\n 1 per pair of routers "',
-        '" 4160 global links, 400 Gb/s \\n 2 per pair of groups "',
+        '" 4,160 global links, 400 Gb/s \\n 2 per pair of groups "',
     ]
 
 

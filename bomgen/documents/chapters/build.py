@@ -159,7 +159,7 @@ def bill_table(writer: Writer) -> Table:
         Column("spare", writer.word("column-spare"), "number", 8),
         Column("unit_price", writer.word("column-unit-price"), "money", 14),
         Column("discount", writer.word("column-discount"), "share", 10),
-        Column("amount", writer.word("column-amount"), "money", 18),
+        Column("amount", writer.word("column-net-amount"), "money", 18),
         Column("explain", writer.word("column-why"), "text", 60),
     )
     ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))

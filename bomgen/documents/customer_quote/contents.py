@@ -260,7 +260,7 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("spare", word("column-spare"), "number", 7),
         Column("unit_price", word("column-unit-price"), "money", 13),
         Column("discount", word("column-discount"), "share", 10),
-        Column("amount", word("column-amount"), "money", 15),
+        Column("amount", word("column-net-amount"), "money", 15),
     )
     rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
     title = word("section-bill")
@@ -447,7 +447,7 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
         text.append(word("quote-longest", time=_duration(days, language), part=part))
     if not quote.terms:
         text.append(word("quote-delivery"))
-    text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+    text.append(word("terms-rounding", unit=language.money(minor_unit(totals.currency), totals.currency)))
     text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
