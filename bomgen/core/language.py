@@ -183,10 +183,14 @@ class Language(NamedTuple):
         """Return the sign before amounts of a currency; empty where its code stands behind them."""
         return self.currencies.get(currency, {}).get("sign", "")
 
+    def unit_of(self, currency: str) -> str:
+        """Return what names a currency in the heading of its amounts."""
+        return self.currencies.get(currency, {}).get("unit", currency)
+
     def heading(self, table: Table, index: int) -> str:
         """Return the title of a column, with its currency where it has one."""
         title, currency = table.columns[index].title, currency_of(table, index)
-        return self.beside(title, self.currencies.get(currency, {}).get("unit", currency))
+        return self.beside(title, self.unit_of(currency))
 
     def amount(self, amount: Decimal, currency: str) -> str:
         """Return an amount to the minor unit of a currency that is named elsewhere."""

@@ -110,7 +110,7 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         name=writer.fabric_title(built.plan.name),
         topology=writer.language.value(built.fabric.topology, "word"),
     )
-    caption = " ".join(_other_designs(writer, built)) or None
+    caption = writer.word("list-sentences").join(_other_designs(writer, built)) or None
     return replace(writer.table("fabric", rows=rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)
 
 
