@@ -110,7 +110,7 @@ class Language(NamedTuple):
             return self.records.get(text.code, text)
         comma = self.words["list-comma"]
         sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands, self.point)
-        return _BESIDE_LATIN.sub(" ", _BETWEEN_IDEOGRAPHS.sub("", sentence))
+        return spaced(sentence)
 
     def _filled(self, place: str, text: str) -> str:
         if isinstance(text, Message):
@@ -304,6 +304,11 @@ class Language(NamedTuple):
         rounded = Fraction(_scientific(value))
         sign, size = max((each for each in self.short.items() if each[1] <= rounded), key=lambda each: each[1])
         return f"{self.number(Fraction(value) / size)}{sign}"
+
+
+def spaced(sentence: str) -> str:
+    """Return a sentence with the spaces of Chinese: one beside Latin letters, none between ideographs."""
+    return _BESIDE_LATIN.sub(" ", _BETWEEN_IDEOGRAPHS.sub("", sentence))
 
 
 def is_prefixed(value: Value, unit: str) -> bool:
