@@ -323,7 +323,7 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
     """As in the other formats, under titles of their own."""
     sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
     rows = [[cell.value for cell in row[:3]] for row in sheet.iter_rows()]
-    at = rows.index(["Alternative", "Total including tax, USD", "Difference from base offer, USD"])
+    at = rows.index(["Alternative", "Total including tax (USD)", "Difference from base offer (USD)"])
     assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
     assert "Amounts by category" not in str(rows[at - 1])
 
