@@ -284,7 +284,7 @@ def workbook_of(plan: str, **settings: Any) -> bytes:
     ("code", "count"),
     [
         ("en", "NVIDIA QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
-        ("zh", "NVIDIA QM9700 2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
+        ("zh", "NVIDIA QM9700：2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
     ],
 )
 def test_pieces_from_stock_are_said_beside_those_to_order(code: str, count: str) -> None:
