@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil, floor, lcm
 from typing import Any, NamedTuple
 
-from bomgen.core.language import Language
+from bomgen.core.language import Language, spaced
 from bomgen.core.provenance import Derived, Figure, informative_inputs
 
 SEVERAL = "|"
@@ -89,7 +89,8 @@ def describe_formula(figure: Figure, language: Language, show: Callable[[Figure]
         ]
         if not inputs:
             return Described(language.word("formula-program"), None)
-        return Described(language.word("formula-calculated", inputs=language.word("list-comma").join(inputs)), None)
+        text = language.word("formula-calculated", inputs=language.word("list-comma").join(inputs))
+        return Described(spaced(text), None)
     return Described(found.text, found.value)
 
 

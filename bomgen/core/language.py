@@ -112,7 +112,7 @@ class Language(NamedTuple):
             return self.records.get(text.code, text)
         comma = self.words["list-comma"]
         sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands, self.point)
-        return _BESIDE_LATIN.sub(" ", _BETWEEN_IDEOGRAPHS.sub("", sentence))
+        return spaced(sentence)
 
     def note(self, text: str) -> str | None:
         """Return the sentence for the customer about a warning; None for warnings that concern the seller alone.
@@ -195,10 +195,14 @@ class Language(NamedTuple):
         """Return the sign before amounts of a currency; empty where its code stands behind them."""
         return self.currencies.get(currency, {}).get("sign", "")
 
+    def unit_of(self, currency: str) -> str:
+        """Return what names a currency in the heading of its amounts."""
+        return self.currencies.get(currency, {}).get("unit", currency)
+
     def heading(self, table: Table, index: int) -> str:
         """Return the title of a column, with its currency where it has one."""
         title, currency = table.columns[index].title, currency_of(table, index)
-        return self.beside(title, self.currencies.get(currency, {}).get("unit", currency))
+        return self.beside(title, self.unit_of(currency))
 
     def money_range(self, low: Decimal, high: Decimal, currency: str) -> str:
         """Return a range of amounts with their currency; an amount alone if both ends are equal."""
@@ -317,6 +321,11 @@ class Language(NamedTuple):
         rounded = Fraction(_scientific(value))
         sign, size = max((each for each in self.short.items() if each[1] <= rounded), key=lambda each: each[1])
         return f"{self.number(Fraction(value) / size)}{sign}"
+
+
+def spaced(sentence: str) -> str:
+    """Return a sentence with the spaces of Chinese: one beside Latin letters, none between ideographs."""
+    return _BESIDE_LATIN.sub(" ", _BETWEEN_IDEOGRAPHS.sub("", sentence))
 
 
 def is_prefixed(value: Value, unit: str) -> bool:

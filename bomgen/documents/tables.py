@@ -14,7 +14,7 @@ def part_columns(language: Language, amount: bool = False, vendor: bool = False)
         Column("description", language.word("column-description"), "text", 50),
         Column("pieces", language.word("quote-pieces"), "number", 10),
     )
-    return (*columns, Column("amount", language.word("column-amount"), "money", 20)) if amount else columns
+    return (*columns, Column("amount", language.word("column-net-amount"), "money", 20)) if amount else columns
 
 
 def section_of(table: Table, text: tuple[str, ...] = (), notes: tuple[Note, ...] = ()) -> Section:

@@ -302,5 +302,5 @@ def test_the_chart_is_of_what_every_plan_has() -> None:
     assert "<desc" in priced
     assert "llama65b-quote: about 76,238,178.74 USD (" in priced
     unpriced = compare(*of("llama65b", "llama65b-quote", "h100-127"), "-f", "html").stdout
-    assert re.search(r"h100-127: (at least |about )*[0-9,]+ W", unpriced)
+    assert re.search(r"h100-127: (at least |about )*[0-9,.]+ kW", unpriced)
     assert "<svg" not in compare(*of("llama65b"), "--alternatives", "-f", "html").stdout

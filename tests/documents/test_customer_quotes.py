@@ -272,7 +272,7 @@ def test_pieces_of_a_service_say_what_they_are_per() -> None:
     """Three years of support are 3 pieces, and licences of 2048 GPUs for three years are 6144."""
     text = quoted("llama65b-quote")
     assert "| Support with parts on site (per year) | 3 |" in text
-    assert "| Cluster manager (per GPU, per year) | 6144 |" in text
+    assert "| Cluster manager (per GPU, per year) | 6,144 |" in text
     assert "| Installation (per rack) | 67 |" in text
     assert "| Freight | 1 |" in text
     assert "Support with parts on site（每年）" in quoted("llama65b-quote", **{"quote.language": "zh"})
@@ -295,7 +295,7 @@ def test_nothing_priced_is_said_once() -> None:
 
 def test_weights_name_what_they_leave_out() -> None:
     """And there is none where the servers have none: the rest is next to nothing."""
-    assert "| Weight, excluding cables, modules, rack, rack PDU | 32,239 kg |" in quoted("llama65b-quote")
+    assert "| Weight, excluding cables, modules, rack, rack PDU | 32.24 t |" in quoted("llama65b-quote")
     assert "Weight" not in quoted("gb300-nvl72-xdr")
 
 
@@ -342,7 +342,7 @@ def workbook_of(plan: str, **settings: Any) -> bytes:
     ("code", "count"),
     [
         ("en", "NVIDIA QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
-        ("zh", "NVIDIA QM9700 2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
+        ("zh", "NVIDIA QM9700：2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
     ],
 )
 def test_pieces_from_stock_are_said_beside_those_to_order(code: str, count: str) -> None:
@@ -381,7 +381,7 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
     """As in the other formats, under titles of their own."""
     sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
     rows = [[cell.value for cell in row[:3]] for row in sheet.iter_rows()]
-    at = rows.index(["Alternative", "Total including tax, USD", "Difference from base offer, USD"])
+    at = rows.index(["Alternative", "Total including tax (USD)", "Difference from base offer (USD)"])
     assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
     assert "Amounts by category" not in str(rows[at - 1])
 
@@ -393,7 +393,7 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
             "en",
             "Accepted: Quotation Q-2026-117, Revision 2, 20 November 2026. Total including tax: 76,238,178.74 USD.",
             "Required but not included, to be quoted separately: "
-            "Power cord C19 to C20 (1536), Power cord C13 to C14 (96).",
+            "Power cord C19 to C20 (1,536), Power cord C13 to C14 (96).",
         ),
         (
             "zh",
@@ -441,7 +441,7 @@ def test_totals_are_called_alike_in_all_formats() -> None:
 def test_lines_are_in_the_words_of_a_customer() -> None:
     """No role of the plan as it is typed, grouped watts, and shares that say of what."""
     text = quoted("llama65b-quote")
-    assert "| Rack, 48 U, 30,000 W | Compute | 64 |" in text
+    assert "| Rack, 48 U, 30 kW | Compute | 64 |" in text
     assert "| Rack PDU | Management | 6 |" in text
     assert "| Freight | 1.5 % of the hardware after discount | 1 |" in text
     page = build("plans/llama65b-quote.yaml").files("quote.html")["quote.html"].decode("utf-8")

@@ -425,7 +425,7 @@ def test_points_and_per_cent_are_distinguished() -> None:
     """A share changes by percentage points, any other number by a share of what it was: 40 % to 45 %, 20 to 18."""
     old, new = (side(workload={"mfu": mfu, "days": days}) for mfu, days in ((0.4, 20), (0.45, 18)))
     found = compare(old, new)
-    said = ((ENGLISH, "+5 percentage points", "-2 days (-10.0 %)"), (language("zh"), "+5 个百分点", "-2 天 (-10.0%)"))
+    said = ((ENGLISH, "+5 percentage points", "-2 days (-10.0 %)"), (language("zh"), "+5 个百分点", "-2 天（-10.0%）"))
     for words, points, share in said:
         for written in (shown(found, words), comment(review_document(found, words), words)):
             assert points in written

@@ -145,10 +145,10 @@ def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) 
     page = seen(written("html", *expanded("priced")))
     for words in ("Expansion: LLaMA-65B", "Example Research", "Q-2026-117", "Firm quotation", "Signature"):
         assert words in page
-    assert "grows from 256 to 344 servers, from 2048 to 2752 GPUs" in page
+    assert "grows from 256 to 344 servers, from 2,048 to 2,752 GPUs" in page
     row = re.search(r"<td[^>]*>leaf-to-spine links</td>(.*?)</tr>", page, re.DOTALL)
     assert row
-    assert re.findall(r">([\d,]+)<", row[1]) == ["1024", "352", "672", "0", "352"]
+    assert re.findall(r">([\d,]+)<", row[1]) == ["1,024", "352", "672", "0", "352"]
     assert "All installed parts stay in use" in page
     assert "Compatible optics" not in page
     chinese = seen(written("html", *expanded("chinese")))

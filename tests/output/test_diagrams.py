@@ -173,7 +173,7 @@ def test_grid_of_nodes() -> None:
     assert len(list(root.iter(f"{SVG}circle"))) == 3 * 4
     assert len(list(root.iter(f"{SVG}path"))) == 4 + 3
     texts = _texts(fabric_svg(FABRICS["torus"], "compute", ENGLISH))
-    assert {"Torus 16 × 16 × 16", "4096 nodes", "6 per node", "ends connected in x, y, z"} <= set(texts)
+    assert {"Torus 16 × 16 × 16", "4,096 nodes", "6 per node", "ends connected in x, y, z"} <= set(texts)
     assert not list(_read(fabric_svg(FABRICS["mesh"], "compute", ENGLISH)).iter(f"{SVG}path"))
 
 
@@ -233,7 +233,7 @@ def test_description_for_readers_who_do_not_see_it() -> None:
     assert root.attrib["role"] == "img"
     title, description = (root.findtext(f"{SVG}{tag}") or "" for tag in ("title", "desc"))
     assert "Compute" in title
-    assert "1024 links, 400 Gb/s, 2 per pair of switches" in description
+    assert "1,024 links, 400 Gb/s, 2 per pair of switches" in description
     ids = [element.attrib["id"] for element in root if "id" in element.attrib]
     assert root.attrib["aria-labelledby"].split() == ids
 

@@ -144,8 +144,8 @@ def test_groups_of_routers() -> None:
     graph = _read(fabric_dot(dragonfly(65, 16, 8), "compute", ENGLISH))
     assert len(graph.nodes) == 2
     assert [label for upper, lower, label in graph.edges if upper == lower] == [
-        '" 7800 local links, 400 Gb/s \\n 1 per pair of routers "',
-        '" 4160 global links, 400 Gb/s \\n 2 per pair of groups "',
+        '" 7,800 local links, 400 Gb/s \\n 1 per pair of routers "',
+        '" 4,160 global links, 400 Gb/s \\n 2 per pair of groups "',
     ]
 
 
@@ -156,7 +156,9 @@ def test_grids() -> None:
     assert len({frozenset(edge[:2]) for edge in graph.edges}) == len(graph.edges) == 32
     graph = _read(fabric_dot(torus(16, 16, 8), "compute", ENGLISH))
     assert [*graph.nodes] == ['"nodes"']
-    assert [edge[2] for edge in graph.edges] == ['" x: 2048 × 400 Gb/s \\n y: 2048 × 400 Gb/s \\n z: 2048 × 400 Gb/s "']
+    assert [edge[2] for edge in graph.edges] == [
+        '" x: 2,048 × 400 Gb/s \\n y: 2,048 × 400 Gb/s \\n z: 2,048 × 400 Gb/s "'
+    ]
 
 
 def test_hostile_names_stay_text() -> None:

@@ -30,8 +30,8 @@ def test_wide_letters_are_aligned() -> None:
     """Numbers end in one column whatever letters stand before them; the heading names the currency once."""
     rows = (row_of("机柜", Cell(Decimal("1.5"), "USD"), "x", sign="+"), row_of("PDU", Cell(None, "USD"), "y"))
     found = shown(Table("t", "", COLUMNS, rows))
-    assert found[2] == "    名称  金额 (USD)  备注"
-    assert [cell_len(line[: line.index(last)]) for line, last in zip(found[3:5], "xy", strict=True)] == [22, 22]
+    assert found[2] == "    名称  金额（USD）  备注"
+    assert [cell_len(line[: line.index(last)]) for line, last in zip(found[3:5], "xy", strict=True)] == [23, 23]
     assert found[3].startswith("  + 机柜")
     assert "待报价" in found[4]
 

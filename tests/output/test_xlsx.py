@@ -461,7 +461,7 @@ def test_numbers_carry_their_derivation_in_a_note() -> None:
         assert cell.comment.text.splitlines() == [
             "Leaf switches",
             "leaves = 32 switches: ceil(ports / down)",
-            "   ports = 1024: servers * 8",
+            "   ports = 1,024: servers * 8",
             "      flops = 5.46 × 10²³ FLOPs: plan.yaml:7:1",
         ]
         assert cell.comment.author == "bomgen"

@@ -171,7 +171,7 @@ def test_two_tiers_of_64_ports_reach_2048_endpoints(servers: int, taken: int, tm
     assert reason.by == "rule"
     assert "support at most 64 endpoints" in others["one tier"]
     if taken == 3:
-        assert "support at most 2048 endpoints; 2056 are required" in others["two tiers"]
+        assert "support at most 2,048 endpoints; 2,056 are required" in others["two tiers"]
     else:
         assert "also fits, with " in others["three tiers"]
 
@@ -257,7 +257,7 @@ def test_servers_that_carry_the_gpu_are_named(tmp_path: Path) -> None:
     assert own.place is not None
     reasons = {other.name.split()[0]: other.reason for other in own.others}
     assert reasons.keys() == carriers - {"hgx-h100-8-generic"}
-    assert reasons["dgx-h100"] == "the plan specifies another; 8 GPUs, 8 NICs of 400 Gb/s, 10,200 W, 8 U"
+    assert reasons["dgx-h100"] == "the plan specifies another; 8 GPUs, 8 NICs of 400 Gb/s, 10.2 kW, 8 U"
 
 
 def test_other_ways_of_a_link_are_those_of_bom_json() -> None:
@@ -274,7 +274,7 @@ def test_one_more_server_in_a_rack_is_too_much() -> None:
     """NVIDIA's design has four DGX H100 of 10.2 kW in a rack of 40 kW: five draw 51 kW."""
     reason = why(worked("superpod-h100-4su"), "site.servers_per_rack")
     assert (reason.by, reason.chosen) == ("plan", "4 x DGX H100 per rack")
-    assert reason.others[0].reason == "they need 51,000 W, but a rack has 40,000 W"
+    assert reason.others[0].reason == "they need 51 kW, but a rack has 40 kW"
 
 
 def test_one_line_card_fewer_is_too_few() -> None:
@@ -292,7 +292,7 @@ def test_splits_that_do_not_fit_are_named() -> None:
     reason = why(worked("h100-127"), "workload.parallelism")
     assert reason.by == "search"
     fewer, *others = reason.others
-    assert "of the 1016 GPUs" in fewer.reason
+    assert "of the 1,016 GPUs" in fewer.reason
     assert others
     assert all("a shortfall of" in other.reason for other in others)
 

@@ -51,7 +51,7 @@ def test_racks_draw_what_the_site_draws() -> None:
     site = result(report)["site"]
     assert site["power_w"] == 1_772_160
     assert sum(rack["number"] * rack["power_w"] for rack in site["elevations"]) == 1_772_160
-    assert "1,772,160 W" in render(report, ("md",))["report.md"].decode()
+    assert "1,772 kW" in render(report, ("md",))["report.md"].decode()
 
 
 # the reference architecture -----------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def test_racks_and_pdus_of_the_superpod(built: Built) -> None:
 def test_racks_without_parts_keep_their_lines(built: Built) -> None:
     """Any rack of that height, and any PDU."""
     lines = {line["id"]: line for line in built(plan(four()))["lines"]}
-    assert (lines["rack.compute"]["part"], lines["rack.compute"]["description"]) == ("rack", "rack, 48 U, 41,000 W")
+    assert (lines["rack.compute"]["part"], lines["rack.compute"]["description"]) == ("rack", "rack, 48 U, 41 kW")
     assert (lines["pdu.management"]["part"], lines["pdu.management"]["description"]) == ("pdu", "rack PDU")
 
 
@@ -107,7 +107,7 @@ def test_cooling_bounds_servers_of_a_rack(built: Built, worked: Worked) -> None:
     assert built(plan(four(rack={"cooling": "30 kW"})))["site"]["servers_per_rack"] == 2
     by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4, allow_overload=True)))
     assert rules(by_hand, "rack-cooling") == [
-        "a rack with 4 x DGX H100 dissipates up to 40,800 W, but `site.rack` cools 30,000 W"
+        "a rack with 4 x DGX H100 dissipates up to 40.8 kW, but `site.rack` cools 30 kW"
     ]
     assert result(by_hand)["site"]["servers_per_rack"] == 4
 
@@ -184,10 +184,10 @@ def refused(bom: dict[str, Any], worked: Worked) -> list[str]:
         (
             {"rack": {"power": "10 kW"}},
             "rack-power",
-            "1 x DGX H100 draws up to 10,200 W, but `site.rack` provides 10,000 W",
+            "1 x DGX H100 draws up to 10.2 kW, but `site.rack` provides 10 kW",
         ),
         ({"rack": {"units": 6}}, "rack-units", "a rack with 1 x DGX H100 needs 8 U, but the rack has 6 U"),
-        ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws up to 51,000 W, but `site.rack` provides 40,000 W"),
+        ({"servers_per_rack": 5}, "rack-power", "5 x DGX H100 draws up to 51 kW, but `site.rack` provides 40 kW"),
         (
             {"servers_per_rack": 7, "rack": {"power": "90 kW"}},
             "rack-units",
@@ -211,13 +211,13 @@ def test_a_rack_that_holds_too_much_is_an_error(site: dict[str, Any], rule: str,
 
 
 def test_a_switch_that_no_rack_feeds_is_an_error(worked: Worked) -> None:
-    """A QM9700 draws 1720 W; its rack may have a power of its own, or that of the servers' racks."""
+    """A QM9700 draws 1.72 kW; its rack may have a power of its own, or that of the servers' racks."""
     fabrics = {"fabrics": {"compute": {"switch": "qm9700", "topology": "single-switch"}}}
     weak = plan({"management": {"power": "1.5 kW"}}, servers=4) | fabrics
     assert refused(weak, worked) == ["machine-power"]
     allowed = plan({"management": {"power": "1.5 kW"}, "allow_overload": True}, servers=4) | fabrics
     assert rules(worked(allowed), "machine-power") == [
-        "QM9700 draws up to 1720 W, but the power limit of a management rack is 1500 W"
+        "QM9700 draws up to 1.72 kW, but the power limit of a management rack is 1.5 kW"
     ]
     assert rules(worked(plan({"management": {"power": "2 kW"}}, servers=4) | fabrics), "machine-power") == []
 
@@ -264,8 +264,8 @@ def test_an_estimate_that_may_overload_a_rack_is_said(worked: Worked) -> None:
     """Four XE9680 by hand draw 40 096 W by the estimate, and 45 472 W at its high end: 42 kW may be too little."""
     report = worked(plan({"rack": {"power": "42 kW"}, "servers_per_rack": 4}, servers=4, **ESTIMATED))
     assert [text for text in rules(report, "estimated-power") if "high end" in text] == [
-        "at the high end of the estimate, a rack with 4 x PowerEdge XE9680, 8 x H200 SXM draws up to 45,472 W, but "
-        "`site.rack` provides 42,000 W; ask the vendor for the maximum power"
+        "at the high end of the estimate, a rack with 4 x PowerEdge XE9680, 8 x H200 SXM draws up to 45.472 kW, but "
+        "`site.rack` provides 42 kW; ask the vendor for the maximum power"
     ]
     assert refused(plan({"rack": {"power": "40 kW"}, "servers_per_rack": 4}, servers=4, **ESTIMATED), worked) == [
         "rack-power"
@@ -348,7 +348,7 @@ def test_one_of_three_pdus_may_be_lost(worked: Worked) -> None:
     assert rules(strong, "redundancy") == []
     weak = rules(worked(plan(four(rack={"pdu": PDU}))), "redundancy")
     assert weak == [
-        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34,600 W, but a compute rack draws 40,800 W; 4 PDUs are enough"
+        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34.6 kW, but a compute rack draws 40.8 kW; 4 PDUs are enough"
     ]
     assert rules(worked(plan(four(rack={"pdu": PDU}, redundancy="n"))), "redundancy") == []
 
@@ -380,10 +380,10 @@ def test_management_racks_are_fed_too(worked: Worked) -> None:
     """
     weak = worked(stored({"name": "P", "power": "1 kW"}))
     [message] = [each for each in rules(weak, "redundancy") if "management" in each]
-    assert message.endswith("1 of 2 PDUs carry 1000 W, but management rack 3 draws 12,720 W; 26 PDUs are enough")
+    assert message.endswith("1 of 2 PDUs carry 1 kW, but management rack 3 draws 12.72 kW; 26 PDUs are enough")
     low = worked(stored({"name": "P", "power": "1 kW", "rack_units": 2}))
     [message] = [each for each in rules(low, "redundancy") if "management" in each]
-    assert message.endswith("12,720 W; use a larger PDU or more racks")
+    assert message.endswith("12.72 kW; use a larger PDU or more racks")
     strong = worked(stored({"name": "P", "power": "30 kW"}))
     assert [each for each in rules(strong, "redundancy") if "management" in each] == []
 
@@ -402,7 +402,7 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
     unrated = worked(stored({"name": "P"}))
     [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
     assert message == (
-        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12,720 W, but the PDU "
+        "with 1 of 2 feeds lost (n+1) 1 of the 2 PDUs of management rack 3 remains and carries 12.72 kW, but the PDU "
         "rating is unknown; specify a PDU that carries this load with `management: {pdu: PART}`"
     )
     [problem] = [each for each in unrated.problems if each.message == message]

@@ -110,7 +110,7 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         name=writer.fabric_title(built.plan.name),
         topology=writer.language.value(built.fabric.topology, "word"),
     )
-    caption = " ".join(_other_designs(writer, built)) or None
+    caption = writer.word("list-sentences").join(_other_designs(writer, built)) or None
     return replace(
         writer.table("fabric", rows=rows), id=f"fabric-{built.plan.name}", title=title, caption=caption, code=True
     )
@@ -161,7 +161,7 @@ def bill_table(writer: Writer) -> Table:
         Column("spare", writer.word("column-spare"), "number", 8),
         Column("unit_price", writer.word("column-unit-price"), "money", 14),
         Column("discount", writer.word("column-discount"), "share", 10),
-        Column("amount", writer.word("column-amount"), "money", 18, main=True),
+        Column("amount", writer.word("column-net-amount"), "money", 18, main=True),
         Column("explain", writer.word("column-why"), "text", 60),
     )
     ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))

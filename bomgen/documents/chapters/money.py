@@ -223,8 +223,7 @@ def operation(writer: Writer) -> Section | None:
 def terms(writer: Writer) -> Section:
     """Return the chapter of price terms: how amounts are calculated, and the vendor's own terms."""
     quote, word = writer.report.plan.quote, writer.word
-    unit = f"{minor_unit(quote.currency):f}"
-    text = [word("terms-rounding", unit=unit, currency=quote.currency)]
+    text = [word("terms-rounding", unit=writer.language.money(minor_unit(quote.currency), quote.currency))]
     text.append(word(tax_terms(bool(quote.tax), len(writer.report.quote.totals.taxes))))
     if quote.payment:
         text.append(word("terms-payment", payment=quote.payment))
@@ -252,7 +251,7 @@ def costs_table(writer: Writer) -> Table:
     word = writer.word
     columns = (
         Column("category", word("column-category"), "text", 24),
-        Column("amount", word("column-amount"), "money", 20),
+        Column("amount", word("column-net-amount"), "money", 20),
         Column("share", word("column-share"), "share", 10),
         Column("lines", word("column-priced-lines"), "number", 18),
     )

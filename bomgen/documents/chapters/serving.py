@@ -134,7 +134,8 @@ def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
         texts.append(writer.word("serving-unknown-rate", lacks=writer.word(f"lacks-{need.missing}")))
     elif served.speed and served.in_flight:
         in_flight = writer.language.number(served.in_flight.value)
-        texts.append(" ".join((writer.word(f"serving-predicted-{served.speed.kind}"), *_low_end(writer, served))))
+        said = writer.word(f"serving-predicted-{served.speed.kind}"), *_low_end(writer, served)
+        texts.append(writer.word("list-sentences").join(said))
         texts.append(writer.word("serving-load", requests=in_flight))
     if found.request is None:
         texts.append(writer.word("serving-unknown-cache"))

@@ -212,7 +212,7 @@ def _gpu(column: ComparedColumn) -> Cell:
 
 def _server(column: ComparedColumn) -> Cell:
     servers = (cluster.plan.cluster.server for cluster in column.writer.report.each_cluster)
-    return _names(column, [server.identity.name for server in servers if server])
+    return _names(column, [column.writer.language.message(server.identity.name) for server in servers if server])
 
 
 # networks -----------------------------------------------------------------------------------------------------------

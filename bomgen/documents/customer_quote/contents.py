@@ -331,7 +331,7 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("spare", word("column-spare"), "number", 7),
         Column("unit_price", word("column-unit-price"), "money", 13),
         Column("discount", word("column-discount"), "share", 10),
-        Column("amount", word("column-amount"), "money", 15),
+        Column("amount", word("column-net-amount"), "money", 15),
     )
     lines = [line for line in quote.lines if line.counted]
     rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(lines, 1))
@@ -617,9 +617,10 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     ]
     if not quote.terms and not quote.delivery:
         text.append(word("quote-delivery"))
-    text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+    unit = language.money(minor_unit(totals.currency), totals.currency)
+    text.append(word("terms-rounding", unit=unit))
     if quote.inclusive:
-        text.append(word("terms-inclusive", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+        text.append(word("terms-inclusive", unit=unit))
     text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.indicative:
         text.append(word("quote-indicative-text"))

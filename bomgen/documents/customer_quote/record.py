@@ -19,6 +19,7 @@ from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import AddressBlock, Cell, Logo
 from bomgen.core.grouping import group_by
+from bomgen.core.language import spaced
 from bomgen.core.money import Totals
 from bomgen.core.number_registry import Path, rows_below
 from bomgen.design.assembly import BuiltFabric
@@ -430,7 +431,7 @@ def _places(writer: Writer, line: Line) -> Iterator[str]:
     if kind:
         links = name_links(writer, kind) if line.fabric else writer.language.value(kind, "word")
         has_end = end and line.fabric and _joins_tiers(kind)
-        place = writer.word("quote-end", links=links, end=writer.label((end,))) if has_end else links
+        place = spaced(writer.word("quote-end", links=links, end=writer.label((end,)))) if has_end else links
         yield place if line.fabric else _capitalize(place)
 
 

@@ -110,7 +110,9 @@ class _Front:
         self._free()
         self._hung()
         self._sums()
-        self.canvas.spoken.append(", ".join((title, kind, *map(_describe_slot, group.slots))))
+        self.canvas.spoken.append(
+            ", ".join((title, kind, *(_describe_slot(slot, self.language) for slot in group.slots)))
+        )
 
     def _line(self, number: int, text: str, strong: bool = False) -> None:
         y = _LINE / 2 + number * _LINE + 2
@@ -138,7 +140,7 @@ class _Front:
 
     def _slot(self, slot: Slot) -> None:
         """Draw the pieces of a slot individually."""
-        product = slot.identity.name if slot.identity else ""
+        product = self.language.message(slot.identity.name) if slot.identity else ""
         if slot.unit is None or slot.height_u is None:
             return
         for number, named in enumerate(slot.boxes):
@@ -176,7 +178,7 @@ class _Front:
         """Yield the names of devices of which only the rack is known."""
         word = self.language.word
         for slot in slots:
-            name = slot.identity.name if slot.identity else slot.device
+            name = self.language.message(slot.identity.name) if slot.identity else slot.device
             yield word("ui-trays" if slot.device == TRAY else "ui-pieces", number=slot.pieces, name=name)
             yield named_text((slot.boxes[0][0], slot.boxes[-1][1]))
         yield word("ui-unit-unknown")
@@ -231,8 +233,8 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
         yield word(key, number=len(group.pdus), feeds=feeds)
 
 
-def _describe_slot(slot: Slot) -> str:
-    name = slot.identity.name if slot.identity else slot.device
+def _describe_slot(slot: Slot, language: Language) -> str:
+    name = language.message(slot.identity.name) if slot.identity else slot.device
     place = "" if slot.unit is None else f" (U{slot.unit}–{slot.top})"
     return f"{slot.pieces} × {name}{place}"
 

@@ -91,7 +91,7 @@ class BillReferences(NamedTuple):
 def bill(sheet: Sheet, section: Section) -> BillReferences:
     """Write a line for each part of the section's one table, its amount as a formula, and the totals below."""
     book = sheet.book
-    word, currency = book.language.word, book.document.totals.currency
+    word, currency = book.language.word, book.language.unit_of(book.document.totals.currency)
     [table] = section.tables
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
     shares = inputs.price_shares(table)
@@ -113,7 +113,7 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
         hints.append(word("xlsx-required-elsewhere"))
     if book.document.protected:
         hints.append(word("xlsx-protected"))
-    sheet.heading(section.title, " ".join(filter(None, (table.caption, *hints))))
+    sheet.heading(section.title, word("list-sentences").join(filter(None, (table.caption, *hints))))
     sheet.header(columns)
     sheet.freeze()
     first, end = sheet.row, sheet.row + len(table.rows) + _EMPTY_LINES

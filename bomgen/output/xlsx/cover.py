@@ -230,10 +230,11 @@ def totals(sheet: Sheet, live: BillReferences) -> None:
 
 def categories(sheet: Sheet, live: BillReferences) -> None:
     """What each category comes to, as a table and as a chart of it."""
-    word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
+    language, of_bill, start = sheet.book.language, sheet.book.document.totals, sheet.row
+    word = language.word
     columns = (
         Column("category", word("xlsx-category")),
-        Column("net", f"{word('xlsx-net')}, {of_bill.currency}", "money"),
+        Column("net", language.beside(word("xlsx-net"), language.unit_of(of_bill.currency)), "money"),
         Column("share", word("xlsx-share"), "share"),
         Column("unpriced", word("xlsx-unpriced"), "number"),
     )
@@ -256,8 +257,9 @@ def categories(sheet: Sheet, live: BillReferences) -> None:
 
 def _chart(sheet: Sheet, amounts: Mapping[str, Decimal], first: int) -> None:
     """Put bars of the amounts that stand in the second column from row `first` on, and go on below them."""
-    word, currency = sheet.book.language.word, sheet.book.document.totals.currency
-    money, last = f"{word('xlsx-net')}, {currency}", first + len(amounts) - 1
+    language, currency = sheet.book.language, sheet.book.document.totals.currency
+    word, last = language.word, first + len(amounts) - 1
+    money = language.beside(word("xlsx-net"), language.unit_of(currency))
     series = Series(Reference(sheet.page, min_col=2, min_row=first, max_row=last))
     series.val.numRef.numCache = NumData(
         formatCode=fixed(decimals_of(sheet.book.document.totals)),

@@ -40,10 +40,11 @@ _SUM = NUMBER._replace(bold=True)
 
 def groups(sheet: Sheet, live: BillReferences) -> None:
     """Write the table of fabrics by categories, and that of fabrics and roles."""
-    word, currency = sheet.book.language.word, sheet.book.document.totals.currency
+    word, currency = sheet.book.language.word, sheet.book.language.unit_of(sheet.book.document.totals.currency)
     by_category = (_NAME_WIDTH, *(_AMOUNT_WIDTH for _ in (*live.subtotals, "sum")))
     sheet.widths = [max(widths) for widths in zip_longest(by_category, _WIDTHS_BY_ROLE, fillvalue=0)]
-    sheet.heading(sheet.title, f"{word('xlsx-currency', currency=currency)} {word('xlsx-groups-text')}")
+    texts = word("xlsx-currency", currency=currency), word("xlsx-groups-text")
+    sheet.heading(sheet.title, word("list-sentences").join(texts))
     sheet.row += 1
     # What belongs to no fabric comes last, so that the fabrics are one area, which is offered as a list.
     fabrics = sorted(dict.fromkeys(line.fabric for line in live.lines), key=lambda fabric: not fabric)

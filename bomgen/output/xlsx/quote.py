@@ -164,12 +164,13 @@ def _live_text(sheet: Sheet, text: str, formula: str) -> None:
 
 def _alternatives(sheet: Sheet, section: Section) -> None:
     """Each alternative in a row: the cover has no room for a column each."""
-    [table, *changes], word = section.tables, sheet.book.language.word
+    [table, *changes], language = section.tables, sheet.book.language
+    word = language.word
     total, *differences = (row for row in table.rows if row.id)
     sheet.subheading(section.title)
     sheet.across(1, word("xlsx-alternatives"), PARAGRAPH)
-    currency = sheet.book.document.totals.currency
-    titles = [f"{row.cells[0].value}, {currency}" for row in (total, *differences)]
+    currency = language.unit_of(sheet.book.document.totals.currency)
+    titles = [language.beside(f"{row.cells[0].value}", currency) for row in (total, *differences)]
     amounts = [Column(f"amount-{at}", title, "money") for at, title in enumerate(titles)]
     sheet.header((Column("name", word("xlsx-alternative")), *amounts))
     for at, column in enumerate(table.columns[1:], 1):
@@ -198,7 +199,8 @@ def _order_list(sheet: Sheet, section: Section) -> str:
     table, *others = section.tables
     document, word = sheet.book.document, sheet.book.language.word
     sheet.widths = [column.width for column in table.columns]
-    sheet.heading(section.title, *section.text, word("xlsx-currency", currency=document.totals.currency))
+    currency = sheet.book.language.unit_of(document.totals.currency)
+    sheet.heading(section.title, *section.text, word("xlsx-currency", currency=currency))
     sheet.header(table.columns)
     sheet.freeze()
     first, money = sheet.row, fixed(decimals_of(document.totals))
@@ -222,7 +224,7 @@ def _order_list(sheet: Sheet, section: Section) -> str:
     ordered = {(row.cells[1].value, row.cells[2].value) for row in table.rows}
     for other in others:
         sheet.subheading(other.title)
-        sheet.across(1, f"{other.caption} {word('xlsx-required-hint')}", TEXT)
+        sheet.across(1, word("list-sentences").join((str(other.caption), word("xlsx-required-hint"))), TEXT)
         sheet.header((*other.columns, table.columns[_AMOUNT - 1]))
         for row in other.rows:
             _required_line(sheet, row, (row.cells[1].value, row.cells[2].value) in ordered, money)
