@@ -487,7 +487,7 @@ def _headline(writer: Writer) -> str:
     if stored and stored.sold_capacity_bytes:
         said.append(word("quote-headline-storage", capacity=writer.shown(stored.sold_capacity_bytes)))
     if design.facility.racks and writer.report.plan.scope is None:
-        said.append(word("quote-headline-racks", racks=number(design.facility.racks.value)))
+        said.append(writer.shown(design.facility.racks))
     return word("list-semicolon").join(said)
 
 
@@ -568,7 +568,7 @@ def _changes(writer: Writer, other: Report) -> Iterator[QuotedChange]:
 def _by_part(writer: Writer, report: Report) -> dict[PartKey, Pieces]:
     """Return the pieces and the amount of each part of a result, by category, part number and description."""
     found: dict[PartKey, Pieces] = {}
-    for priced in report.quote.lines:
+    for priced in report.quote.all_lines:
         line = priced.line
         key = line.category, line.sku, _describe(writer, line._replace(in_stock=False))
         pieces, amount = found.get(key, NO_PIECES)

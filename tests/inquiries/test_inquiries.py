@@ -1,0 +1,49 @@
+"""Inquiries of late 2026, written as plans from the README and the manual alone: each is a complete, honest order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import render
+from bomgen.results.result import Report
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
+
+FOLDER = Path(__file__).parent
+REFUSED = {"b200-colocation": "rack-power"}
+"""Inquiries that nothing can meet, by the rule that says why: 14 kW of a server do not go into 12 kW of a rack."""
+PLANS = sorted(path for path in FOLDER.glob("*.yaml") if path.stem not in REFUSED)
+
+
+@pytest.fixture(scope="module", params=PLANS, ids=lambda path: path.stem)
+def report(request: pytest.FixtureRequest) -> Report:
+    """The result of an inquiry."""
+    return work_out(open_plan(str(request.param), None))
+
+
+def test_each_line_can_be_ordered(report: Report) -> None:
+    """No line lacks a part, and no link lacks one; what is a placeholder may be of any make."""
+    assert [line.id for line in report.bill.lines if line.part is None and not line.charge] == []
+    assert [problem for problem in report.problems if problem.rule in ("no-part-known", "generic", "inline-part")] == []
+
+
+def test_nothing_is_missing_from_the_order(report: Report) -> None:
+    """Cards that the design uses are bought or come with the servers; open items stand in the quote."""
+    data: dict[str, Any] = json.loads(render(report, ["json"])["bom.json"])
+    page = render(report, ["quote.md"])["quote.md"].decode()
+    for item in data["not_on_bill"]:
+        names = [part.name for found in report.bill.open_items for part in found.parts]
+        assert any(name in page for name in names) or report.plan.quote.language != "en", item
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_built_is_refused(name: str) -> None:
+    """An inquiry beyond its site is refused with the number that is exceeded."""
+    with pytest.raises(PlanErrors) as refused:
+        work_out(open_plan(str(FOLDER / f"{name}.yaml"), None))
+    assert [problem.rule for problem in refused.value.problems] == [REFUSED[name]]
