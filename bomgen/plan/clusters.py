@@ -19,7 +19,7 @@ from bomgen.core.yaml_source import Path, Source, merged
 KEY = "clusters"
 BESIDE = ("workload", "fabrics", "storage", "site")
 """The keys of an entry besides those of `cluster`."""
-COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
+COUNTED = (("racks",), ("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
 """Keys of a site that count or place machines: the whole plan cannot set them for each cluster."""
 
 

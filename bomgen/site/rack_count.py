@@ -6,6 +6,7 @@ to 0, they stand above the servers instead, in the height and power that these l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil
@@ -266,8 +267,10 @@ def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equ
             f": a rack of {offered} holds {contents.per_rack.value} of the {servers} x {server.identity.name} ({each})"
         )
     if contents.management_racks and contents.management_racks.value:
-        others = [machine for machine in machines if not machine.in_server and machine.count.value]
-        names = ", ".join(f"{machine.count.value} x {machine.name}" for machine in others)
+        others = Counter[str]()
+        for machine in machines:
+            others[machine.name] += 0 if machine.in_server else int(machine.count.value)
+        names = ", ".join(f"{count} x {name}" for name, count in others.items() if count)
         text += f", and {names} would need {contents.management_racks.value} more"
     mark = first_given(limit) or site.mark
     raise PlanErrors([Problem(mark, "error", f"{text}; {', or '.join(remedies)}", "rack-count", "site.racks")])
