@@ -23,7 +23,7 @@ from drawn_fabrics import draw_plan  # noqa: E402
 from test_bill_and_cables import built, check_law  # noqa: E402
 
 FLOOR = str(ROOT / "plans" / "superpod-h100-floor.yaml")
-PLANS, LEAST_SHORT = 200, 5
+PLANS, LEAST_SHORT = 250, 5
 
 
 def floor(*settings: str) -> Report:

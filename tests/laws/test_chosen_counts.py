@@ -258,7 +258,7 @@ def test_serving_is_never_refused_for_its_own_number(
         [
             {},
             {"dataset": "3 PB", "servers": {"part": "wekapod-nitro-8t"}},
-            {"level": "better", "dataset": "10 TB", "servers": {"part": "ddn-ai400x2"}},
+            {"level": "better", "dataset": "10 TB", "servers": {"part": "ddn-ai400x2", "capacity": "250 TB"}},
             {"dataset": "1 PB", "servers": {"part": "vast-dbox-df5630"}},
         ]
     ),

@@ -28,6 +28,7 @@ from bomgen.results.reasons.types import (
 from bomgen.site import racks
 from bomgen.site.power import power_of
 from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.storage import StoredUnits
 from bomgen.sizing.training.memory import ModelSplit
 from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
@@ -45,6 +46,18 @@ def machine_topics(asked: ReasonInputs) -> Iterator[Topic]:
     if report.design.facility.servers_per_rack:
         of_racks = ("site.compute_racks", "site.servers_per_rack", "rack.compute", "pdu.compute")
         yield Topic("site.servers_per_rack", of_racks, partial(_per_rack, asked))
+    for part in report.design.sizing.stored.units if report.design.sizing.stored else ():
+        if part.of.added:
+            id = part.of.identity.id
+            yield Topic(f"storage.parts.{id}", (f"storage.{id}",), partial(_storage_part, asked, part))
+
+
+def _storage_part(asked: ReasonInputs, part: StoredUnits) -> Reason:
+    named_parts = [named(other.identity) for other in asked.report.plan.storage.servers if not other.added]
+    because = message("because-completes", names=named_parts)
+    chosen = message("chosen-storage-part", count=part.number.value, part=named(part.of.identity))
+    subject, title = f"storage.parts.{part.of.identity.id}", message("choice-storage-part", part=part.of.identity.name)
+    return Reason(subject, title, chosen, RULE, because, None, ())
 
 
 def _server(asked: ReasonInputs) -> Reason | None:
