@@ -748,7 +748,7 @@ def test_charges_are_shares_of_the_hardware() -> None:
             {
                 "交换机": "Book：a letter；2026年10月1日；估算；过时；900.00 EUR 至 1,100.00 EUR",
                 "服务器": "Book；1,000.00 EUR",
-                "服务": "硬件折后金额的 2%",
+                "服务": "硬件未税金额的 2%",
             },
         ),
     ],
