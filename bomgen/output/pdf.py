@@ -72,7 +72,7 @@ def pdf(page: bytes) -> bytes:
     logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()
     logger.addHandler(missing)
     try:
-        content: bytes = document.write_pdf()
+        content: bytes = document.write_pdf(pdf_tags=True)
     finally:
         logger.removeHandler(missing)
     if missing.characters:
