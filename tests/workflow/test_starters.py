@@ -179,7 +179,7 @@ def test_the_list_has_every_design(init: Init) -> None:
     """Each with its GPUs, those of the published design, and its title; nothing is written."""
     done = init("--list")
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["Design", *starters.designs()]
-    assert re.search(r"superpod-b300-xdr-8su +4608 x B300 .* 576 DGX B300", done.stdout)
+    assert re.search(r"superpod-b300-xdr-8su +4,608 x B300 .* 576 DGX B300", done.stdout)
     assert list(Path().iterdir()) == []
 
 
