@@ -11,10 +11,12 @@ def part_columns(language: Language, amount: bool = False, vendor: bool = False)
     columns = (
         *((Column("vendor", language.word("quote-manufacturer"), "text", 16),) if vendor else ()),
         Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50),
-        Column("pieces", language.word("quote-pieces"), "number", 10),
+        Column("description", language.word("column-description"), "text", 50, main=True),
+        Column("pieces", language.word("quote-pieces"), "number", 10, main=True),
     )
-    return (*columns, Column("amount", language.word("column-net-amount"), "money", 20)) if amount else columns
+    if not amount:
+        return columns
+    return (*columns, Column("amount", language.word("column-net-amount"), "money", 20, main=True))
 
 
 def section_of(table: Table, text: tuple[str, ...] = (), notes: tuple[Note, ...] = ()) -> Section:

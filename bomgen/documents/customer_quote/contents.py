@@ -323,15 +323,15 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("number", word("quote-line"), "number", 6),
         Column("vendor", word("quote-manufacturer"), "text", 16),
         Column("sku", word("column-sku"), "text", 30),
-        Column("description", word("column-description"), "text", 40),
+        Column("description", word("column-description"), "text", 40, main=True),
         Column("details", word("quote-details"), "text", 40),
         Column("place", word("quote-place"), "text", 28),
-        Column("quantity", word("column-quantity"), "number", 9),
+        Column("quantity", word("column-quantity"), "number", 9, main=True),
         Column("piece", word("quote-unit"), "text", 8),
         Column("spare", word("column-spare"), "number", 7),
         Column("unit_price", word("column-unit-price"), "money", 13),
         Column("discount", word("column-discount"), "share", 10),
-        Column("amount", word("column-net-amount"), "money", 15),
+        Column("amount", word("column-net-amount"), "money", 15, main=not quote.inclusive),
     )
     lines = [line for line in quote.lines if line.counted]
     rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(lines, 1))

@@ -21,7 +21,7 @@ def inclusive_columns(language: Language) -> tuple[Column, Column]:
     """Return the columns of unit prices and amounts including tax."""
     return (
         Column(INCLUSIVE_PRICE, language.word("column-inclusive-price"), "money", 13),
-        Column(INCLUSIVE_AMOUNT, language.word("column-inclusive-amount"), "money", 15),
+        Column(INCLUSIVE_AMOUNT, language.word("column-inclusive-amount"), "money", 15, main=True),
     )
 
 
