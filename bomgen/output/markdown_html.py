@@ -161,6 +161,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "ends": _ends,
         "extra": _extra,
         "fields": view.fields,
+        "main": _main_columns,
         "group_sum": view.group_sum,
         "groups": view.groups,
         "headings": view.headings,
@@ -378,8 +379,13 @@ def _extra(table: Table) -> list[int]:
     """Return the numbers of the columns of a page that a narrow screen hides, from 1."""
     stacked = _stacks(table)
     columns = [column for column in table.columns if not stacked or column.kind != "text"]
-    main = [column for column in columns if column.main] or columns[: _MAIN_COLUMNS - stacked]
+    main = _main_columns(columns, _MAIN_COLUMNS - stacked)
     return [number for number, column in enumerate(columns, 1 + stacked) if column not in main]
+
+
+def _main_columns(columns: Sequence[Column], most: int = _MAIN_COLUMNS) -> Sequence[Column]:
+    """Return the columns that a narrow screen shows: those declared as main, else the first."""
+    return [column for column in columns if column.main] or columns[:most]
 
 
 def _parts(width: int, of: int) -> int:
