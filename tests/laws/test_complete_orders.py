@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bomgen.catalog.files import Catalog
 from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.record import customer_quote
@@ -115,3 +116,17 @@ def test_what_an_alternative_changes_adds_up(worked: Worked, plan: dict[str, Any
     if all(total.complete for total in totals):
         moved = sum(((new or Decimal(0)) - (old or Decimal(0)) for old, new in amounts), Decimal(0))
         assert moved == totals[1].list - totals[1].discount - totals[0].list + totals[0].discount
+
+
+@given(plan=plans())
+def test_each_required_part_is_a_line_an_open_item_or_exists(worked: Worked, plan: dict[str, Any]) -> None:
+    """What the parts of an order require is bought, still to be selected, or in use already."""
+    report = worked(plan)
+    catalog = Catalog()
+    bought = {line.identity.id for line in report.bill.lines if line.identity}
+    open_items = {part.id for item in report.bill.open_items for part in item.parts}
+    existing = {line.identity.id for line in report.bill.existing if line.identity}
+    for line in report.bill.lines:
+        for need in line.identity.requires if line.identity else ():
+            named = {catalog.find_part(name).id for name in need.parts}
+            assert named & (bought | open_items | existing), (line.id, need.parts)
