@@ -167,7 +167,7 @@ def test_it_is_explained_and_compared(mesh: Copy) -> None:
             "min(attached // 2, (leaves // 2) ** 2) * link_gbps",
             "attached // 2 * link_gbps",
             "bisection: the stated bisection bandwidth is 64,000 Gb/s, but the links between the halves carry "
-            "4400 Gb/s",
+            "4,400 Gb/s",
         ),
         (
             "pairs = list(combinations(range(int(plane.switches.value)), 2))",

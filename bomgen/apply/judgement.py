@@ -113,7 +113,12 @@ def _taxes(
 def _listed_parts(base: Base) -> set[tuple[Value, Value]]:
     """Part numbers and descriptions of the list by number; that of a required part may be left out of the bill."""
     tables = (table for section in base.document.sections if section.id == ORDER_LIST for table in section.tables)
-    named = {(str(row.cells[0].value or ""), str(row.cells[1].value)) for table in tables for row in table.rows}
+    named = {
+        (str(cells["part"].value or ""), str(cells["description"].value))
+        for table in tables
+        for row in table.rows
+        for cells in [dict(zip((column.key for column in table.columns), row.cells, strict=True))]
+    }
     return {*named, *(("", description) for description in base.required)}
 
 

@@ -153,7 +153,8 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
     if own is None and fabric.nic is None:
         return _usual_attachment(fabric, cluster)
     ports = fabric.ports_per_server or (own.count if own else fabric.nic.ports if fabric.nic else None)
-    gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else None
+    of_server = cluster.storage_nic.port_gbps if cluster.storage_nic else fabric.link_gbps
+    gbps = fabric.nic.port_gbps if fabric.nic else (own.gbps if own else None) or of_server
     if ports is None or gbps is None:
         raise refusal(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
     found = _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
