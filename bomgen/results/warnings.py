@@ -540,6 +540,12 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
     said += [
         (("spares", category), message("no-such-part-billed")) for category in plan.spares if category not in categories
     ]
+    used = {name for line in billed.existing for name in line.names}
+    said += [
+        (("existing", name), message("no-such-part-billed"))
+        for name in source.data.get("existing") or ()
+        if name.lower() not in used
+    ]
     said += _ineffective_prices(source, designed, billed, racked)
     for path, reason in said:
         if path in source.keys:
