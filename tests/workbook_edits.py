@@ -332,7 +332,7 @@ EDITS = {
     ),
     "amount-typed": Edited(_set("server", "amount", 50000000), refused="the amount 50000000 of 'server' was typed"),
     "note-beside": Edited(
-        lambda quote: setattr(quote.bill["N5"], "value", "cheaper, please"), refused="text was added next to"
+        lambda quote: setattr(quote.bill["R5"], "value", "cheaper, please"), refused="text was added next to"
     ),
     "spare-of-another-line": Edited(
         _set("compute.switch.spine", "spare", 1), refused="spares of a part are purchased on its first line"

@@ -29,7 +29,7 @@ from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
-from bomgen.reading.quote_cells import INCLUSIVE, QUANTITY, SHOWN_ONLY, SPARE
+from bomgen.reading.quote_cells import INCLUSIVE, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
@@ -197,7 +197,7 @@ def _base_of(report: Report, source: Source) -> Base:
     document = quote_document(quote, words, {}, {})
     [table] = document.section("bill").tables
     titles = {"category": words.word("xlsx-category")}
-    titles |= {column.key: column.title for column in table.columns if column.key not in (*INCLUSIVE, *SHOWN_ONLY)}
+    titles |= {column.key: column.title for column in table.columns if column.key not in INCLUSIVE}
     workbook = quote_workbook(document, words)
     returned = read_quote(workbook.content, WORKBOOK, titles)
     names = {line.line.id: line.line.names for line in report.quote.all_lines}

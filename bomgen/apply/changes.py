@@ -11,13 +11,13 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Problem
 from bomgen.core.grouping import group_by
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, QUANTITY, SPARE
+from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, NUMBER, PIECE, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
 from bomgen.reading.workbook_formulas import NamedArea
 
 RULE = "apply-conflict"
-DERIVED = (AMOUNT, ID)
-"""Columns of the bill that nobody types: amounts are judged by what the others come to, ids name the rows."""
+IGNORED = (AMOUNT, ID, NUMBER, PIECE)
+"""Columns of the bill whose edits mean nothing: amounts are judged by what the others come to, ids name the rows."""
 NOTHING: Mapping[str, Value] = dict.fromkeys((QUANTITY, SPARE, DISCOUNT), Decimal(0))
 """What an empty cell of the bill says, where it says anything."""
 SURE_DIGITS = Context(prec=13)
@@ -160,7 +160,7 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
         if len(found.get(line.id, ())) == 1:
             [row] = found[line.id]
             for key, before in line.cells.items():
-                if key not in DERIVED and not is_same(before, row.cells[key], NOTHING.get(key)):
+                if key in row.cells and key not in IGNORED and not is_same(before, row.cells[key], NOTHING.get(key)):
                     yield LineChange(line.id, key, before, row.cells[key])
 
 

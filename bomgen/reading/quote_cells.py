@@ -20,8 +20,10 @@ INCLUSIVE = INCLUSIVE_PRICE, INCLUSIVE_AMOUNT = "inclusive_price", "inclusive_am
 """The columns with tax, which take the place of price and amount on a page; a workbook adds tax below the lines."""
 NUMBERS = (QUANTITY, SPARE, PRICE, DISCOUNT)
 """The columns whose numbers the reader may change."""
-SHOWN_ONLY = ("number", "vendor", "details", "piece")
-"""Columns that only inform the reader: nothing is read from them, and older workbooks lack them."""
+NUMBER, PIECE = "number", "piece"
+"""The columns of line numbers, and of what a piece is called."""
+SHOWN_ONLY = (NUMBER, "vendor", "details", PIECE)
+"""Columns that only inform the reader: older workbooks lack them."""
 NAME_PREFIX = "bom_"
 """What the defined names of columns and totals begin with."""
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Broken, RawTable, TableCell
-from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, QUANTITY, SPARE
+from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, QUANTITY, SHOWN_ONLY, SPARE
 from bomgen.reading.sheet_scan import NO_VALUE, column_letters
 from bomgen.reading.tables import PACKAGE, read_tables
 from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
@@ -168,9 +168,10 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
     for number, row in enumerate(table.rows[mark.line :], mark.line + 1):
         if len(row) >= mark.column and row[mark.column - 1].value == ID:
             named = {str(cell.value): cell.mark.column for cell in reversed(row)}
-            missing = [title for title in titles.values() if title not in named]
+            missing = [title for key, title in titles.items() if title not in named and key not in SHOWN_ONLY]
             if not missing:
-                return number, {key: named[title] for key, title in titles.items()} | {ID: mark.column}
+                there = {key: named[title] for key, title in titles.items() if title in named}
+                return number, there | {ID: mark.column}
             listed = ", ".join(f"'{title}'" for title in missing)
             message = f"the bill has no column {listed}; restore the column titles"
             raise PlanErrors([Problem(Mark(mark.file, number, 1), "error", message, RULE)])

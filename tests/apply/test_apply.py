@@ -211,7 +211,7 @@ def test_the_sum_of_listed_parts_leaves_out_an_added_charge(applied: Applied, mo
         type_listed_sum(quote, float(listed + more))
 
     problems = applied(QUOTE, edit).problems
-    assert [problem.message.partition(": ")[0] for problem in problems] == ["By part number!D18"] * (more != 0)
+    assert [problem.message.partition(": ")[0] for problem in problems] == ["By part number!E18"] * (more != 0)
 
 
 def test_one_row_prices_a_part_that_several_require(workbooks: dict[str, bytes], applied: Applied) -> None:
@@ -384,7 +384,7 @@ def test_a_plan_without_prices_has_no_total(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("bomgen: 1\nname: plan\ncluster: {server: dgx-h200, servers: 7}\n", encoding="utf-8")
     quote = Quote(workbook_of(open_plan(str(plan), None)))
-    quote.bill["E4"] = 8
+    quote.bill["H4"] = 8
     (tmp_path / WORKBOOK).write_bytes(quote.saved())
     shown = CliRunner().invoke(main, ["apply", str(tmp_path / WORKBOOK), str(plan)])
     assert "servers: 8" in shown.output

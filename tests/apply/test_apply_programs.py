@@ -114,11 +114,11 @@ def digits(text: str) -> str:
 
 def shared_formulas(text: str) -> str:
     """The formulas of the amounts written once, at the first of them."""
-    lines = [(found[1], int(found[2])) for found in re.finditer(r'<c r="(I)([0-9]+)" s="[0-9]+"><f>IF\(G', text)]
+    lines = [(found[1], int(found[2])) for found in re.finditer(r'<c r="(M)([0-9]+)" s="[0-9]+"><f>IF\(K', text)]
     column, first = lines[0]
     place = f'ref="{column}{first}:{column}{lines[-1][1]}" si="0"'
     text = re.sub(rf'(<c r="{column}{first}"[^>]*>)<f>', rf'\1<f t="shared" {place}>', text)
-    return re.sub(rf'(<c r="{column}[0-9]+" s="[0-9]+">)<f>IF\(G[^<]*</f>', r'\1<f t="shared" si="0"/>', text)
+    return re.sub(rf'(<c r="{column}[0-9]+" s="[0-9]+">)<f>IF\(K[^<]*</f>', r'\1<f t="shared" si="0"/>', text)
 
 
 def excel(parts: Parts) -> Parts:
@@ -126,7 +126,7 @@ def excel(parts: Parts) -> Parts:
     uids = count(1)
 
     def change(text: str) -> str:
-        text = re.sub(r'<row r="([0-9]+)"', r'<row r="\1" spans="1:11" x14ac:dyDescent="0.25"', digits(text))
+        text = re.sub(r'<row r="([0-9]+)"', r'<row r="\1" spans="1:15" x14ac:dyDescent="0.25"', digits(text))
         own = ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" mc:Ignorable="x14ac xr" '
         own += 'xmlns:x14ac="http://schemas.microsoft.com/office/spreadsheetml/2009/9/ac" xmlns:xr='
         own += f'"http://schemas.microsoft.com/office/spreadsheetml/2014/revision" xr:uid="{{{next(uids):032X}}}"'
@@ -134,7 +134,7 @@ def excel(parts: Parts) -> Parts:
 
     parts = share_strings(sheets(parts, change), rich)
     parts[BILL] = shared_formulas(parts[BILL])
-    parts["xl/calcChain.xml"] = f'<calcChain xmlns="{MAIN}"><c r="I4" i="2"/></calcChain>'
+    parts["xl/calcChain.xml"] = f'<calcChain xmlns="{MAIN}"><c r="M4" i="2"/></calcChain>'
     return add_part(parts, "calcChain", "calcChain.xml")
 
 
@@ -212,7 +212,7 @@ def binary(parts: Parts) -> Parts:
 
 def without_hidden_columns(parts: Parts) -> Parts:
     """Excel's inspection of documents, which removes hidden columns."""
-    parts[BILL] = re.sub(r'<c r="[JK][0-9]+".*?(?:/>(?=<)|</c>)', "", parts[BILL])
+    parts[BILL] = re.sub(r'<c r="[NO][0-9]+".*?(?:/>(?=<)|</c>)', "", parts[BILL])
     return parts
 
 
