@@ -80,7 +80,7 @@ def test_management_reaches_everything(built: Built) -> None:
 
 
 def test_one_fabric_carries_storage_and_in_band_traffic_of_a_dual_port_card(built: Built) -> None:
-    """As NVIDIA's enterprise designs: two ports to two switches, the management servers on it, no in-band fabric."""
+    """As NVIDIA's enterprise designs: two ports to two switches, no in-band fabric, no machine that is not needed."""
     plan = {
         "bomgen": 1,
         "name": "converged",
@@ -89,14 +89,14 @@ def test_one_fabric_carries_storage_and_in_band_traffic_of_a_dual_port_card(buil
     }
     fabrics = built(plan)["fabrics"]
     assert sorted(fabrics) == ["out_of_band", "storage"]
-    assert (fabrics["storage"]["homing"], fabrics["storage"]["endpoints"]) == ("dual", 2 * 32 + 2 * 5)
+    assert (fabrics["storage"]["homing"], fabrics["storage"]["endpoints"]) == ("dual", 2 * 32)
     assert fabrics["storage"]["switches"]["leaf"] == 2
     without = {**plan, "fabrics": {"in_band": "default"}}
     assert built(without)["fabrics"]["in_band"]["link_gbps"] == 100
 
 
 def test_management_linked_into_a_fabric_that_another_carries_is_linked_into_that(built: Built) -> None:
-    """In-band traffic is on the storage fabric: the two leaves of 64 + 8 management ports have their links up there."""
+    """In-band traffic is on the storage fabric: the two leaves of 64 + 4 management ports have their links up there."""
     managed = {"topology": "access", "switch": "sn2201", "link": "1G", "uplink": {"fabric": "in_band", "ports": 1}}
     plan = {
         "bomgen": 1,
@@ -105,8 +105,8 @@ def test_management_linked_into_a_fabric_that_another_carries_is_linked_into_tha
         "fabrics": {"in_band": "default", "storage": "default", "out_of_band": managed},
     }
     fabrics = built(plan)["fabrics"]
-    assert fabrics["out_of_band"]["endpoints"] == 64 + 5 + fabrics["storage"]["switches"]["total"]
-    assert fabrics["storage"]["endpoints"] == 2 * (64 + 5) + fabrics["out_of_band"]["switches"]["leaf"]
+    assert fabrics["out_of_band"]["endpoints"] == 64 + fabrics["storage"]["switches"]["total"]
+    assert fabrics["storage"]["endpoints"] == 2 * 64 + fabrics["out_of_band"]["switches"]["leaf"]
 
 
 def test_a_small_management_network_is_one_switch(built: Built) -> None:

@@ -37,9 +37,11 @@ from bomgen.workflow.library import build
 
 PLANS = sorted((Path(__file__).parents[2] / "plans").glob("*.yaml"))
 FEW_PAGES, MOST_PAGES, LINES_A_PAGE = 3, 6, 40
+FEW_LINES = 3
+"""Bills of at most so many lines, without networks, are a page shorter."""
 SHORT = ("llama65b-quote", "a100-32-zh", "superpod-b200-16su", "training-and-serving", "gb300-nvl72-xdr")
 """Plans whose Markdown is to have at most so many lines."""
-MOST_LINES = 150
+MOST_LINES = 200
 PLACE = re.compile(r"\.(yaml|yml|csv):\d+|\bplan\.yaml\b|\[[a-z]+-[a-z-]+\]\s*$", re.MULTILINE)
 """A place in a file, or the rule at the end of a warning."""
 INTERNAL = re.compile(r"\b(bomgen|confidence|derivation|unverified|margin|assumed|ceil\()", re.IGNORECASE)
@@ -110,7 +112,7 @@ def _agree(report: Report, page: Document, files: dict[str, bytes]) -> None:
     assert sorted(str(amount) for amount in amounts if amount is not None) == sorted(line["amount"] for line in lines)
     assert page.totals.amount == Decimal(totals["amount"])
     pieces = sum(_number(row.cells[at["quantity"]]) + _number(row.cells[at["spare"]]) for row in bill.rows)
-    listed = sum(_number(row.cells[2]) for row in page.section("order-list").tables[-1].rows if len(row.cells) == 3)
+    listed = sum(_number(row.cells[3]) for row in page.section("order-list").tables[-1].rows if len(row.cells) == 4)
     assert pieces + listed == sum(line["quantity"] + line["spare"] for line in bom["lines"])
     if totals["complete"]:
         shown = language(report.plan.quote.language).money(page.totals.amount, page.totals.currency)
@@ -127,7 +129,7 @@ def _number(cell: Cell) -> Any:
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.stem)
 def test_a_quote_has_few_pages(plan: Path) -> None:
-    """Every plan gives 3 to 6 pages, and one more for each 40 lines beyond those; the cover is a page of its own."""
+    """Every plan gives 3 to 6 pages, and one more for each 40 lines beyond those; the bill begins on its second."""
     pytest.importorskip("weasyprint")
     from weasyprint import HTML
 
@@ -135,7 +137,8 @@ def test_a_quote_has_few_pages(plan: Path) -> None:
     files = result.files("quote.html", "quote.md", "json")
     pages = HTML(string=files["quote.html"].decode("utf-8")).render().pages
     lines = len(json.loads(files["bom.json"])["lines"])
-    assert FEW_PAGES <= len(pages) <= MOST_PAGES + ceil(max(lines - LINES_A_PAGE, 0) / LINES_A_PAGE)
+    fewest = FEW_PAGES if lines > FEW_LINES else FEW_PAGES - 1
+    assert fewest <= len(pages) <= MOST_PAGES + ceil(max(lines - LINES_A_PAGE, 0) / LINES_A_PAGE)
     if plan.stem in SHORT:
         assert files["quote.md"].count(b"\n") <= MOST_LINES
 
@@ -232,9 +235,9 @@ def test_the_cover_says_how_binding_it_is(status: str, word: str) -> None:
 
 def test_lines_without_a_price_are_named_by_kind() -> None:
     """The total is a lower bound, and the cover says what it leaves out."""
-    text = build("plans/superpod-b200-16su.yaml").files("quote.md")["quote.md"].decode("utf-8")
+    text = build("plans/training-and-serving.yaml").files("quote.md")["quote.md"].decode("utf-8")
     cover = text.partition("## ")[0]
-    assert "Total: at least " in cover
+    assert "Total: at least " in cover.replace("**", "")
     assert re.search(r"Not priced: \d+ of \d+ lines \(Servers: 1, ", cover)
 
 
@@ -318,7 +321,7 @@ def test_alternatives_say_what_they_save() -> None:
 def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     """A signature promises no days, and a rack-scale system is racks."""
     assert "is estimated to take 19.78 days" in quoted("llama65b-quote")
-    assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays)." in quoted("gb300-nvl72-xdr")
+    assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in quoted("gb300-nvl72-xdr")
     assert "24 replicas, each on 2 GPUs." in quoted("training-and-serving")
 
 
@@ -327,9 +330,9 @@ def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:
     book = load_workbook(
         BytesIO(build("plans/superpod-b200-16su.yaml").files("quote.xlsx")["quote.xlsx"]), data_only=True
     )
-    amounts = {row[1].value: row[3].value for row in book["By part number"].iter_rows() if row[1].value}
-    assert amounts["NVIDIA DGX B200"] == "No price"
-    assert amounts["NVIDIA QM9700"] == 9700000
+    amounts = {row[2].value: row[4].value for row in book["By part number"].iter_rows() if row[2].value}
+    assert amounts["DGX B200"] == "No price"
+    assert amounts["QM9700"] == 9700000
     assert 0 not in amounts.values()
 
 
@@ -341,8 +344,8 @@ def workbook_of(plan: str, **settings: Any) -> bytes:
 @pytest.mark.parametrize(
     ("code", "count"),
     [
-        ("en", "NVIDIA QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
-        ("zh", "NVIDIA QM9700：2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
+        ("en", "QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
+        ("zh", "QM9700：2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
     ],
 )
 def test_pieces_from_stock_are_said_beside_those_to_order(code: str, count: str) -> None:
@@ -370,11 +373,11 @@ def test_properties_of_the_workbook_are_those_of_the_quote(tmp_path: Path) -> No
 def test_ids_out_of_sight_are_not_printed() -> None:
     """Neither they nor the folded column before them are in the print area, and no row is higher for them."""
     sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[1]
-    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$I$")
+    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$M$")
     folded = {name for name, column in sheet.column_dimensions.items() if column.hidden}
-    assert folded == {"J", "K"}
-    longest = next(row for row in range(4, 30) if sheet[f"K{row}"].value == "service.support-with-parts-on-site")
-    assert not sheet[f"K{longest}"].alignment.wrap_text
+    assert folded == {"N", "O"}
+    longest = next(row for row in range(4, 30) if sheet[f"O{row}"].value == "service.support-with-parts-on-site")
+    assert not sheet[f"O{longest}"].alignment.wrap_text
 
 
 def test_alternatives_of_the_workbook_have_their_difference() -> None:
@@ -441,9 +444,9 @@ def test_totals_are_called_alike_in_all_formats() -> None:
 def test_lines_are_in_the_words_of_a_customer() -> None:
     """No role of the plan as it is typed, grouped watts, and shares that say of what."""
     text = quoted("llama65b-quote")
-    assert "| Rack, 48 U, 30 kW | Compute | 64 |" in text
-    assert "| Rack PDU | Management | 6 |" in text
-    assert "| Freight | 1.5 % of the hardware after discount | 1 |" in text
+    assert "| Rack, 48 U, 30 kW |  | Compute | 64 | pcs |" in text
+    assert "| Rack PDU |  | Management | 6 | pcs |" in text
+    assert "| Freight |  | 1.5 % of the hardware after discount | 1 | units |" in text
     page = build("plans/llama65b-quote.yaml").files("quote.html")["quote.html"].decode("utf-8")
     assert "Compute network: 32 × QM9700, 16 × QM9700" in page
     assert "Fabric compute" not in page

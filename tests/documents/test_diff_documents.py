@@ -119,8 +119,8 @@ def named_pieces(page: str) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for row in re.findall(r"<tr>(<td.*?)</tr>", table[0] if table else "", re.DOTALL):
         fields = [re.sub(r"<[^>]+>", "\n", each).strip() for each in re.findall(r"<td.*?</td>", row, re.DOTALL)]
-        sku = " / ".join(part for part in fields[0].split("\n") if part)
-        found.setdefault(sku, []).append(int(fields[2].replace(",", "").replace("\u2009", "")))
+        sku = " / ".join(part for part in fields[1].split("\n") if part)
+        found.setdefault(sku, []).append(int(fields[3].replace(",", "").replace("\u2009", "")))
     return found
 
 

@@ -48,7 +48,7 @@ def test_the_installation_of_a_floor() -> None:
     section = _document("superpod-h100-floor").section("installation")
     assert (
         section.notes[0].text
-        == "`bomgen wiring plans/superpod-h100-floor.yaml` lists the 3388 cables with both ports of each."
+        == "`bomgen wiring plans/superpod-h100-floor.yaml` lists the 3,388 cables with both ports of each."
     )
     assert "the subnet manager runs on a managed switch (QM9700)" in section.notes[1].text
     switches, failures, racks = section.tables

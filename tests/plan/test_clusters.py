@@ -226,7 +226,9 @@ def test_every_document_names_both() -> None:
     files = render(report, ["md", "html"])
     for text in (files["report.md"].decode(), files["report.html"].decode()):
         assert [
-            name for name in ("one: Network", "other: Network", "one: compute", "other: Racks") if name not in text
+            name
+            for name in ("one: Network", "other: Network", "one: Compute network", "other: Racks")
+            if name not in text
         ] == []
     data = result(report)
     assert data["cluster"]["gpus"] == 63 * 8

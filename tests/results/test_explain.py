@@ -192,7 +192,9 @@ def test_no_division_of_ports_is_smaller_than_the_one_taken(name: str) -> None:
 
 def test_the_leaves_of_dual_homed_machines_are_divided_in_pairs(tmp_path: Path) -> None:
     """32 servers and five machines have a port of 200G on either of two leaves: 37 down, 19 up of 400G, one spine."""
-    made = planned(tmp_path, cluster={"gpu": "h20", "servers": 32}, fabrics={"storage": "default"})
+    hosts = [{"name": "management servers", "count": 5, "ports": 2}]
+    fabric = {"topology": "fat-tree", "homing": "dual", "switch": "sn5600", "ports_per_server": 2, "hosts": hosts}
+    made = planned(tmp_path, cluster={"gpu": "h20", "servers": 32}, fabrics={"storage": fabric})
     reason = why(made, "fabrics.storage.ports.leaf.up")
     assert reason.chosen == "37 downlinks and 19 uplinks per leaf: 3 switches and 38 links between them"
     assert [other.reason.split()[:4] for other in reason.others[:2]] == [

@@ -456,7 +456,7 @@ def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
     workload = result(report)["workload"]
     low, gpus = workload["requests_per_minute_range"]["low"], workload["gpus_required_range"]["high"]
     assert low < 3000
-    assert f"the cluster answers {low:.4g} of the target of 3000 requests per minute; {gpus} GPUs" in texts(
+    assert f"the cluster answers {round(low):,} of the target of 3,000 requests per minute; {gpus} GPUs" in texts(
         words(report)
     )
     assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))

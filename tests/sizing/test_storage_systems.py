@@ -68,7 +68,7 @@ def test_other_parts_take_idle_cages_of_a_leaf(built: Built) -> None:
     bom = built(plan({**needs, "servers": "wekapod-nitro-15t"}, storage="default"))
     storage = bom["fabrics"]["storage"]
     assert storage["switches"]["leaf"] == 2
-    assert storage["endpoints"] == 32 * 2 + 42 * 2 + 5 * 2
+    assert storage["endpoints"] == 32 * 2 + 42 * 2
 
 
 def pieces(bom: Mapping[str, Any]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.formula_words import describe_formula
@@ -47,6 +48,9 @@ class Writer:
         served = report.design.sizing.serving
         self.estimated = served is not None and served.speed is not None
         """Whether the serving throughput is an estimate."""
+        hosts = (hosts for built in report.design.fabrics for hosts in built.hosts)
+        self.machines = {slug(each.name): each.name for each in hosts}
+        """Names of machines other than the GPU servers, by their steps in paths."""
 
     def held(self, figure: Figure) -> Any:
         """Return a figure's value for a cell; a table or a shape as text."""
@@ -120,7 +124,7 @@ class Writer:
         for key in (".".join(path), ".".join(path[-2:]), path[-1]):
             if f"label-{key}" in self.language.words:
                 return self.word(f"label-{key}")
-        return path[-1]
+        return self.machines.get(path[-1], path[-1])
 
     def group_label(self, path: Path) -> str:
         """Return the labels of a path's steps, from the group to the number."""
