@@ -103,7 +103,7 @@ def test_the_quote_of_an_expansion_agrees_with_the_json(name: str, written: Writ
         shown = language(code).money(amount + charges + tax, "USD")
         headline = re.search(r'<p class="amount">(.*?)</p>', seen(page))[1]  # type: ignore[index]
         few = name == "partly priced"  # fewer than half of the lines: the sum stands below the bill alone
-        assert ("14 of 29 lines priced" == headline) == few
+        assert (headline == "14 of 29 lines priced") == few
         total = re.search(r'<div class="sum">.*?</div>', seen(page))[0] if few else headline  # type: ignore[index]
         assert shown in total
     else:
