@@ -249,7 +249,10 @@ def quotes(draw: st.DrawFn, files: dict[str, str]) -> dict[str, Any]:
         {"kind": "software", "name": "manager", "per": "gpu", "years": 2, "part": "per-gpu"},
     ]
     maybe(draw, quote, "charges", st.lists(st.sampled_from(charges), min_size=1, unique_by=lambda each: each["kind"]))
-    maybe(draw, quote, "tax", shares(25))
+    by_category = {name: shares(25) for name in ("service", "software", "switch")}
+    rates = st.fixed_dictionaries({"default": shares(25)}, optional=by_category)
+    maybe(draw, quote, "tax", shares(25) | rates)
+    maybe(draw, quote, "prices", st.sampled_from(("inclusive", "exclusive")))
     maybe(draw, quote, "valid_days", st.integers(1, 90))
     maybe(draw, quote, "language", st.sampled_from(("en", "zh")))
     maybe(draw, quote, "customer", st.sampled_from(("Example <Research> & Co", {"name": "客户", "address": ["=1+1"]})))
