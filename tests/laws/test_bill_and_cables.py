@@ -251,7 +251,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[Place, int]]] = {
             homing="rails",
             switch="7060x6-64pe",
             hosts=[{"name": "storage", "count": 3, "ports": 2, "nic": "cx7-400-osfp"}],
-        ),
+        )
+        | {"optics": {"prefer": "nvidia"}},
         # 9 x 4 + 3 = 39 ports down and 39 peer links fill 39 cages of two on either switch.
         {("compute", "leaf", "mma4z00-ns"): 78},
     ),

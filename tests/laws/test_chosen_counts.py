@@ -203,7 +203,7 @@ def test_a_refusal_names_the_smallest_number_that_fits(
         report = worked(plan(keys, gpu=gpu, servers=servers))
     except PlanErrors as errors:
         text = str(errors)
-        assert "at the assumed sequence of 4096 tokens" in text
+        assert "at the assumed sequence of 4,096 tokens" in text
     else:
         left_out = [each.message for each in report.problems if "activations are left out" in each.message]
         if not left_out:

@@ -126,11 +126,11 @@ class Books(RuleBasedStateMachine):
             fewest = [
                 min(key for key in book if key[0] == part) for book in self.model if any(key[0] == part for key in book)
             ]
-            known = first(books, [part])
+            known = first(books, [part], "")
             assert (known and known.from_quantity) == (fewest[-1][1] if fewest else None)
             for quantity in (1, 2, 5, 10, 10**6):
                 expected = self.expected(part, quantity)
-                found = find_price(books, [part], quantity)
+                found = find_price(books, [part], quantity, "")
                 assert (found is None) == (expected is None)
                 if found and expected:
                     price, _ = found
