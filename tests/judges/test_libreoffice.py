@@ -315,11 +315,11 @@ def test_the_list_by_part_number_follows_what_the_reader_adds(quotes, recalculat
     before = load_workbook(quotes[CHARGED] / "quote.xlsx", data_only=True)
     workbook = load_workbook(recalculated[ADDED], data_only=True)
     rows = [[cell.value for cell in row] for row in workbook["By part number"].iter_rows()]
-    [cord] = [row for row in rows if row[1] == "Power cord C19 to C20"]
-    assert _cents(cord[3]) == 15360
-    [net] = [row[3] for row in rows if row[1] == "Net amount"]
+    [cord] = [row for row in rows if row[2] == "Power cord C19 to C20"]
+    assert _cents(cord[4]) == 15360
+    [net] = [row[4] for row in rows if row[2] == "Net amount"]
     assert _cents(net) == _cents(_named(before, "bom_net")) + 15360
-    [difference] = [row[3] for row in rows if str(row[2]).startswith("Difference")]
+    [difference] = [row[4] for row in rows if str(row[3]).startswith("Difference")]
     assert _cents(difference) == -5000 == _cents(net) - _cents(_named(workbook, "bom_net"))
     cover = {cell.value for row in workbook.worksheets[0].iter_rows() for cell in row if isinstance(cell.value, str)}
     assert "Covers all 20 charged lines of the bill of materials." in cover

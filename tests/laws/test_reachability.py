@@ -29,7 +29,7 @@ def components(wiring: Wiring, fabric: str) -> list[set[int]]:
     rows = np.isin(wiring.cable_type, own)
     pairs = list(zip(wiring.a_device[rows].tolist(), wiring.b_device[rows].tolist(), strict=True))
     for one, other in pairs:
-        if wiring.kind_of(one).fabric:
+        if wiring.kind_of(one).fabric == fabric:
             above[root(one)] = root(other)
     found: dict[int, set[int]] = {}
     for one, other in pairs:

@@ -98,7 +98,7 @@ def test_template_is_filled_in(installation: Installation) -> None:
     )
     installation.run("bomgen", "build", "llama65b.yaml", "-f", "json", "-o", "order", "--template", "order.txt.j2")
     written = (installation.work / "order" / "llama65b" / "order.txt").read_text("utf-8")
-    assert written == "2048 LLaMA-65B pre-training cluster\n"
+    assert written == "2,048 LLaMA-65B pre-training cluster\n"
 
 
 def test_types_are_those_of_the_package(wheel: Path, installation: Installation) -> None:
