@@ -11,6 +11,7 @@ lengths, because a formula of a million of them explains nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -232,6 +233,10 @@ def _fit_lengths(
     found = tuple(
         link_group._replace(
             measured=not link_group.fixed_length and _matches_spec(link_group, specs[link_group.kind]),
+            short=tuple(
+                replace(short, measured=_has_stock_lengths(short.medium.cable, specs[link_group.kind]))
+                for short in link_group.short
+            ),
             fallback_length_m=Fraction(asked[link_group.kind].length_m.value),
         )
         for link_group in connected.link_groups
@@ -302,11 +307,13 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
 def _matches_spec(group: LinkGroup, spec: LinkSpec) -> bool:
     """Return whether the cables of links, or their jumpers and trunks, are as long as their routes."""
     cable = group.medium.cable if group.medium else None
-    return bool(cable and (_has_stock_lengths(cable, spec) or (group.patch and _is_measured(spec))))
+    return _has_stock_lengths(cable, spec) or bool(cable and group.patch and _is_measured(spec))
 
 
-def _has_stock_lengths(cable: Cable, spec: LinkSpec) -> bool:
+def _has_stock_lengths(cable: Cable | None, spec: LinkSpec) -> bool:
     """Return whether every cable is as long as its route: unless its length or one fibre length is set."""
+    if cable is None:
+        return False
     one_length = cable.named_length_m is not None or (spec.one_fibre_length and cable.medium == FIBRE)
     return bool(cable.lengths_m) and _is_measured(spec) and not one_length
 

@@ -295,7 +295,8 @@ def _split_by_length(link_group: LinkGroup, above: End) -> Iterator[tuple[LinkGr
     for short in link_group.short:
         own = np.isin(places, short.places)
         rest &= ~own
-        found.append((link_group._replace(medium=short.medium, length_m=short.longest_m), np.flatnonzero(own)))
+        own_medium = link_group._replace(medium=short.medium, length_m=short.longest_m, measured=short.measured)
+        found.append((own_medium, np.flatnonzero(own)))
     yield from (each for each in ((link_group, np.flatnonzero(rest)), *found) if len(each[1]))
 
 

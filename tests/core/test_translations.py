@@ -276,7 +276,7 @@ def test_what_a_quote_says_is_translated(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
 def test_no_english_is_left_in_a_chinese_quote(path: Path) -> None:
-    """Beside code, formulas, names of parts, titles of documents, the plan and price books, no two words are English."""
+    """Beside code, formulas, names of parts, titles of documents, plans and price books, no words are English."""
     report = reported(path)
     text = render(report, ("md",))["report.md"].decode("utf-8").replace("\\", "")
     titles = [title for item in report.bill.open_items for title in item.source.split("; ")]

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from depth import examples
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from openpyxl import load_workbook
 from test_fabric_laws import count
 from test_result_laws import again, figures_of, same
@@ -103,7 +103,25 @@ def spread_evenly(rows: Rows) -> None:
         assert 1 == len(set(above.values())), (fabric, device, dict(above))
 
 
+SHORT_COPPER = {
+    "bomgen": 1,
+    "name": "law",
+    "cluster": {"gpu": "h100-sxm", "server": "hgx-h100-8-generic", "servers": 1},
+    "fabrics": {
+        "compute": {
+            "switch": "qm9700",
+            "topology": "rail-only",
+            "hosts": [{"name": "login", "count": 1, "ports": 1}],
+            "links": {"server-leaf": {"prefer": "one-fibre-length"}},
+        }
+    },
+    "site": {"rack": {"pdus": 2, "power": "25 kW", "units": 42}},
+}
+"""Fibres of one length beside copper as long as its routes."""
+
+
 @given(whole=whole_plans())
+@example(whole=Whole(SHORT_COPPER, {}))
 @settings(max_examples=examples(25))
 def test_fabrics_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Laws 1, 2, 4 and 5: ports, links, modules by the device, and the wiring that is delivered for them."""

@@ -86,6 +86,8 @@ class ShortLinks:
     links: Figure
     places: Any
     """Indices of their upper ends in the numbering of the cable list: an array of integers."""
+    measured: bool = False
+    """Whether each cable is as long as its route, as `LinkGroup.measured`."""
 
 
 class FarModules(NamedTuple):
