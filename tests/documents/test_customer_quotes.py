@@ -321,7 +321,9 @@ def test_alternatives_say_what_they_save() -> None:
 def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     """A signature promises no days, and a rack-scale system is racks."""
     assert "is estimated to take 19.78 days" in quoted("llama65b-quote")
-    assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in quoted("gb300-nvl72-xdr")
+    racks = quoted("gb300-nvl72-xdr")
+    assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in racks
+    assert "Included in each: 72 × GB300, 72 × ConnectX-8 C8180" in racks
     assert "24 replicas, each on 2 GPUs." in quoted("training-and-serving")
 
 

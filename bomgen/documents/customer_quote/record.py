@@ -6,6 +6,7 @@ confidence and the seller's costs cannot reach the document.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -382,23 +383,26 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
         return
     for key, texts in server.configuration.items():
         yield word(f"quote-server-{key}", text=word("list-comma").join(texts))
-    included = list[str]()
+    trays = int(server.trays.value) if server.trays else 1
+    parts, included = Counter[str](), list[str]()
     if server.gpus_included:
-        included.append(word("quote-included-part", count=number(server.gpus.value), name=cluster.gpu.identity.name))
+        parts[cluster.gpu.identity.name] = trays * int(server.gpus.value)
     for nic, ports, comes in (
         (cluster.server_nic, server.compute, server.nics_included),
         (cluster.storage_nic, server.storage, server.storage_nics_included),
     ):
         if ports and comes and "nics" not in server.configuration:
-            count, name = ports.count.value, nic.identity.name if nic else None
-            if nic and ports is server.storage:
-                count = ceil(Fraction(count, nic.ports.value))
-            if name:
-                included.append(word("quote-included-part", count=number(count), name=name))
+            count = trays * int(ports.count.value)
+            if nic:
+                own = ceil(Fraction(count, nic.ports.value)) if ports is server.storage else count
+                parts[nic.identity.name] += own
             elif ports.gbps:
                 included.append(word("quote-server-ports", count=number(count), rate=number(ports.gbps.value)))
+    named = [word("quote-included-part", count=number(count), name=name) for name, count in parts.items()]
+    included = named + included
     if server.host_memory and "memory" not in server.configuration:
-        included.append(word("quote-server-memory", text=writer.shown(server.host_memory)))
+        memory = replace(server.host_memory, value=trays * server.host_memory.value)
+        included.append(word("quote-server-memory", text=writer.shown(memory)))
     if included:
         yield word("quote-server-included", parts=word("list-comma").join(included))
 
