@@ -11,6 +11,7 @@ the length of the answer and, in a sealed child, the ban on opening and starting
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -22,7 +23,7 @@ from threading import Timer
 from types import FrameType
 from typing import IO, NamedTuple, NoReturn, cast
 
-from bomgen.core.children import bare_environment, start_python
+from bomgen.core.children import Child, bare_environment, start_python
 from bomgen.core.signals import defer_signals
 
 OUT_OF_MEMORY, OUT_OF_TIME = 10, 11
@@ -33,7 +34,11 @@ REFUSED = ("ctypes.", "import", "open", "os.", "shutil.", "signal.", "socket.", 
 """Prefixes of the audit events of files, processes, the network and modules."""
 _BY_THE_SYSTEM = ("SIGKILL", "SIGABRT")
 """Signals that end a process out of time or memory that cannot report it; a Rust library aborts when out of memory."""
+NEARLY_ALL = 0.8
+"""Share of its memory at which a process that fails has run out of it: the system finds no page for its stack, or
+Python none to report the MemoryError."""
 _MEBI = 20
+_KIBI = 10
 
 
 class Limits(NamedTuple):
@@ -82,16 +87,16 @@ def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: L
                     answer = cast(IO[bytes], process.stdout).read(limits.output_bytes + 1)
                     if len(answer) > limits.output_bytes:
                         return ChildOutput(b"", f"wrote more than {limits.output_bytes} bytes")
-                    code = process.wait()
+                    code, peak = wait_for(process)
             finally:
                 process.kill()
                 clock.cancel()
     late = time.monotonic() - begun >= limits.wall_seconds
-    return ChildOutput(answer, *_ended_early(code, late, limits)) if code else ChildOutput(answer)
+    return ChildOutput(answer, *_ended_early(code, peak, late, limits)) if code else ChildOutput(answer)
 
 
-def _ended_early(code: int, late: bool, limits: Limits) -> tuple[str, bool]:
-    """Return why a child ended early, given its exit code, and whether the reason is other than its limits."""
+def _ended_early(code: int, peak: int, late: bool, limits: Limits) -> tuple[str, bool]:
+    """Return why a child ended early, given its exit code and memory, and whether the reason is not its limits."""
     if code == OUT_OF_MEMORY:
         return limits.out_of_memory, False
     if code == OUT_OF_TIME or -code == getattr(signal, "SIGXCPU", 0):
@@ -99,12 +104,29 @@ def _ended_early(code: int, late: bool, limits: Limits) -> tuple[str, bool]:
     if late:
         return f"not finished after {limits.wall_seconds} s", False
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
+    if peak >= NEARLY_ALL * limits.memory_bytes:
+        return limits.out_of_memory, False
     if name in _BY_THE_SYSTEM:
         return (
             f"its process ended with {name}, beyond {limits.cpu_seconds} s or {limits.memory_bytes >> _MEBI} MiB",
             False,
         )
     return f"its process ended with {name}", True
+
+
+def wait_for(process: Child) -> tuple[int, int]:
+    """Wait for a child; return its exit code and the most memory that it used in bytes, 0 where no limit holds it."""
+    if sys.platform != "linux":
+        return process.wait(), 0
+    import resource
+
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    except ChildProcessError:  # the clock, which kills it, has seen it end
+        return process.wait(), 0
+    process.returncode = os.waitstatus_to_exitcode(status)
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return process.returncode, used.ru_maxrss << _KIBI if used.ru_maxrss > own else 0  # it begins with its parent's
 
 
 @contextmanager

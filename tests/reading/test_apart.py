@@ -48,6 +48,17 @@ def test_a_reader_that_fails_is_told_from_one_over_its_limits(
         apart.read_apart(apart.PDF, b"", "a.pdf")
 
 
+@pytest.mark.parametrize(("module", "function"), [("faulthandler", "_sigsegv"), ("bomgen.reading.apart_child", "gone")])
+def test_a_reader_that_fails_with_its_memory_used_up_is_over_its_limits(
+    module: str, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no page is left, the system ends a process with SIGSEGV, or Python cannot report its MemoryError."""
+    ends(monkeypatch, module, function)
+    monkeypatch.setattr(limited_child, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
+    with pytest.raises(PlanErrors, match=OVER):
+        apart.read_apart(apart.PDF, b"", "a.pdf")
+
+
 def test_a_reader_that_waits_is_over_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock ends what takes no processor."""
     ends(monkeypatch, "signal", "pause")
