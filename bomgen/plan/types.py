@@ -45,8 +45,14 @@ class Parallelism(NamedTuple):
     interleave: Figure
     context: Figure
     expert: Figure
-    sequence_parallel: bool
+    sequence_parallel: Figure
+    """Word: yes or no; without tensor parallelism it has no effect."""
     mark: Mark
+
+    @property
+    def splits_sequence(self) -> bool:
+        """Whether tensor-parallel GPUs split the rest of a layer along the sequence."""
+        return bool(self.tensor.value > 1 and self.sequence_parallel.value == "yes")
 
 
 class Tuning(NamedTuple):

@@ -462,6 +462,8 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         yield from (training.recompute, training.flash_attention)
         if fit and fit.recompute:
             yield fit.recompute
+        if training.parallelism and training.parallelism.splits_sequence:
+            yield training.parallelism.sequence_parallel
         yield from (training.optimizer, training.gradient_precision)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to

@@ -248,20 +248,29 @@ def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 
 
 def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
-    """Return a run with the recomputation of the plan, or the lowest that fits, else the highest; or why none fits."""
-    refused: list[str] = []
+    """Return a run with the recomputation of the plan, or the fastest that fits; or why none fits.
+
+    Where steps cannot be compared, it is the lowest recomputation that fits, else the highest.
+    """
+    best: _SplitRun | None = None
+    refusal: Infeasible | None = None
+    refused: tuple[str, str] | None = None
     for choice in parallelism.with_recomputation(workload):
         run, servers, gpus, lost = _size_run(plan, choice, attached)
-        found = _fit(choice, plan, gpus, attached)
-        if isinstance(found, Infeasible):
-            refused.append(found.message)
-        elif found.fits is False and found.warning and found.per_gpu.activations:
-            refused.append(found.warning)
-        else:
+        if best and gpus.value != best.gpus.value:
             break
-    if isinstance(found, Infeasible):
-        return found
-    return _SplitRun(run, servers, gpus, lost, parallelism.add_recomputation(found, choice.recompute, refused))
+        slower = best.fit.fastest if best else None
+        found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
+        if isinstance(found, Infeasible):
+            refusal, refused = found, (str(choice.recompute.value), found.message)
+        elif found:
+            fit = parallelism.add_recomputation(found, choice.recompute, refused, slower)
+            best = _SplitRun(run, servers, gpus, lost, fit)
+            if found.fits is False and found.warning and found.per_gpu.activations:
+                refused = str(choice.recompute.value), found.warning
+            elif found.fastest is None:
+                break
+    return best or require(refusal, "a run that does not fit is refused")
 
 
 def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
@@ -420,8 +429,13 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> MemoryFit | Infeasible:
-    """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits."""
+def _fit(
+    workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment], below: float
+) -> MemoryFit | Infeasible | None:
+    """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits.
+
+    None: no split is predicted to step in less than `below` seconds.
+    """
     gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
     per_server = server.gpus if server else None
     try:
@@ -432,7 +446,9 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
         if predict:
             from bomgen.sizing.prediction.search import fastest_splits
 
-            fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)
+            fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS, below)
+            if fastest is None and below < inf:
+                return None
         found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error

@@ -135,7 +135,7 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
 def _parallelism(section: PlanSection) -> Parallelism | None:
     if not section.data:
         return None
-    sequence_parallel = bool(section.data.get("sequence_parallel", False))
+    sequence_parallel = section.yes_or_no("sequence_parallel", "training-sequence-parallel")
     return Parallelism(sequence_parallel=sequence_parallel, mark=section.mark, **_degrees(section, DEGREES))
 
 

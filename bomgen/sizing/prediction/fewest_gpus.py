@@ -168,7 +168,7 @@ class GpusOfRun(NamedTuple):
 def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: float) -> Iterator[tuple[int, float]]:
     """Yield ascending numbers of GPUs with a split that fits and is predicted to step in `seconds`, with the step.
 
-    `predictors` has one for each possible recomputation of the run, the lowest first: a run takes the lowest that fits.
+    `predictors` has one for each recomputation of the run that is possible: a run takes the fastest that fits.
     """
     above, upto = 0, int(gpus.first.value)
     while above < gpus.most:
@@ -188,18 +188,18 @@ class _Fits:
     def __call__(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
         """Return whether a split fits on a number of GPUs; the plan's split passes with the last recomputation."""
         if predict.training.parallelism is not None:
-            return predict is self.last or self.fits_given(predict, count)
+            return predict is self.last or self._fits_given(predict, count)
         recompute = str(predict.training.recompute.value)
         if (recompute, candidate) not in self.at_most:
             whole = self.upto // candidate.size * candidate.size
             self.at_most[recompute, candidate] = self._fits(predict, candidate, whole)
         return self.at_most[recompute, candidate] and self._fits(predict, candidate, count)
 
-    def fits_given(self, predict: Predictor, count: int) -> bool:
+    def _fits_given(self, predict: Predictor, count: int) -> bool:
         recompute, unit = str(predict.training.recompute.value), self.gpus.unit
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
-            self.given[recompute] = _fitting(predict, self.gpus, counts)
+            self.given[recompute] = fitting(predict.training, self.gpus.gpu, self.gpus.first, counts)
         found = self.given[recompute]
         return found is not None and bool(found.fits[count // unit - 1])
 
@@ -252,11 +252,9 @@ def _counts_of_short_range(
                 fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
     predictors = [split.predict for split in splits]
     for count in sorted(fast):
-        fitting_splits = (each for each in sorted(fast[count]) if fits(predictors[each[1]], each[2], count))
-        for step, place, _ in fitting_splits:
-            if not any(_fits_with(predictor, gpus, fits, count) for predictor in predictors[:place]):
-                yield count, step
-                break
+        found = (step for step, place, split in sorted(fast[count]) if fits(predictors[place], split, count))
+        if (step := next(found, None)) is not None:
+            yield count, step
 
 
 def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelSplit, Any]]:
@@ -271,14 +269,3 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelS
         found[rows, places] = predict.seconds(tensor, pipeline, context, expert, replicas)
     for place in np.unique(places).tolist():
         yield ModelSplit(*map(int, degrees[:, place])), found[:, place]
-
-
-def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:
-    if predict.training.parallelism is not None:
-        return fits.fits_given(predict, count)
-    found = _fitting(predict, gpus, np.array([count], np.int64))
-    return found is not None and bool(found.fits.all())
-
-
-def _fitting(predict: Predictor, gpus: GpusOfRun, counts: Numbers) -> Fitting | None:
-    return fitting(predict.training, gpus.gpu, gpus.first, counts)

@@ -30,6 +30,7 @@ from bomgen.sizing.prediction.terms import (
     line_rate_terms,
 )
 from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.training.activations import FULL, SELECTIVE
 from bomgen.sizing.training.memory import ParallelSplit, data_parallel
 
 # fitted -------------------------------------------------------------------------------------------------------------
@@ -253,12 +254,13 @@ def settings(training: Training, stack: SoftwareStack) -> dict[str, Figure]:
     """Return the settings of a step from the run and its stack, independent of the split."""
     recompute = training.recompute.value
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
+    again = recompute == FULL or (recompute == SELECTIVE and not flash)
     return {
         "gathers": _setting(GATHERS_OF_STAGE.get(int(training.zero.value), 0.0), "zero"),
         "messages": _setting(float(stack.messages), "stack"),
         "sharded": _setting(float(training.zero.value >= 1), "zero"),
-        "recompute": _setting(float(recompute == "full"), "recompute"),
-        "attention_recompute": _setting(float(recompute in ("full", "selective")), "recompute"),
+        "recompute": _setting(float(recompute == FULL), "recompute"),
+        "attention_recompute": _setting(float(again), "recompute"),
         "flash": _setting(float(flash), "flash_attention"),
         "overlapped": _setting(float(stack.overlapped), "stack"),
     }
@@ -319,7 +321,8 @@ def _plain_step(
         context=own_step.context,
         expert=own_step.expert,
         data=data_parallel(own_step.gpus, own_step.tensor, own_step.pipeline, own_step.context),
-        sequence_parallel=own_step.tensor.value > 1 and (parallelism is None or parallelism.sequence_parallel),
+        sequence_parallel=own_step.tensor.value > 1
+        and (parallelism is None or parallelism.sequence_parallel.value == "yes"),
     )
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
     return float(sum(term.value for term in terms.values()))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Figure, formula, product, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import COMPUTE, Plan, Training
+from bomgen.plan.types import Plan, Training
 from bomgen.sizing.prediction.measurements import Nearest, nearest_steps
 from bomgen.sizing.prediction.predict import FAMILIES, GpuLinks, Prediction, predict
 from bomgen.sizing.servers import bytes_of_network, network_of_gpu
@@ -21,10 +21,9 @@ def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | N
     """Return the links of a GPU of the plan's cluster; None where none are known."""
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
-    switched = any(fabric.role == COMPUTE and fabric.name in attached for fabric in plan.fabrics)
     workload = plan.training or plan.inference
     assumed = workload.network if workload else None
-    network = network_of_gpu(plan, attached, gpus) if switched else assumed
+    network = network_of_gpu(plan, attached, gpus) or assumed
     if network is None:
         return None
     outward = bytes_of_network(network)

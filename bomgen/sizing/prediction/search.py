@@ -72,7 +72,7 @@ class Predictor(NamedTuple):
             data=data,
             context=context,
             expert=expert * tensor if self.work.expert_weights else expert,
-            sequence_parallel=float(given.sequence_parallel) if given else (tensor > 1) * 1.0,
+            sequence_parallel=float(given.splits_sequence) if given else (tensor > 1) * 1.0,
             **self.fixed,
         )
         return predict_steps(self.work, self.machine, split, self.inverse)
@@ -107,11 +107,16 @@ def predictor(training: Training, gpu: Gpu, links: GpuLinks) -> Predictor | None
     )
 
 
-def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int) -> FastestSplits | None:
-    """Return the fastest splits over all GPUs, at most `count` that fit; None where none is known to fit."""
+def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int, below: float) -> FastestSplits | None:
+    """Return the fastest splits over all GPUs, at most `count` that fit.
+
+    None where none is known to fit, or none that steps in less than `below` seconds.
+    """
     splits = classify_splits(predict.training, gpu, gpus, _by_speed(predict, gpus.value))
     too_large: list[ModelSplit] = []
     for split, fits in splits:
+        if split.seconds >= below:
+            return None
         if fits:
             others = (other for other, fits in splits if fits)
             return FastestSplits([split, *islice(others, count - 1)], too_large[::-1])

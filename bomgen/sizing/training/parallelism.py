@@ -10,7 +10,7 @@ far as necessary, as Megatron Core folds their groups.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, gcd, lcm, prod
@@ -97,15 +97,24 @@ def fit(
     return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
-def add_recomputation(memory_fit: MemoryFit, recompute: Figure, refused: Sequence[str]) -> MemoryFit:
-    """Return a split with the recomputation of the run, and why less is not enough, where the program chose it."""
+def add_recomputation(
+    memory_fit: MemoryFit, recompute: Figure, refused: tuple[str, str] | None, slower: TimedSplit | None
+) -> MemoryFit:
+    """Return a split with the recomputation of the run, and why less is not chosen, where the program chose it.
+
+    `refused` is a lower recomputation and its shortage, `slower` the fastest split with a lower one.
+    """
     if not isinstance(recompute.origin, Assumed):
         return memory_fit
-    reasons = memory_fit.reasons
-    if refused and memory_fit.fits is not False:
-        less = f"`recompute: {LEAST_FIRST[len(refused) - 1]}`"
-        asked = f"`recompute: {recompute.value}`"
-        chosen = message("recomputation-chosen", recompute=asked, less=less, shortage=refused[-1])
+    reasons, asked = memory_fit.reasons, f"`recompute: {recompute.value}`"
+    if slower:
+        less, split = f"`recompute: {slower.recompute}`", str(slower.candidate)
+        seconds = seconds_text(slower.seconds)
+        faster = message("recomputation-faster", recompute=asked, less=less, split=split, seconds=seconds)
+        reasons = (*reasons, faster)
+    elif refused and memory_fit.fits is not False:
+        less, shortage = refused
+        chosen = message("recomputation-chosen", recompute=asked, less=f"`recompute: {less}`", shortage=shortage)
         reasons = (*reasons, chosen)
     return memory_fit._replace(recompute=recompute, reasons=reasons)
 
@@ -163,7 +172,7 @@ def given_split(parallelism: Parallelism, gpus: Figure) -> ParallelSplit:
         context=parallelism.context,
         expert=parallelism.expert,
         data=data_parallel(gpus, parallelism.tensor, parallelism.pipeline, parallelism.context),
-        sequence_parallel=parallelism.sequence_parallel,
+        sequence_parallel=parallelism.splits_sequence,
     )
 
 
