@@ -592,6 +592,31 @@ hidden = product("hidden", "s", "seconds", "overlapped")
 
 
 @formula("s")
+def backward_seconds(
+    matrix_seconds: float,
+    expert_seconds: float,
+    attention_seconds: float,
+    memory_seconds: float,
+    passes: float,
+    slots: float,
+) -> float:
+    """Backward pass of one micro-batch, with what it recomputes."""
+    return (matrix_seconds + expert_seconds + attention_seconds + memory_seconds) * (passes - 1) / passes / slots
+
+
+@formula("s")
+def bucket_latency(gathers: float, messages: float, layers: float, share: float, latency: float) -> float:
+    """Latency of gradients that are exchanged layer by layer: a reduce-scatter and an all-gather each."""
+    return (gathers == 0) * 2 * messages * layers * share * latency
+
+
+@formula("s")
+def beyond_backward(seconds: float, latency: float, backward_seconds: float) -> float:
+    """Time that the exchange of gradients takes longer than the backward pass of the last micro-batch."""
+    return greater(0.0, seconds + latency - backward_seconds)
+
+
+@formula("s")
 def exposed(seconds: float, overlapped: float) -> float:
     """Time of a collective that does not overlap."""
     return seconds * (1 - overlapped)
@@ -666,8 +691,10 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
         apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
     )
+    backward = apply(backward_seconds, matrix, experts, attention, memory, times, lasting)
     spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
     delay = apply(ring_latency, replicas, spanned)
+    buckets = apply(bucket_latency, s.gathers, s.messages, w.layers, share, delay)
     parts = (s.gathers, own, replicas, count, s.messages, w.layers, share, ring, delay)
     gathered = apply(gather_seconds, *parts)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
@@ -690,7 +717,7 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         context=apply(context_seconds, w.kv_width, tokens, share, times, lasting, s.tensor, s.context, block),
         pipeline=apply(pipeline_seconds, *passed, stages),
         data=apply(exposed, ringed, s.overlapped),
-        data_overlapped=apply(hidden, ringed, s.overlapped),
+        data_overlapped=apply(hidden, apply(beyond_backward, ringed, buckets, backward), s.overlapped),
         gathers=apply(exposed, gathered, s.overlapped),
         gathers_overlapped=apply(hidden, gathered, s.overlapped),
         exchange=apply(exchange_inside, exchanged, s.expert, m.domain, m.scale_up),
