@@ -12,7 +12,7 @@ import serving
 import training
 from evaluate import by_label, everything, factors, leave_out, quantile
 from hierarchy import Array, Fit
-from training import CLUSTER, KINDS, Steps
+from training import CLUSTER, KINDS, STACK, Steps
 
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict, serving_rows
@@ -21,6 +21,8 @@ from bomgen.sizing.prediction import serving as predicted_serving
 DIGITS = 4
 PRIOR_SHARE = 0.8
 """A term whose spread is still this share of its prior's rests on the prior."""
+LEVELS = ("generation", "precision", "model")
+"""Levels of which a run may have no rows."""
 WIDE = 90
 """Percent of the rows that the spread within clusters is chosen to hold."""
 
@@ -42,21 +44,20 @@ def fit_training() -> dict[str, Any]:
     """What the prediction reads of the fit to training steps."""
     table, left_out = training.read()
     fit = Fit(table, everything(table))
-    steps, spreads = leave_out(table, by_label(table.labels[CLUSTER]))
-    wide = factors(table, steps, spreads)
+    clusters, stacks_apart = (leave_out(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
+    wide = factors(table, clusters, stacks_apart)
     return {
         "rows_sha256": digest(measurements.ROWS),
         "facts_sha256": digest(measurements.FACTS),
         "rows": len(table),
         "left_out": len(left_out),
         **coefficients(fit),
-        "generation": members(fit, "generation"),
-        "precision": members(fit, "precision"),
+        **{name: members(fit, name) for name in LEVELS},
         "stack": stacks(table, fit),
         "stacks_of_generation": stacks_of_generation(table),
-        "spread": spread(fit, ("generation", "precision")),
+        "spread": spread(fit, LEVELS),
         "factors": rounded_factors(wide),
-        "within": within(table, steps, wide),
+        "within": within(table, clusters[0], wide),
     }
 
 
@@ -81,7 +82,7 @@ def fit_serving() -> dict[str, Any]:
         "pairs": sorted(set(pairs)),
         "spread": spread(fit, levels),
         "factors": {
-            name: rounded_factors(factors(serving.by_engine(table), *apart) | factors(table, *apart))
+            name: rounded_factors(factors(serving.by_engine(table), apart) | factors(table, apart))
             for name, apart in (("new", models), ("known", groups), ("measured", rows))
         },
         "within": serving.within(table, fit),

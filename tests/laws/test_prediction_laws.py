@@ -17,8 +17,9 @@ from bomgen.core.provenance import Cited, Figure
 from bomgen.results.numbers import numbers
 from bomgen.results.result import Report, result
 from bomgen.sizing.prediction import predict
-from bomgen.sizing.prediction.predict import learn, lower_bound, predict_steps, upper_bound
+from bomgen.sizing.prediction.predict import Members, learn, lower_bound, predict_steps, upper_bound
 from bomgen.sizing.prediction.terms import (
+    HIDDEN,
     HIDING,
     Machine,
     Split,
@@ -34,6 +35,7 @@ FASTER = st.floats(1, 100)
 SHARES = st.sampled_from([0.0, 1.0])
 PRECISIONS = st.sampled_from(["16-bit", "fp8", "mxfp8", "nvfp4"])
 GENERATIONS = st.sampled_from([None, "ampere", "hopper", "blackwell", "blackwell-ultra"])
+MODELS = st.sampled_from(["dense", "deepseek-v3", "none"])
 ROUNDING = 1 + 1e-9
 
 
@@ -83,6 +85,8 @@ def splits(draw: st.DrawFn) -> Split[float]:
         flash=draw(SHARES),
         sequence_parallel=draw(SHARES),
         overlapped=draw(SHARES),
+        sent_once=draw(SHARES),
+        exchange_overlapped=draw(SHARES),
     )
 
 
@@ -104,7 +108,7 @@ def machines() -> st.SearchStrategy[Machine[float]]:
 def efficiencies(draw: st.DrawFn) -> Terms[float]:
     """Fitted inverse efficiencies of any generation, precision and stack."""
     stack = draw(st.sampled_from(predict.stack_names()))
-    return predict.inverse_efficiencies(draw(GENERATIONS), draw(PRECISIONS), stack)
+    return predict.inverse_efficiencies(Members(draw(GENERATIONS), draw(PRECISIONS), stack, draw(MODELS)))
 
 
 @given(works(), machines(), splits(), efficiencies(), FASTER)
@@ -125,9 +129,10 @@ def test_kernels_take_longer_than_the_starts_that_they_hide() -> None:
     for born in (None, *found["generation"]):
         for precision in found["precision"]:
             for stack in predict.stack_names():
-                inverse = predict.inverse_efficiencies(born, precision, stack)
+                inverse = predict.inverse_efficiencies(Members(born, precision, stack, "dense"))
                 hiding = [getattr(inverse, name) for name in HIDING]
-                assert inverse.launches <= min(hiding), (born, precision, stack)
+                hidden = [getattr(inverse, name) for name in HIDDEN]
+                assert max(hidden) <= min(hiding), (born, precision, stack)
 
 
 @given(works(), machines(), splits())

@@ -18,7 +18,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Cited, walk
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict
-from bomgen.sizing.prediction.predict import predict_steps
+from bomgen.sizing.prediction.predict import Members, predict_steps
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
 from bomgen.sizing.prediction.work import work_of_model
 from bomgen.workflow.pipeline import work_out
@@ -80,7 +80,7 @@ def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurement
     by_cluster: dict[str, list[float]] = {}
     for row in measured:
         if not row.moe:
-            inverse = predict.inverse_efficiencies(row.generation, row.precision, row.version)
+            inverse = predict.inverse_efficiencies(Members(row.generation, row.precision, row.version, row.model))
             step = predict_steps(row.work, row.machine, row.split, inverse)
             by_cluster.setdefault(row.cluster, []).append(abs(step / row.step - 1))
     assert np.mean([np.mean(errors) for errors in by_cluster.values()]) < MOST_IN_SAMPLE
@@ -103,7 +103,7 @@ def test_terms_of_a_step_by_hand() -> None:
     """A layer of 2 x 10^6 weights, 8 sequences of 100 tokens on 2 GPUs with 2 stages of one layer each."""
     work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
-    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
     only = Terms(*(float(name == "matrix") for name in Terms._fields))
     # 2 FLOPs x 2e6 weights of a stage x 100 tokens x 3 passes x (8 + 1) slots
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2e6 * 100 * 3 * 9 / 1e12)
@@ -115,7 +115,7 @@ def test_terms_of_a_step_by_hand() -> None:
 def test_arrays_give_what_single_numbers_give(measured: list[measurements.MeasuredStep]) -> None:
     """To the last bit, on every row of several clusters at once."""
     chosen = [row for row in measured if row.cluster.startswith(("mbridge", "vtrain-multi", "selene"))]
-    inverse = predict.inverse_efficiencies("hopper", "16-bit", "megatron-core")
+    inverse = predict.inverse_efficiencies(Members("hopper", "16-bit", "megatron-core", "dense"))
     work = Work(*(np.array(column) for column in zip(*(row.work for row in chosen), strict=True)))
     machine = Machine(*(np.array(column) for column in zip(*(row.machine for row in chosen), strict=True)))
     split = Split(*(np.array(column) for column in zip(*(row.split for row in chosen), strict=True)))

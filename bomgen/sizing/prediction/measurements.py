@@ -35,6 +35,10 @@ CLOCK_BY_POWER = 1 / 3
 VERSION_LENGTH = len("26.02")
 GATHERS = {"": 0.0, "zero2": 1.0}
 ALL_GATHERS = 3.0
+PLAIN, DEEPEP, OVERLAPPED = "plain", "deepep", "overlapped"
+"""How a stack exchanges tokens with experts: one all-to-all, kernels that send a token once per GPU, the same while
+another micro-batch computes."""
+SENT_ONCE = (DEEPEP, OVERLAPPED)
 SELECTIVE_SHARE = {"selective-ac": 0.5}
 """torchtitan's selective activation checkpointing repeats every other matrix product."""
 
@@ -59,6 +63,11 @@ class MeasuredStep(NamedTuple):
     work: Work[float]
     machine: Machine[float]
     split: Split[float]
+
+    @property
+    def model(self) -> str:
+        """The model as a member of its level of the fit."""
+        return member(self.moe, str(facts()["models"].get(self.fields["model"], self.fields["model"])))
 
     @property
     def moe(self) -> bool:
@@ -164,6 +173,11 @@ def family(precision: str) -> str:
     return "nvfp4" if precision in ("nvfp4", "fp4") else "16-bit"
 
 
+def member(moe: bool, model: str) -> str:
+    """Return the member of the level of models: each mixture of experts is its own, all dense models are one."""
+    return model if moe else "dense"
+
+
 PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
 
 
@@ -231,6 +245,8 @@ def _split(
         flash=float(flash),
         sequence_parallel=float(stack["sequence_parallel"]),
         overlapped=float(stack["overlapped"]),
+        sent_once=float(stack.get("exchange", PLAIN) in SENT_ONCE),
+        exchange_overlapped=float(stack.get("exchange", PLAIN) == OVERLAPPED),
     )
 
 

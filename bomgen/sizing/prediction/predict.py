@@ -17,8 +17,18 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product
 from bomgen.core.units import TERA
 from bomgen.plan.types import OwnStep, Training
-from bomgen.sizing.prediction.measurements import ALL_GATHERS, facts, file, generation
+from bomgen.sizing.prediction.measurements import (
+    ALL_GATHERS,
+    OVERLAPPED,
+    PLAIN,
+    SENT_ONCE,
+    facts,
+    file,
+    generation,
+    member,
+)
 from bomgen.sizing.prediction.terms import (
+    HIDDEN,
     HIDING,
     Machine,
     Split,
@@ -53,6 +63,22 @@ class SoftwareStack(NamedTuple):
     """Whether collectives of replicas overlap matrix products."""
     messages: int
     """Collectives in which the weights of a layer are gathered."""
+    exchange: str
+    """How tokens are exchanged with experts; see `docs/prediction.md`."""
+
+
+class Members(NamedTuple):
+    """What a run is among the measured rows, by level of the fit."""
+
+    generation: str | None
+    precision: str
+    stack: str
+    model: str
+
+    @property
+    def unseen(self) -> list[str]:
+        """Levels without rows of the run's member."""
+        return [level for level, name in self._asdict().items() if name not in fit()[level]]
 
 
 @cache
@@ -72,7 +98,8 @@ def stack_of(name: str) -> SoftwareStack:
     stacks = facts()["stacks"].values()
     stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack['stack'])}(-[0-9].*)?", name))
     sequence_parallel, overlapped = bool(stack["sequence_parallel"]), bool(stack["overlapped"])
-    return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, int(stack.get("messages", 1)))
+    messages, exchange = int(stack.get("messages", 1)), str(stack.get("exchange", PLAIN))
+    return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, messages, exchange)
 
 
 def newest_stack(generation: str | None) -> str:
@@ -82,20 +109,17 @@ def newest_stack(generation: str | None) -> str:
     return max(names, key=lambda name: (years[name], name))
 
 
-def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> Terms[float]:
+def inverse_efficiencies(members: Members) -> Terms[float]:
     """Return the prediction coefficients: the inverse efficiency of each term.
 
-    A generation without rows has those of an average one.
+    A generation or a mixture of experts without rows has those of an average one.
     """
     found = fit()
-    rows = [found["base"], found["stack"][stack]]
-    rows += [
-        found[level][name]
-        for level, name in (("generation", generation), ("precision", precision))
-        if name in found[level]
-    ]
+    rows = [found["base"]]
+    rows += [found[level][name] for level, name in members._asdict().items() if name in found[level]]
     inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
-    return inverse._replace(launches=min(inverse.launches, *(getattr(inverse, name) for name in HIDING)))
+    most = min(getattr(inverse, name) for name in HIDING)
+    return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
 
 
 def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
@@ -181,18 +205,16 @@ def predict(
     ready = prepare(training, gpu, links)
     if ready is None:
         return None
-    work, machine, stack = ready
-    born = generation(gpu.identity.id)
+    work, machine, stack, members = ready
     moe = work.expert_weights.value > 0
-    terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
+    terms = _terms(work, machine, members, _split(training, split, stack, work))
     total = reduce(add_seconds, terms.values())
     shares = {name: float(terms[name].value / total.value) if name in terms else 0.0 for name in TERMS}
-    unseen = () if born in fit()["generation"] else ("generation",)
-    width_of_run = spread_of_shares(fit()["spread"], shares.values(), unseen)
+    width_of_run = spread_of_shares(fit()["spread"], shares.values(), members.unseen)
     errors = []
     for measured in training.measured:
         _check_own(training, measured, flops_per_token, machine.peak)
-        step = _plain_step(training, measured, work, machine, stack, born)
+        step = _plain_step(training, measured, ready)
         errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
     if errors:
         correction, width_of_run = learn(errors, width_of_run, within(moe))
@@ -211,13 +233,20 @@ def predict(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
         )
-    return Prediction(total, steps, terms, mfu, mfus, stack, born, moe)
+    return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe)
 
 
-def prepare(
-    training: Training, gpu: Gpu, links: GpuLinks
-) -> tuple[Work[Figure], Machine[Figure], SoftwareStack] | None:
-    """Return work, machine and stack of a run; None where inputs are unknown."""
+class Prepared(NamedTuple):
+    """What of a run does not depend on its split."""
+
+    work: Work[Figure]
+    machine: Machine[Figure]
+    stack: SoftwareStack
+    members: Members
+
+
+def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
+    """Return work, machine, stack and members of a run; None where inputs are unknown."""
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
     known = family and peak and plain and gpu.memory_bandwidth and training.sequence and training.tuning is None
@@ -238,7 +267,9 @@ def prepare(
         domain=floating(links.domain),
         attention_share=Figure(share, "share", Cited(message("prediction-kernel"), (FIT_REFERENCE,), "medium")),
     )
-    return Work(*(floating(figure) for figure in work)), machine, stack
+    model = member(bool(work.expert_weights.value), training.model.identity.id)
+    members = Members(generation(gpu.identity.id), str(family), stack.name, model)
+    return Prepared(Work(*(floating(figure) for figure in work)), machine, stack, members)
 
 
 def floating(figure: Figure) -> Figure:
@@ -263,6 +294,8 @@ def settings(training: Training, stack: SoftwareStack) -> dict[str, Figure]:
         "attention_recompute": _setting(float(again), "recompute"),
         "flash": _setting(float(flash), "flash_attention"),
         "overlapped": _setting(float(stack.overlapped), "stack"),
+        "sent_once": _setting(float(stack.exchange in SENT_ONCE), "stack"),
+        "exchange_overlapped": _setting(float(stack.exchange == OVERLAPPED), "stack"),
     }
 
 
@@ -282,17 +315,9 @@ def _split(training: Training, split: ParallelSplit, stack: SoftwareStack, work:
     )
 
 
-def _terms(
-    training: Training,
-    work: Work[Figure],
-    machine: Machine[Figure],
-    stack: SoftwareStack,
-    born: str | None,
-    split: Split[Figure],
-) -> dict[str, Figure]:
+def _terms(work: Work[Figure], machine: Machine[Figure], members: Members, split: Split[Figure]) -> dict[str, Figure]:
     """Return the time of each term with work [s]."""
-    family = FAMILIES[str(training.precision.value)]
-    efficiencies = inverse_efficiencies(born, family, stack.name)
+    efficiencies = inverse_efficiencies(members)
     priors = fit()["priors"]
     found = {}
     at_line_rate = line_rate_terms(apply_to_figures, work, machine, split)
@@ -304,14 +329,7 @@ def _terms(
     return found
 
 
-def _plain_step(
-    training: Training,
-    own_step: OwnStep,
-    work: Work[Figure],
-    machine: Machine[Figure],
-    stack: SoftwareStack,
-    born: str | None,
-) -> float:
+def _plain_step(training: Training, own_step: OwnStep, prepared: Prepared) -> float:
     """Return the predicted step of the user's measured run, without correction by measurements [s]."""
     parallelism = training.parallelism
     split = ParallelSplit(
@@ -324,7 +342,8 @@ def _plain_step(
         sequence_parallel=own_step.tensor.value > 1
         and (parallelism is None or parallelism.sequence_parallel.value == "yes"),
     )
-    terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
+    work, machine, stack, members = prepared
+    terms = _terms(work, machine, members, _split(training, split, stack, work))
     return float(sum(term.value for term in terms.values()))
 
 

@@ -15,8 +15,7 @@ from bomgen.core.provenance import Figure, require
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
 from bomgen.sizing.prediction import predict, terms
-from bomgen.sizing.prediction.measurements import generation
-from bomgen.sizing.prediction.predict import FAMILIES, GpuLinks, predict_steps, prepare, settings
+from bomgen.sizing.prediction.predict import GpuLinks, predict_steps, prepare, settings
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
 from bomgen.sizing.training.memory import (
     FastestSplits,
@@ -31,7 +30,7 @@ from bomgen.sizing.training.memory import (
 BYTES_OF_WEIGHT = 2
 CHANGED_BY_EXPERTS = (
     *("short", "weights", "update", "data", "data_overlapped", "gathers", "gathers_overlapped"),
-    *("exchange", "exchange_network"),
+    *("exchange", "exchange_network", "exchange_overlapped"),
 )
 """Terms that depend on the number of GPUs over which the experts are spread."""
 BOUNDED, BOUNDED_CLOSELY, PREDICTED = range(3)
@@ -93,15 +92,13 @@ def predictor(training: Training, gpu: Gpu, links: GpuLinks) -> Predictor | None
     ready = prepare(training, gpu, links)
     if ready is None or gpu.memory_bytes is None:
         return None
-    figures, parts, stack = ready
-    work, machine = Work(*map(_number, figures)), Machine(*map(_number, parts))
-    family = FAMILIES[str(training.precision.value)]
+    work, machine = Work(*map(_number, ready.work)), Machine(*map(_number, ready.machine))
     return Predictor(
         training,
         work,
         machine,
-        predict.inverse_efficiencies(generation(gpu.identity.id), family, stack.name),
-        {name: _number(figure) for name, figure in settings(training, stack).items()},
+        predict.inverse_efficiencies(ready.members),
+        {name: _number(figure) for name, figure in settings(training, ready.stack).items()},
         _number(training.batch_tokens) / work.sequence,
         _number(training.micro_batch),
     )

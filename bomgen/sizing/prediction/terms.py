@@ -29,6 +29,10 @@ LOGIT_BYTES = 40
 It is 16 bits five times around the matrix products and casts, 32 bits about eight times by a softmax of several kernels
 and its gradient.
 """
+QUANTISING_BYTES = 4
+"""Bytes read and written to quantise an element: its 16 bits, and 8 bits along its rows and along its columns."""
+PERMUTATIONS = 4
+"""Reads and writes of the tokens that are sorted by expert, and of what the experts return, in a pass."""
 UPDATE_BYTES = 30
 """Bytes read and written by the optimizer per parameter: gradient, moments and master weight in 32 bits, the weight."""
 EXCHANGES = 4
@@ -41,6 +45,8 @@ HIDDEN_TRAFFIC = 8
 """Reads and writes of the hidden state per layer outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
 """Reads and writes of the score matrix per pass without FlashAttention, which keeps it on the chip."""
+DRAWS = (1, 2, 4, 8, 16)
+"""Binary digits of the number of experts of a token."""
 LINK_HOP_S = 3.4e-6
 NETWORK_HOP_S = 9.6e-6
 """Latency of a hop of a ring in a scale-up domain and over the network [s].
@@ -133,6 +139,10 @@ class Split(NamedTuple, Generic[Number]):
     """1 or 0."""
     overlapped: Number
     """1: collectives of replicas overlap matrix products; else 0."""
+    sent_once: Number
+    """1: a token is sent once to a GPU that has several of its experts; 0: once per expert."""
+    exchange_overlapped: Number
+    """1: the exchange with experts of a micro-batch overlaps the compute of another; else 0."""
 
 
 class Terms(NamedTuple, Generic[Number]):
@@ -151,6 +161,8 @@ class Terms(NamedTuple, Generic[Number]):
     update: Number
     launches: Number
     routing: Number
+    permutation: Number
+    quantisation: Number
     tensor: Number
     tensor_network: Number
     context: Number
@@ -161,14 +173,17 @@ class Terms(NamedTuple, Generic[Number]):
     gathers_overlapped: Number
     exchange: Number
     exchange_network: Number
+    exchange_overlapped: Number
     constant: Number
     constant_network: Number
 
 
 HIDING = ("matrix", "experts", "attention", "memory", "scores")
-"""Terms whose kernels hide the starts of others.
+"""Terms whose kernels hide others."""
+HIDDEN = ("launches", "exchange_overlapped")
+"""Terms that are hidden.
 
-A hidden start never takes longer than the kernel that hides it: otherwise a slower GPU could have the faster step.
+What is hidden never takes longer than the kernel that hides it: otherwise a slower GPU could have the faster step.
 """
 
 
@@ -180,6 +195,17 @@ def lesser(one: float, other: float) -> float:
 def greater(one: float, other: float) -> float:
     """Return the greater of two numbers, or of two arrays element by element."""
     return (one >= other) * one + (one < other) * other
+
+
+def missed(places: float, draws: float) -> float:
+    """Return the probability that none of up to 31 draws hits one of a number of places.
+
+    By squaring, since the powers of NumPy and of Python differ in the last bit.
+    """
+    none, power = 1.0, 1 - 1 / places
+    for digit in DRAWS:
+        none, power = none * (1 + draws // digit % 2 * (power - 1)), power * power
+    return none
 
 
 # what the terms have in common ---------------------------------------------------------------------------------------
@@ -429,6 +455,64 @@ def routing_seconds(expert_layers: float, share: float, passes: float, slots: fl
     return ROUTING_S * expert_layers * share * passes * slots
 
 
+@formula("s")
+def permutation_seconds(
+    hidden: float,
+    topk: float,
+    expert_layers: float,
+    tokens: float,
+    share: float,
+    passes: float,
+    slots: float,
+    tensor: float,
+    memory_bandwidth: float,
+) -> float:
+    """Memory traffic of tokens that are copied for each of their experts, sorted by expert, and summed again."""
+    return (
+        PERMUTATIONS
+        * BYTES
+        * hidden
+        * topk
+        * expert_layers
+        * share
+        * tokens
+        * passes
+        * slots
+        / tensor
+        / memory_bandwidth
+    )
+
+
+@formula("s")
+def quantisation_seconds(
+    split_width: float,
+    hidden: float,
+    layers: float,
+    topk: float,
+    expert_layers: float,
+    tokens: float,
+    share: float,
+    passes: float,
+    slots: float,
+    tensor: float,
+    peak: float,
+    plain_peak: float,
+    memory_bandwidth: float,
+) -> float:
+    """Memory traffic of the quantisation of activations and their gradients; none at 16 bits."""
+    return (
+        (peak > plain_peak)
+        * QUANTISING_BYTES
+        * (split_width + hidden * (2 * layers + topk * expert_layers))
+        / tensor
+        * share
+        * tokens
+        * passes
+        * slots
+        / memory_bandwidth
+    )
+
+
 @formula("s", "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction")
 def tensor_seconds(
     hidden: float,
@@ -550,58 +634,58 @@ def gather_seconds(
 @formula("bytes")
 def exchanged_bytes(
     hidden: float,
-    topk: float,
     expert_layers: float,
     tokens: float,
     share: float,
     recompute: float,
     slots: float,
     tensor: float,
-    expert: float,
 ) -> float:
-    """Bytes per GPU sent to experts on other GPUs and back, forward and backward."""
-    return (
-        (EXCHANGES + 2 * recompute)
-        * BYTES
-        * hidden
-        * topk
-        * expert_layers
-        * share
-        * tokens
-        / tensor
-        * slots
-        * (expert - 1)
-        / expert
-    )
+    """Bytes per GPU of one copy of each token, sent to an expert and back, forward and backward."""
+    return (EXCHANGES + 2 * recompute) * BYTES * hidden * expert_layers * share * tokens / tensor * slots
+
+
+@formula("count", "with DeepEP also those from other domains, which one of its GPUs receives and passes on")
+def copies_inside(topk: float, expert: float, domain: float, sent_once: float) -> float:
+    """Copies of a token that cross the links of a scale-up domain to experts; experts are drawn independently."""
+    plain = topk * (lesser(expert, domain) - 1) / expert
+    return sent_once * (expert - 1) * (1 - missed(expert, topk)) + (1 - sent_once) * plain
+
+
+@formula("count", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: with DeepEP a token crosses once per domain")
+def copies_outside(topk: float, expert: float, domain: float, sent_once: float) -> float:
+    """Copies of a token that cross the network to experts in other scale-up domains."""
+    domains = greater(1.0, expert / domain)
+    plain = topk * (1 - 1 / domains)
+    return sent_once * (domains - 1) * (1 - missed(domains, topk)) + (1 - sent_once) * plain
 
 
 @formula("s")
-def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: float) -> float:
-    """Expert all-to-all inside a scale-up domain."""
-    return exchanged * lesser(1.0, domain / expert) / scale_up
+def exchange_seconds(exchanged: float, copies: float, link_bandwidth: float) -> float:
+    """Exchange with experts over one kind of link."""
+    return exchanged * copies / link_bandwidth
 
 
-@formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
-def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
-    """Expert all-to-all between scale-up domains."""
-    return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
+@formula("s")
+def beyond_compute(inner_seconds: float, outer_seconds: float, compute_seconds: float) -> float:
+    """Time that the exchange over the slower kind of link takes longer than the compute that it overlaps."""
+    return greater(0.0, greater(inner_seconds, outer_seconds) - compute_seconds)
 
 
 hidden = product("hidden", "s", "seconds", "overlapped")
 """Time of a collective that overlaps with matrix products."""
 
 
+compute_seconds = sum_of(
+    "compute_seconds", "s", "matrix_seconds", "expert_seconds", "attention_seconds", "memory_seconds"
+)
+"""Time of a step in which a GPU computes and its links are free."""
+
+
 @formula("s")
-def backward_seconds(
-    matrix_seconds: float,
-    expert_seconds: float,
-    attention_seconds: float,
-    memory_seconds: float,
-    passes: float,
-    slots: float,
-) -> float:
+def backward_seconds(compute_seconds: float, passes: float, slots: float) -> float:
     """Backward pass of one micro-batch, with what it recomputes."""
-    return (matrix_seconds + expert_seconds + attention_seconds + memory_seconds) * (passes - 1) / passes / slots
+    return compute_seconds * (passes - 1) / passes / slots
 
 
 @formula("s")
@@ -683,20 +767,24 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     stages = apply(bandwidth_of_stages, all_gpus, *links)
     copies = apply(expert_replicas, s.data, s.context, s.tensor, s.expert)
     copy_ring = apply(bandwidth_of_group, copies, s.expert, *links)
-    exchanged = apply(
-        exchanged_bytes, w.hidden, w.topk, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor, s.expert
-    )
+    exchanged = apply(exchanged_bytes, w.hidden, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor)
+    spread = (w.topk, s.expert, m.domain, s.sent_once)
+    inner = apply(exchange_seconds, exchanged, apply(copies_inside, *spread), m.scale_up)
+    outer = apply(exchange_seconds, exchanged, apply(copies_outside, *spread), m.network)
     ringed = apply(
         add_seconds,
         apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
         apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
     )
-    backward = apply(backward_seconds, matrix, experts, attention, memory, times, lasting)
+    computing = apply(compute_seconds, matrix, experts, attention, memory)
+    backward = apply(backward_seconds, computing, times, lasting)
     spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
     delay = apply(ring_latency, replicas, spanned)
     buckets = apply(bucket_latency, s.gathers, s.messages, w.layers, share, delay)
     parts = (s.gathers, own, replicas, count, s.messages, w.layers, share, ring, delay)
     gathered = apply(gather_seconds, *parts)
+    routed = (w.hidden, w.topk, w.expert_layers, tokens, share, times, lasting, s.tensor)
+    narrowed = (w.split_width, w.hidden, w.layers, w.topk, w.expert_layers, tokens, share, times, lasting, s.tensor)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
     return Terms(
         matrix=matrix,
@@ -712,6 +800,8 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         update=apply(update_seconds, own, s.sharded, s.data, s.context, m.memory_bandwidth),
         launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention, memory, scores),
         routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
+        permutation=apply(permutation_seconds, *routed, m.memory_bandwidth),
+        quantisation=apply(quantisation_seconds, *narrowed, m.peak, m.plain_peak, m.memory_bandwidth),
         tensor=apply(inside, reduced, s.tensor, m.domain),
         tensor_network=apply(outside, reduced, s.tensor, m.domain),
         context=apply(context_seconds, w.kv_width, tokens, share, times, lasting, s.tensor, s.context, block),
@@ -720,8 +810,9 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         data_overlapped=apply(hidden, apply(beyond_backward, ringed, buckets, backward), s.overlapped),
         gathers=apply(exposed, gathered, s.overlapped),
         gathers_overlapped=apply(hidden, gathered, s.overlapped),
-        exchange=apply(exchange_inside, exchanged, s.expert, m.domain, m.scale_up),
-        exchange_network=apply(exchange_outside, exchanged, w.topk, s.expert, m.domain, m.network),
+        exchange=apply(exposed, inner, s.exchange_overlapped),
+        exchange_network=apply(exposed, outer, s.exchange_overlapped),
+        exchange_overlapped=apply(hidden, apply(beyond_compute, inner, outer, computing), s.exchange_overlapped),
         constant=apply(constant_seconds),
         constant_network=apply(network_constant_seconds, all_gpus, m.domain),
     )
