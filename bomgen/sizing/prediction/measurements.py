@@ -152,7 +152,7 @@ def _row(
         work=numbers,
         machine=_machine(gpu, cluster["gpu"], precision, cluster, stack["kernel"]),
         generation=generation(cluster["gpu"]) or "",
-        version=_version(fields["framework"], stack["stack"]),
+        version=_version(fields["framework"], stack),
         split=split,
     )
 
@@ -187,10 +187,15 @@ def generation(gpu: str) -> str | None:
     return next((name for name, ids in known.items() if gpu in ids), None)
 
 
-def _version(framework: str, stack: str) -> str:
+def stack_name(stack: Mapping[str, Any]) -> str:
+    """Return the name of a stack in plans, with its variant if it has one."""
+    return f"{stack['stack']}-{stack['variant']}" if "variant" in stack else str(stack["stack"])
+
+
+def _version(framework: str, stack: Mapping[str, Any]) -> str:
     """Return stack and version, the suffix of the framework's name: `Megatron-Bridge 26.02.01` is 26.02."""
-    number = framework.rpartition(" ")[2]
-    return f"{stack}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else stack
+    name, number = stack_name(stack), framework.rpartition(" ")[2]
+    return f"{name}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else name
 
 
 def _machine(gpu: Gpu, id: str, precision: str, cluster: Mapping[str, Any], kernel: str) -> Machine[float]:

@@ -26,6 +26,7 @@ from bomgen.sizing.prediction.measurements import (
     file,
     generation,
     member,
+    stack_name,
 )
 from bomgen.sizing.prediction.terms import (
     HIDDEN,
@@ -96,7 +97,7 @@ def stack_names() -> list[str]:
 def stack_of(name: str) -> SoftwareStack:
     """Return a stack by its name, or that of one of its versions."""
     stacks = facts()["stacks"].values()
-    stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack['stack'])}(-[0-9].*)?", name))
+    stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack_name(stack))}(-[0-9].*)?", name))
     sequence_parallel, overlapped = bool(stack["sequence_parallel"]), bool(stack["overlapped"])
     messages, exchange = int(stack.get("messages", 1)), str(stack.get("exchange", PLAIN))
     return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, messages, exchange)
