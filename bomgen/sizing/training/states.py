@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
@@ -74,6 +75,10 @@ matrix_parameters = product("matrix_parameters", "parameters", "inputs", "output
 """Parameters of one kind of matrix."""
 
 
+parameters_of_matrix = product("parameters_of_matrix", "parameters", "inputs", "outputs")
+"""Parameters of one matrix."""
+
+
 @formula("bytes", f"{QLORA}: 4 + 8 / 64 + 32 / (64 x 256) bits")
 def quantised_bytes(weight_bits: int, scale_bits: int, block: int, group_bits: int, group: int) -> Fraction:
     """Bytes of a weight in NF4 with double quantisation."""
@@ -114,6 +119,17 @@ def adapts(training: Training) -> bool:
     return training.tuning is not None and training.tuning.method.value != FULL
 
 
+def quantises(training: Training) -> bool:
+    """Return whether the run keeps the matrices of its model in four bits."""
+    return training.tuning is not None and training.tuning.method.value == QUANTISED
+
+
+def widest_matrix(training: Training) -> Figure:
+    """Return the parameters of the largest matrix. Raises Infeasible when the model's shape is unknown."""
+    largest = max(_matrices(training), key=lambda matrix: matrix.inputs.value * matrix.outputs.value)
+    return parameters_of_matrix(largest.inputs, largest.outputs)
+
+
 def adapters(training: Training) -> Figure:
     """Return the parameters of all adapters of a run.
 
@@ -132,7 +148,7 @@ def active_adapters(training: Training) -> Figure:
 def adapter_weights(training: Training, weight_bytes: Figure) -> Figure:
     """Return the memory of frozen weights and adapters [bytes]. Raises as `adapters` does."""
     parameters, extra = training.model.parameters, adapters(training)
-    if _tuning(training).method.value != QUANTISED:
+    if not quantises(training):
         return frozen_and_adapters(parameters, extra, weight_bytes)
     narrow = quantised_bytes(NF4_BITS, SCALE_BITS, BLOCK, GROUP_BITS, GROUP)
     quantised = _sum(matrix_parameters(matrix.inputs, matrix.outputs, matrix.count) for matrix in _matrices(training))
@@ -254,6 +270,18 @@ MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "muon": MUON, "lion": LION, "sg
 """Bytes per parameter that an optimizer keeps between steps beside fp32 master weights."""
 
 
+class ParallelSplit(NamedTuple):
+    """The split of a run over GPUs; `data` is the number of replicas."""
+
+    tensor: Figure
+    pipeline: Figure
+    data: Figure
+    context: Figure
+    expert: Figure
+    interleave: Figure
+    sequence_parallel: bool
+
+
 def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
     """Return weights, gradients and optimizer states of a model [bytes], counted once."""
     weight, gradient, optimizer = state_bytes(training)
@@ -276,19 +304,30 @@ def states_of_gpu(
     if adapts(training):
         # Adapters are split like the weights they belong to: both count on average over all parameters.
         weight, gradient, optimizer = (bytes_per_parameter(total, parameters) for total in states_of_model(training))
-    experts = expert_parameters(training.model)
     if pipeline.value > 1:
         parameters = _full_stage_parameters(training.model, pipeline, stages)
-    if experts is None:
-        local = parameters_of_gpu(parameters, tensor, stages)
-    else:
-        local = parameters_of_gpu_with_experts(parameters, experts, tensor, stages, expert)
+    local = _local_parameters(training.model, parameters, tensor, stages, expert)
     share = parameters_of_gpu_by_zero(parameters, tensor, stages, data, context)
     return (
         weights_of_gpu(local, share, training.zero, weight),
         gradients_of_gpu(local, share, training.zero, gradient),
         optimizer_states_of_gpu(local, share, training.zero, optimizer),
     )
+
+
+def parameters_of_layer(model: Model, tensor: Figure, layers: Figure, expert: Figure) -> Figure:
+    """Return the parameters of a layer on a GPU; with its share of the embedding where that is unknown."""
+    embeddings, parameters = _embeddings(model), model.parameters
+    if embeddings and has_room_for_parts(model):
+        parameters = parameters_in_layers(parameters, embeddings[0])
+    return _local_parameters(model, parameters, tensor, layers, expert)
+
+
+def _local_parameters(model: Model, parameters: Figure, tensor: Figure, stages: Figure, expert: Figure) -> Figure:
+    experts = expert_parameters(model)
+    if experts is None:
+        return parameters_of_gpu(parameters, tensor, stages)
+    return parameters_of_gpu_with_experts(parameters, experts, tensor, stages, expert)
 
 
 def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Figure:
@@ -378,6 +417,8 @@ def expert_parameters(model: Model) -> Figure | None:
     return routed_parameters(model.parameters, model.active_parameters, experts, topk)
 
 
+parameters_in_layers = difference("parameters_in_layers", "parameters", "parameters", "embeddings")
+"""Parameters of all layers."""
 idle_parameters = difference("idle_parameters", "parameters", "parameters", "active_parameters")
 """Parameters of the experts that a token skips: a lower bound for those of all routed experts."""
 
