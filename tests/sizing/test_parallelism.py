@@ -81,7 +81,8 @@ def by_hand(sequence_parallel: bool = False, **degrees: int) -> Parallelism:
     """Degrees as written in a plan; those left out are one."""
     names = ("tensor", "pipeline", "interleave", "context", "expert")
     figures = {name: given_(degrees.get(name, 1)) for name in names}
-    return Parallelism(**figures, sequence_parallel=sequence_parallel, mark=PLACE)
+    words = given_("yes" if sequence_parallel else "no", "word")
+    return Parallelism(**figures, sequence_parallel=words, mark=PLACE)
 
 
 def split(sequence_parallel: bool = False, **degrees: int) -> ParallelSplit:
