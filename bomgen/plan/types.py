@@ -132,6 +132,8 @@ class Training(NamedTuple):
     """State kept in host memory: ACTIVATIONS, OPTIMIZER."""
     master_weights: Figure | None = None
     """Word, yes or no: whether the optimizer keeps fp32 copies of narrower weights; None: yes."""
+    activation_fusion: Figure | None = None
+    """Word, yes or no: whether a gated MLP recomputes its activation function in the backward pass; None: yes."""
 
 
 class Degrees(NamedTuple):

@@ -91,13 +91,18 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
         published_runs=partial(part_records.published_runs, Catalog()),
         offload=tuple(section.data.get("offload", ())),
-        master_weights=section.yes_or_no("master_weights", "") if section.has("master_weights") else None,
+        master_weights=_given_word(section, "master_weights"),
+        activation_fusion=_given_word(section, "activation_fusion"),
         predicted=predicted,
         stack=section.word("stack", "") if section.has("stack") else None,
         measured=tuple(map(_own_step, section.items("measured"))),
         network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
+
+
+def _given_word(section: PlanSection, key: str) -> Figure | None:
+    return section.yes_or_no(key, "") if section.has(key) else None
 
 
 def _own_step(section: PlanSection) -> OwnStep:
@@ -137,7 +142,8 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         modules_mark=section.value_mark("target_modules") if modules else section.mark,
         frozen_flops_per_parameter_token=section.catalog.assumption("frozen-flops-per-parameter-token"),
     )
-    return run._replace(tuning=tuning) if run else None
+    fusion = section.yes_or_no("activation_fusion", "fine-tuning-activation-fusion")
+    return run._replace(tuning=tuning, activation_fusion=fusion) if run else None
 
 
 def _parallelism(section: PlanSection) -> Parallelism | None:

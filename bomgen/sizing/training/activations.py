@@ -182,8 +182,8 @@ def _whole_bytes(training: Training) -> Figure:
 
 def _tensors(training: Training, gated: bool) -> Figure:
     """Return the number of tensors that are kept inside an MLP."""
-    tensors = GATED_TENSORS if gated else PLAIN_TENSORS
-    if training.tuning is not None and gated:
+    tensors, fused = (GATED_TENSORS if gated else PLAIN_TENSORS), training.activation_fusion
+    if gated and fused and fused.value == "no":
         tensors = more_tensors(tensors, UNFUSED_TENSORS)
     return more_tensors(tensors, TENSORS_KEPT) if quantises(training) else tensors
 
@@ -225,7 +225,7 @@ block_bytes = product("block_bytes", "bytes", "width", "tensors", "element_bytes
 more_bytes = sum_of("more_bytes", "bytes", "whole_bytes", "further_bytes")
 """Bytes per token and hidden unit on every GPU, with those that programs of fine-tuning keep."""
 more_tensors = sum_of("more_tensors", "count", "tensors", "further_tensors")
-"""Tensors kept inside an MLP, with those that programs of fine-tuning keep."""
+"""Tensors kept inside an MLP, with those that kernels keep which do not recompute them."""
 active_experts = sum_of("active_experts", "count", "topk", "shared")
 """Experts that process a token: routed and shared ones."""
 expert_bytes = product("expert_bytes", "bytes", "inside", "active")

@@ -2,7 +2,7 @@
 
 Model states follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is in the
 first pipeline stage. Not counted for pre-training, as in [2]: activations of embeddings and logits, buffers of
-libraries, fragmentation, and the layer that full recomputation restores at a time; fine-tuning has a reserve for them.
+libraries, fragmentation, and the layer that full recomputation restores at a time. Fine-tuning has a reserve for them.
 """
 
 from __future__ import annotations
