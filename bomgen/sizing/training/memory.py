@@ -82,7 +82,9 @@ def per_gpu(training: Training, split: ParallelSplit) -> Memory:
         optimizer = optimizer_beside_host()
     need = _memory((weights, gradients, optimizer), activations)._replace(host=host)
     reserve = reserve_of_gpu(training, split, gradients)
-    return need._replace(reserve=reserve, total=reduce(total_with_reserve, reserve.values(), need.total))
+    if reserve:
+        need = need._replace(total=total_with_reserve(need.total, reduce(sum_of_reserve, reserve.values())))
+    return need._replace(reserve=reserve)
 
 
 def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
@@ -112,8 +114,10 @@ total_of_states = sum_of("total_of_states", "bytes", "weights", "gradients", "op
 """Weights, gradients and optimizer states [bytes], where activations are not known."""
 total = sum_of("total", "bytes", "weights", "gradients", "optimizer", "activations")
 """Weights, gradients, optimizer states and activations [bytes]."""
+sum_of_reserve = sum_of("sum_of_reserve", "bytes", "reserve_part", "more_reserve")
+"""Parts of the reserve [bytes]."""
 total_with_reserve = sum_of("total_with_reserve", "bytes", "without_reserve", "reserve_part")
-"""Memory with a part of the reserve [bytes]."""
+"""Model states, activations and reserve [bytes]."""
 
 
 def equivalent_stages(model: Model, pipeline: Figure) -> Figure:
