@@ -111,6 +111,7 @@ class Training(NamedTuple):
     """Tokens per optimizer step over the whole cluster."""
     optimizer: Figure
     gradient_precision: Figure
+    """Word: fp32, bf16; or none, where each gradient is freed as soon as its weight is updated."""
     zero: Figure
     parallelism: Parallelism | None
     """The parallelism; None: found by the program."""
@@ -129,6 +130,10 @@ class Training(NamedTuple):
     """The fine-tuning; None: pre-training, or another run that trains every weight from scratch."""
     offload: tuple[str, ...] = ()
     """State kept in host memory: ACTIVATIONS, OPTIMIZER."""
+    master_weights: Figure | None = None
+    """Word, yes or no: whether the optimizer keeps fp32 copies of narrower weights; None: yes."""
+    activation_fusion: Figure | None = None
+    """Word, yes or no: whether a gated MLP recomputes its activation function in the backward pass; None: yes."""
 
 
 class Degrees(NamedTuple):

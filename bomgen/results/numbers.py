@@ -53,6 +53,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
     if fit := sizing.fit:
         found |= figures_of(fit.replica, "workload", "memory")
         found |= figures_of(fit.per_gpu, "workload", "memory", "per_gpu")
+        found |= _reserve(fit.per_gpu.reserve)
         found |= {
             ("workload", "memory", "gpu"): fit.gpu_memory,
             ("workload", "memory", "host"): fit.host_memory,
@@ -111,6 +112,11 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
         under = ("workload",) if sized_by_it else base
         found[*under, f"{name}_low"], found[*under, f"{name}_high"] = low, high
     return found | {(*base, "terms", name): seconds for name, seconds in step.terms.items()}
+
+
+def _reserve(parts: Mapping[str, Figure]) -> dict[Path, Figure | None]:
+    """Return the parts of the memory of a GPU that are kept beside its contents."""
+    return {("workload", "memory", "per_gpu", f"reserve_{name}"): part for name, part in parts.items()}
 
 
 def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:
@@ -222,7 +228,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **figures_of(serving.model, *memory),
         **figures_of(serving.per_gpu, *memory, "per_gpu"),
-        **{(*memory, "per_gpu", f"reserve_{name}"): part for name, part in found.reserve.items()},
+        **_reserve(found.reserve),
         (*memory, "per_gpu", "room"): found.room,
         (*memory, "gpu"): serving.gpu_memory,
         (*base, "parallelism", "tensor"): found.tensor,

@@ -465,6 +465,7 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         if training.parallelism and training.parallelism.splits_sequence:
             yield training.parallelism.sequence_parallel
         yield from (training.optimizer, training.gradient_precision)
+        yield from (word for word in (training.master_weights, training.activation_fusion) if word)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
     if plan.site and report.elevations and plan.site.layout.rows is None:

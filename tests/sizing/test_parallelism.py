@@ -81,7 +81,8 @@ def by_hand(sequence_parallel: bool = False, **degrees: int) -> Parallelism:
     """Degrees as written in a plan; those left out are one."""
     names = ("tensor", "pipeline", "interleave", "context", "expert")
     figures = {name: given_(degrees.get(name, 1)) for name in names}
-    return Parallelism(**figures, sequence_parallel=sequence_parallel, mark=PLACE)
+    words = given_("yes" if sequence_parallel else "no", "word")
+    return Parallelism(**figures, sequence_parallel=words, mark=PLACE)
 
 
 def split(sequence_parallel: bool = False, **degrees: int) -> ParallelSplit:
@@ -235,6 +236,13 @@ def test_experts_of_unknown_number_are_at_least_the_idle_ones() -> None:
         ({"optimizer": "adam-8bit"}, (2, 4, 6)),
         ({"optimizer": "sgd"}, (2, 4, 8)),
         ({"optimizer": "adafactor"}, (2, 4, 4)),
+        ({"optimizer": "lion"}, (2, 4, 8)),
+        ({"optimizer": "muon"}, (2, 4, 8)),
+        ({"gradient_precision": "none"}, (2, 0, 12)),
+        ({"master_weights": "no", "gradient_precision": "bf16"}, (2, 2, 4)),
+        ({"master_weights": "no", "gradient_precision": "bf16", "optimizer": "adam-8bit"}, (2, 2, 2)),
+        ({"master_weights": "no", "gradient_precision": "bf16", "optimizer": "lion"}, (2, 2, 2)),
+        ({"master_weights": "no", "precision": "fp32"}, (4, 4, 8)),
     ],
 )
 def test_bytes_of_a_parameter(keys: dict[str, Any], expected: tuple[int, int, int]) -> None:
@@ -245,6 +253,12 @@ def test_bytes_of_a_parameter(keys: dict[str, Any], expected: tuple[int, int, in
         found.gradients.value,
         found.optimizer.value,
     )
+
+
+def test_muon_updates_embeddings_by_adam() -> None:
+    """Two moments of the embedding and of the output matrix, one of all other parameters."""
+    found = memory.replica(training({"parameters": 1000, "vocab": 20, "hidden": 5}, optimizer="muon"), split())
+    assert found.optimizer.value == 4 * 1000 + 4 * 1000 + 4 * 2 * 20 * 5
 
 
 def test_fp8_keeps_sixteen_bits_as_an_assumption() -> None:

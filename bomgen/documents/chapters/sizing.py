@@ -146,7 +146,7 @@ def _notes(writer: Writer) -> Iterator[Note]:
         yield from (Note("info", writer.language.message(reason)) for reason in reasons)
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
-        yield Note("info", writer.word("memory-not-counted"))
+        yield Note("info", writer.word("memory-reserved" if found.fit.per_gpu.reserve else "memory-not-counted"))
         if found.fit.per_gpu.host and not found.fit.host_memory:
             yield Note("info", writer.word("host-memory-unknown"))
     yield from time_lost(writer)

@@ -32,6 +32,8 @@ from bomgen.plan.types import (
 DEGREES = ("tensor", "pipeline", "interleave", "context", "expert")
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
+FSDP_STACKS = ("composer", "deepspeed", "torchtitan")
+"""Stacks that shard weights, too, unless told otherwise."""
 Z95 = 1.6448536269514722
 """Standard deviations between the mean and the 95th percentile of a normal distribution."""
 MOST_P95_OVER_MEAN = exp(Z95**2 / 2)
@@ -54,6 +56,7 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
     flash = section.yes_or_no("flash_attention", "training-flash-attention")
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
+    pure = section.data.get("master_weights") is False and precision.value not in ("fp64", "fp32", "tf32")
     if section.data.get("goodput") == ESTIMATE:
         goodput = section.word("goodput", "training-goodput")
     else:
@@ -77,19 +80,29 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         micro_batch=section.quantity("micro_batch", "count", "training-micro-batch"),
         batch_tokens=section.quantity("batch_tokens", "tokens", "training-batch-tokens"),
         optimizer=section.word("optimizer", "training-optimizer"),
-        gradient_precision=section.word("gradient_precision", "training-gradient-precision"),
-        zero=section.quantity("zero", "count", "training-zero", zero=True),
+        gradient_precision=section.word(
+            "gradient_precision", "training-gradient-precision" + ("-bf16" if pure else "")
+        ),
+        zero=section.quantity(
+            "zero", "count", "training-zero" + ("-fsdp" if section.data.get("stack") in FSDP_STACKS else ""), zero=True
+        ),
         parallelism=_parallelism(section.below("parallelism")),
         flops_per_parameter_token=section.catalog.assumption("flops-per-parameter-token"),
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
         published_runs=partial(part_records.published_runs, Catalog()),
         offload=tuple(section.data.get("offload", ())),
+        master_weights=_given_word(section, "master_weights"),
+        activation_fusion=_given_word(section, "activation_fusion"),
         predicted=predicted,
         stack=section.word("stack", "") if section.has("stack") else None,
         measured=tuple(map(_own_step, section.items("measured"))),
         network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
+
+
+def _given_word(section: PlanSection, key: str) -> Figure | None:
+    return section.yes_or_no(key, "") if section.has(key) else None
 
 
 def _own_step(section: PlanSection) -> OwnStep:
@@ -129,7 +142,8 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         modules_mark=section.value_mark("target_modules") if modules else section.mark,
         frozen_flops_per_parameter_token=section.catalog.assumption("frozen-flops-per-parameter-token"),
     )
-    return run._replace(tuning=tuning) if run else None
+    fusion = section.yes_or_no("activation_fusion", "fine-tuning-activation-fusion")
+    return run._replace(tuning=tuning, activation_fusion=fusion) if run else None
 
 
 def _parallelism(section: PlanSection) -> Parallelism | None:

@@ -42,7 +42,8 @@ from bomgen.sizing.prediction.terms import (
 )
 from bomgen.sizing.prediction.work import work_of_model
 from bomgen.sizing.training.activations import FULL, SELECTIVE
-from bomgen.sizing.training.memory import ParallelSplit, data_parallel
+from bomgen.sizing.training.memory import data_parallel
+from bomgen.sizing.training.states import ParallelSplit
 
 # fitted -------------------------------------------------------------------------------------------------------------
 # The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.

@@ -19,10 +19,10 @@ from math import ceil
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, minimum, product, sum_of
 from bomgen.plan.types import Training
-from bomgen.sizing.training.states import HALF, bytes_of_weight
+from bomgen.sizing.training.states import HALF, bytes_of_weight, quantises
 
 NARAYANAN = "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters"
 KORTHIKANTI = "Korthikanti et al. 2022, Reducing Activation Recomputation"
@@ -50,6 +50,26 @@ ATTENTION = _cited(8, message("activations-attention"))
 ELEMENT = _cited(2, message("activations-element"))
 PLAIN_TENSORS = _cited(2, message("activations-mlp-tensors"))
 GATED_TENSORS = Figure(3, "count", Assumed(message("gated-tensors"), message("gated-tensors-why"), (_GATED,), "medium"))
+_UNFUSED = Reference(
+    "Hugging Face Transformers, modeling_llama.py: LlamaRMSNorm in fp32, LlamaMLP; as LitGPT and torchtune",
+    "https://github.com/huggingface/transformers/blob/main/src/transformers/models/llama/modeling_llama.py",
+    "2026-11-28",
+)
+_FOUR_BIT = Reference(
+    "bitsandbytes, pull request 1270: inputs of 4-bit products are kept up to version 0.43.1",
+    "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1270",
+    "2026-11-28",
+)
+
+
+def _kept(value: int, unit: str, name: Message, why: Message, reference: Reference) -> Figure:
+    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
+
+
+NORMS_FP32 = _kept(4, "bytes", message("norms-fp32"), message("norms-fp32-why"), _UNFUSED)
+UNFUSED_TENSORS = _kept(1, "count", message("unfused-tensors"), message("unfused-tensors-why"), _UNFUSED)
+INPUTS_KEPT = _kept(4, "bytes", message("inputs-kept"), message("inputs-kept-why"), _FOUR_BIT)
+TENSORS_KEPT = _kept(1, "count", message("tensors-kept"), message("tensors-kept-why"), _FOUR_BIT)
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
 """Recomputations in ascending order; AUTO is the first of them that fits."""
@@ -101,14 +121,15 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     attention = _mean_of_attention(model, _attention_bytes(model, hidden))
     if {"layers", "linear_layers"} <= model.shape.keys():
         attention = add_states(attention, _state_bytes(model))
+    whole = _whole_bytes(training)
     if not model.moe:
-        return WHOLE, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(model, hidden)))
+        return whole, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(training, hidden)))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
-    inside = expert_bytes(block_bytes(width, GATED_TENSORS, ELEMENT), active)
-    return whole_bytes_with_experts(WHOLE, MLP_WHOLE, active), divided_bytes(attention, _mean_of_blocks(model, inside))
+    inside = expert_bytes(block_bytes(width, _tensors(training, gated=True), ELEMENT), active)
+    return whole_bytes_with_experts(whole, MLP_WHOLE, active), divided_bytes(attention, _mean_of_blocks(model, inside))
 
 
 def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
@@ -143,12 +164,28 @@ def _attention_bytes(model: Model, hidden: Figure) -> Figure:
     return attention_bytes(heads, kv_heads, width, ELEMENT)
 
 
-def _block_bytes(model: Model, hidden: Figure) -> Figure:
+def _block_bytes(training: Training, hidden: Figure) -> Figure:
     """Return the activations of a token inside the MLP of a layer [bytes]."""
-    width = model.shape.get("ffn")
+    width = training.model.shape.get("ffn")
     if width is None:
         return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
-    return block_bytes(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
+    return block_bytes(width, _tensors(training, training.model.mlp == matrices.GATED), ELEMENT)
+
+
+def _whole_bytes(training: Training) -> Figure:
+    """Return the activations per hidden unit that every GPU keeps in a layer [bytes]; fine-tuning fuses no kernels."""
+    if training.tuning is None:
+        return WHOLE
+    whole = more_bytes(WHOLE, NORMS_FP32)
+    return more_bytes(whole, INPUTS_KEPT) if quantises(training) else whole
+
+
+def _tensors(training: Training, gated: bool) -> Figure:
+    """Return the number of tensors that are kept inside an MLP."""
+    tensors, fused = (GATED_TENSORS if gated else PLAIN_TENSORS), training.activation_fusion
+    if gated and fused and fused.value == "no":
+        tensors = more_tensors(tensors, UNFUSED_TENSORS)
+    return more_tensors(tensors, TENSORS_KEPT) if quantises(training) else tensors
 
 
 bytes_per_hidden_unit = product("bytes_per_hidden_unit", "bytes", "hidden", "unit_bytes")
@@ -185,6 +222,10 @@ def mean_of_layers(kept: Fraction, layers_that_keep: int, layers: int) -> Fracti
 
 block_bytes = product("block_bytes", "bytes", "width", "tensors", "element_bytes")
 """Bytes inside an MLP per token and layer: the tensors between the projections."""
+more_bytes = sum_of("more_bytes", "bytes", "whole_bytes", "further_bytes")
+"""Bytes per token and hidden unit on every GPU, with those that programs of fine-tuning keep."""
+more_tensors = sum_of("more_tensors", "count", "tensors", "further_tensors")
+"""Tensors kept inside an MLP, with those that kernels keep which do not recompute them."""
 active_experts = sum_of("active_experts", "count", "topk", "shared")
 """Experts that process a token: routed and shared ones."""
 expert_bytes = product("expert_bytes", "bytes", "inside", "active")

@@ -1,15 +1,17 @@
 """Memory of a training run: of a replica, of its fullest GPU, and of the splits that a search may choose.
 
 Model states follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is in the
-first pipeline stage. Not counted, as in [2]: activations of embeddings and logits, buffers of libraries, fragmentation,
-and the layer that full recomputation restores at a time.
+first pipeline stage. Not counted for pre-training, as in [2]: activations of embeddings and logits, buffers of
+libraries, fragmentation, and the layer that full recomputation restores at a time. Fine-tuning has a reserve for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from math import ceil, gcd
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
@@ -28,7 +30,8 @@ from bomgen.sizing.training.activations import (
     held_by_first_interleaved,
     micro_batches,
 )
-from bomgen.sizing.training.states import states_of_gpu, states_of_model
+from bomgen.sizing.training.reserve import reserve_of_gpu
+from bomgen.sizing.training.states import ParallelSplit, states_of_gpu, states_of_model
 
 OFFLOAD = "Ren et al. 2021, ZeRO-Offload, arXiv 2101.06840, section 4: optimizer states and its work on the CPU"
 _CPU_OFFLOAD = Reference(
@@ -40,18 +43,6 @@ LAYERS_KEPT = Figure(
 )
 
 
-class ParallelSplit(NamedTuple):
-    """The split of a run over GPUs; `data` is the number of replicas."""
-
-    tensor: Figure
-    pipeline: Figure
-    data: Figure
-    context: Figure
-    expert: Figure
-    interleave: Figure
-    sequence_parallel: bool
-
-
 class Memory(NamedTuple):
     """Memory of a run [bytes]."""
 
@@ -61,9 +52,11 @@ class Memory(NamedTuple):
     activations: Figure | None
     """Activations; None: the model's shape or the sequence is unknown."""
     total: Figure
-    """Sum of the known parts."""
+    """Sum of the known parts, and of the reserve."""
     host: Figure | None = None
     """Host memory per GPU [bytes]; None: the plan moves nothing there."""
+    reserve: Mapping[str, Figure] = MappingProxyType({})
+    """Memory beside these by purpose [bytes]; empty for pre-training, and for a whole replica."""
 
 
 def replica(training: Training, split: ParallelSplit) -> Memory:
@@ -87,7 +80,11 @@ def per_gpu(training: Training, split: ParallelSplit) -> Memory:
     if OPTIMIZER in training.offload:
         host = moved_states(optimizer, host) if host else moved_states_alone(optimizer)
         optimizer = optimizer_beside_host()
-    return _memory((weights, gradients, optimizer), activations)._replace(host=host)
+    need = _memory((weights, gradients, optimizer), activations)._replace(host=host)
+    reserve = reserve_of_gpu(training, split, gradients)
+    if reserve:
+        need = need._replace(total=total_with_reserve(need.total, reduce(sum_of_reserve, reserve.values())))
+    return need._replace(reserve=reserve)
 
 
 def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
@@ -117,6 +114,10 @@ total_of_states = sum_of("total_of_states", "bytes", "weights", "gradients", "op
 """Weights, gradients and optimizer states [bytes], where activations are not known."""
 total = sum_of("total", "bytes", "weights", "gradients", "optimizer", "activations")
 """Weights, gradients, optimizer states and activations [bytes]."""
+sum_of_reserve = sum_of("sum_of_reserve", "bytes", "reserve_part", "more_reserve")
+"""Parts of the reserve [bytes]."""
+total_with_reserve = sum_of("total_with_reserve", "bytes", "without_reserve", "reserve_part")
+"""Model states, activations and reserve [bytes]."""
 
 
 def equivalent_stages(model: Model, pipeline: Figure) -> Figure:

@@ -30,7 +30,6 @@ from bomgen.sizing.training.memory import (
     FastestSplits,
     Memory,
     ModelSplit,
-    ParallelSplit,
     TimedSplit,
     data_parallel,
     exceeds_host,
@@ -40,6 +39,7 @@ from bomgen.sizing.training.memory import (
     split_of,
     tensor_degrees,
 )
+from bomgen.sizing.training.states import ParallelSplit
 
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)
@@ -353,6 +353,8 @@ def _largest(need: Memory) -> tuple[Message, Figure]:
     terms = {"weights": need.weights, "gradients": need.gradients, "optimizer-states": need.optimizer}
     if need.activations is not None:
         terms["activations"] = need.activations
+    if "step" in need.reserve:
+        terms["working-memory"] = need.reserve["step"]
     code, figure = max(terms.items(), key=lambda term: term[1].value)
     return message(code), figure
 
