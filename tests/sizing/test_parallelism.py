@@ -346,7 +346,7 @@ def test_experts_are_spread_over_replicas_that_there_are() -> None:
 
 
 def test_a_found_split_says_why_smaller_ones_do_not_do() -> None:
-    """With sequence parallelism, tensor parallelism divides what full recomputation keeps: four ways fit, two do not."""
+    """With sequence parallelism, tensor parallelism divides what full recomputation keeps: four ways fit, two not."""
     model = {"parameters": GIGA, "layers": 4, "hidden": 1024, "heads": 8}
     run = training(model, recompute="full", sequence=10**6, batch_tokens=10**6)
     found = fit(run, gpu(9), given_(4), given_(4))
