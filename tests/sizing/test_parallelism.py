@@ -278,6 +278,7 @@ def test_fp8_keeps_sixteen_bits_as_an_assumption() -> None:
         ({"recompute": "selective"}, {"tensor": 4}, 10 + 6),
         ({"recompute": "selective"}, {"tensor": 4, "sequence_parallel": True}, Fraction(34, 4)),
         ({"recompute": "full"}, {"tensor": 4}, 2),
+        ({"recompute": "full"}, {"tensor": 4, "sequence_parallel": True}, Fraction(2, 4)),
         ({"precision": "fp32", "recompute": "full"}, {}, 4),
     ],
 )
@@ -358,13 +359,13 @@ def test_experts_are_spread_over_replicas_that_there_are() -> None:
     assert (found.tensor.value, found.data.value, found.expert.value) == (2, 3, 3)
 
 
-def test_a_found_split_says_why_another_of_its_size_does_not_do() -> None:
-    """Full recomputation keeps the input of each layer whole: stages divide what tensor parallelism does not."""
+def test_a_found_split_says_why_smaller_ones_do_not_do() -> None:
+    """With sequence parallelism, tensor parallelism divides what full recomputation keeps: four ways fit, two not."""
     model = {"parameters": GIGA, "layers": 4, "hidden": 1024, "heads": 8}
     run = training(model, recompute="full", sequence=10**6, batch_tokens=10**6)
     found = fit(run, gpu(9), given_(4), given_(4))
-    assert (found.split.tensor.value, found.split.pipeline.value) == (2, 2)
-    assert found.reasons[0].startswith("tensor 4 x pipeline 1 does not fit")
+    assert (found.split.tensor.value, found.split.pipeline.value) == (4, 1)
+    assert found.reasons[0].startswith("tensor 2 x pipeline 1 does not fit")
 
 
 def test_degrees_that_would_suit_the_rest_are_named() -> None:

@@ -80,8 +80,10 @@ def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) 
     hidden = training.model.shape.get("hidden")
     if hidden is None:
         return None
+    kept: Figure | None
     if training.recompute.value == FULL:
-        kept: Figure | None = input_of_layer(hidden, LAYER_INPUT)
+        divided = sequence_parallel and tensor.value > 1
+        kept = part_of_input(hidden, LAYER_INPUT, tensor) if divided else input_of_layer(hidden, LAYER_INPUT)
     else:
         kept = _kept_in_layer(training, tensor, sequence_parallel, hidden)
     weight = bytes_of_weight(training)
@@ -279,6 +281,13 @@ def layer_with_sequence_parallel(
 
 input_of_layer = product("input_of_layer", "bytes", "hidden", "input_bytes", source=f"{KORTHIKANTI}, table 2: 2 s b h")
 """Activations of a token in one layer on one GPU [bytes] with full recomputation: the layer's input."""
+
+
+# Megatron Core refuses distribute_saved_activations with sequence parallelism, because the input is divided already.
+@formula("bytes", f"{KORTHIKANTI}, section 4.2.2; Megatron Core, transformer_config.py: distribute_saved_activations")
+def part_of_input(hidden: int, input_bytes: int, tensor: int) -> Fraction:
+    """Activations of a token in one layer on one GPU [bytes] with full recomputation and sequence parallelism."""
+    return Fraction(hidden * input_bytes, tensor)
 
 
 @formula("bytes")
