@@ -107,6 +107,7 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
         (*base, "step_seconds_high"): step.steps[WIDE].high,
         (*base, "step_seconds_low_50"): step.steps[NARROW].low,
         (*base, "step_seconds_high_50"): step.steps[NARROW].high,
+        **figures_of(step.evidence, *base),
     }
     for (name,), (low, high) in ends.items():
         under = ("workload",) if sized_by_it else base

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections import Counter
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ PLAN: dict[str, Any] = {
     "cluster": {"gpu": "h100-sxm", "gpus": 256, "server": "dgx-h100"},
 }
 
+ACCURACY = Path(__file__).parents[2] / "docs" / "accuracy.md"
 MOST_IN_SAMPLE = 0.08
 """docs/accuracy.md: the mean over clusters of dense rows in-sample is below."""
 FREE = ("MIT", "Apache-2.0", "BSD-3", "facts")
@@ -73,6 +75,31 @@ def test_the_schema_offers_the_fitted_stacks() -> None:
     """No more and no fewer, versions included."""
     schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))
     assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == predict.stack_names()
+
+
+def test_the_fit_counts_its_rows(measured: list[measurements.MeasuredStep]) -> None:
+    """By generation, kind of model and stack, with the errors that the page of accuracy prints."""
+    found = {
+        (generation, kind): steps for generation, of in predict.fit()["measured"].items() for kind, steps in of.items()
+    }
+    of_kind = [((row.generation, predict.kind_of_model(row.moe)), row) for row in measured]
+    assert {key: steps["rows"] for key, steps in found.items()} == Counter(key for key, _ in of_kind)
+    assert {(*key, name): rows for key, steps in found.items() for name, rows in steps["stacks"].items()} == Counter(
+        (*key, name) for key, row in of_kind for name in {row.stack, row.version}
+    )
+    page = ACCURACY.read_text("utf-8").partition("## By generation")[2].partition("## ")[0]
+    lines = ([cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.startswith("| "))
+    printed = {(cells[1], cells[2]): (cells[3], cells[5]) for cells in lines if cells[3].isdigit()}
+    assert {key: printed.pop(key) for key in found} == {
+        key: (str(steps["rows"]), f"{steps['error']:.1%}") for key, steps in found.items()
+    }
+    assert {name for name, _ in printed} == {"all"}
+
+
+@pytest.mark.parametrize("generation", ["hopper", "blackwell", None])
+def test_the_default_stack_is_the_newest(generation: str | None) -> None:
+    """Of several of one year it is the one with the most rows; an accelerator without rows has the newest of all."""
+    assert predict.newest_stack(generation) == "megatron-bridge"
 
 
 def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.MeasuredStep]) -> None:

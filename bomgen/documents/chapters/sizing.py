@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.messages import message
 from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
+from bomgen.sizing.prediction.predict import Prediction, kind_of_model
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored
@@ -172,9 +174,28 @@ def _fit(writer: Writer) -> Iterator[Table]:
 def _prediction(writer: Writer) -> Iterator[Table]:
     predicted = writer.report.design.sizing.predicted
     if predicted:
-        yield _captioned(writer, "prediction")
+        yield _captioned(writer, "prediction", evidence=_evidence(writer, predicted.step))
         yield _captioned(writer, "prediction-terms")
         yield _nearest(writer, predicted)
+
+
+def _evidence(writer: Writer, step: Prediction) -> str:
+    """Return which measured steps the interval of a prediction rests on."""
+    gpu, evidence = writer.report.plan.cluster.gpu, step.evidence
+    kind = message(f"evidence-{kind_of_model(step.moe)}")
+    generation = step.generation.replace("-", " ").title() if step.generation else gpu.identity.name
+    if evidence.left_out_error is None:
+        return writer.language.message(message("evidence-none", kind=kind, generation=generation))
+    found = message(
+        "evidence-found",
+        steps=evidence.measured_steps.value,
+        kind=kind,
+        generation=generation,
+        error=writer.shown(evidence.left_out_error),
+        of_stack=evidence.measured_steps_of_stack.value,
+        stack=step.stack.name,
+    )
+    return writer.language.message(found)
 
 
 def _nearest(writer: Writer, predicted: Predicted) -> Table:
@@ -212,8 +233,8 @@ def _others(writer: Writer) -> Iterator[Table]:
         yield _published(writer, ask())
 
 
-def _captioned(writer: Writer, id: str) -> Table:
-    return replace(writer.table(id), caption=writer.word(f"caption-{id}"))
+def _captioned(writer: Writer, id: str, **values: str) -> Table:
+    return replace(writer.table(id), caption=writer.word(f"caption-{id}", **values))
 
 
 def _published(writer: Writer, opinions: Opinions) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache, reduce
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product
 from bomgen.core.units import TERA
 from bomgen.plan.types import OwnStep, Training
@@ -105,10 +106,13 @@ def stack_of(name: str) -> SoftwareStack:
 
 
 def newest_stack(generation: str | None) -> str:
-    """Return the newest stack with rows of a generation; of all, where there is none for that generation."""
+    """Return the newest stack with rows of a generation, of several the one with the most; of all without rows."""
     years = {str(stack["stack"]): int(stack["year"]) for stack in facts()["stacks"].values()}
-    names: Iterable[str] = fit()["stacks_of_generation"].get(generation or "", years)
-    return max(names, key=lambda name: (years[name], name))
+    measured, rows = fit()["measured"], Counter[str]()
+    for kinds in [measured[generation]] if generation in measured else measured.values():
+        for steps in kinds.values():
+            rows.update(steps["stacks"])
+    return max((name for name in years if name in rows), key=lambda name: (years[name], rows[name]))
 
 
 def inverse_efficiencies(members: Members) -> Terms[float]:
@@ -139,12 +143,17 @@ def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: 
 
 def factor(moe: bool, coverage: int) -> float:
     """Return the number of spreads that an interval extends to either side."""
-    return float(fit()["factors"]["moe" if moe else "dense"][str(coverage)])
+    return float(fit()["factors"][kind_of_model(moe)][str(coverage)])
 
 
 def within(moe: bool) -> float:
     """Return the remaining spread on a cluster whose deviation is known."""
-    return float(fit()["within"]["moe" if moe else "dense"])
+    return float(fit()["within"][kind_of_model(moe)])
+
+
+def kind_of_model(moe: bool) -> str:
+    """Return the kind of a model, as the fit names it."""
+    return "moe" if moe else "dense"
 
 
 # predict ------------------------------------------------------------------------------------------------------------
@@ -176,6 +185,17 @@ class Interval(NamedTuple):
     high: Figure
 
 
+class Evidence(NamedTuple):
+    """The measured steps of an accelerator's generation and of a kind of model, on which an interval rests."""
+
+    measured_steps: Figure
+    """0 where none was measured."""
+    measured_steps_of_stack: Figure
+    """Those with the stack of the run."""
+    left_out_error: Figure | None
+    """Mean error of the prediction for them, each cluster left out of the fit; None without measured steps."""
+
+
 class Prediction(NamedTuple):
     """A predicted training step."""
 
@@ -192,6 +212,7 @@ class Prediction(NamedTuple):
     generation: str | None
     """Generation of the accelerator; None: it has no measurements."""
     moe: bool
+    evidence: Evidence
 
 
 def stack_for(training: Training, gpu: Gpu) -> SoftwareStack:
@@ -235,7 +256,22 @@ def predict(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
         )
-    return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe)
+    evidence = evidence_for(members.generation, moe, stack.name)
+    return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe, evidence)
+
+
+def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:
+    """Return the measured steps of a generation and a kind of model, and how many of them are of a stack."""
+    found = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
+
+    def cited(value: float, unit: str, of: Message) -> Figure:
+        return Figure(value, unit, Cited(of, (FIT_REFERENCE,), "high"))
+
+    return Evidence(
+        cited(found["rows"] if found else 0, "steps", message("evidence-steps")),
+        cited(found["stacks"].get(stack, 0) if found else 0, "steps", message("evidence-of-stack", stack=stack)),
+        cited(found["error"], "share", message("evidence-error")) if found else None,
+    )
 
 
 class Prepared(NamedTuple):
