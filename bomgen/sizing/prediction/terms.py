@@ -426,8 +426,12 @@ def weight_seconds(
     memory_bandwidth: float,
 ) -> float:
     """Memory traffic of weights and gradients, per micro-batch; quantised weights are restored to 16 bits each pass."""
-    restored = (stored_weight < BYTES) * (stored_weight + BYTES)
-    return parameters * ((BYTES + restored) * passes + 2 * GRADIENT_BYTES * trained) * micro_batches / memory_bandwidth
+    return (
+        parameters
+        * ((BYTES + (stored_weight < BYTES) * (stored_weight + BYTES)) * passes + 2 * GRADIENT_BYTES * trained)
+        * micro_batches
+        / memory_bandwidth
+    )
 
 
 @formula("s")
