@@ -149,6 +149,8 @@ def goals(table: Steps, apart: Array, inside: Array) -> Iterator[str]:
         ("dense Hopper, cluster left out", 0.10, of(dense & (generation == "hopper"))),
         ("dense Blackwell, cluster left out", 0.12, of(dense & np.char.startswith(generation, "blackwell"))),
         ("mixtures of experts, cluster left out", 0.18, of(table.moe)),
+        ("full fine-tuning, cluster left out", 0.15, of(table.tuning == "full")),
+        ("LoRA, cluster left out", 0.15, of(table.tuning == "lora")),
     ]
     yield "## Goals\n"
     yield "| what | goal | reached | |\n|---|---|---|---|"
