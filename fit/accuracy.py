@@ -159,6 +159,8 @@ def goals(table: Steps, apart: tuple[Array, Array], inside: Array) -> Iterator[s
         ("mixtures of experts, cluster left out", 0.18, of(table.moe)),
         ("dense, software left out", 0.12, of(dense, apart[1])),
         ("mixtures of experts, software left out", 0.20, of(table.moe, apart[1])),
+        ("full fine-tuning, cluster left out", 0.15, of(table.tuning == "full")),
+        ("LoRA, cluster left out", 0.15, of(table.tuning == "lora")),
     ]
     yield "## Goals\n"
     yield "| what | goal | reached | |\n|---|---|---|---|"

@@ -94,6 +94,7 @@ class Steps(Observations):
     moe: NDArray[np.bool_]
     model: NDArray[np.str_]
     source: NDArray[np.str_]
+    tuning: NDArray[np.str_]
 
 
 def read() -> tuple[Steps, list[UnusedRow]]:
@@ -121,4 +122,5 @@ def _steps(rows: Sequence[MeasuredStep]) -> Steps:
         moe=np.array([row.moe for row in rows]),
         model=np.array([row.fields["model"] for row in rows]),
         source=np.array([row.fields["source"] for row in rows]),
+        tuning=np.array([row.fields["tuning"] for row in rows]),
     )

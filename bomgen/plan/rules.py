@@ -77,14 +77,11 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
-def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Allow a prediction only for pre-training without another speed of a GPU, and own steps only on whole replicas."""
+def own_steps_on_whole_replicas(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require own measured steps to be on whole replicas."""
     training = plan.training
     if training is None:
         return
-    if training.predicted and training.tuning:
-        text = "mfu: predicted is for pre-training; set a share, or remove `mfu`"
-        yield _at_key(source, text, "one-of", "workload.fine_tuning.mfu")
     for number, own in enumerate(training.measured):
         size = own.tensor.value * own.pipeline.value * own.context.value
         if own.gpus.value % size:

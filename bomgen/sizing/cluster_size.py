@@ -126,7 +126,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     if workload.predicted is None:
         sizing = _size_run_that_fits(plan, workload, attached)
         given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
-        if workload.tuning or given:
+        if given:
             return sizing
         return sizing._replace(predicted=_predict(plan, workload, sizing, attached))
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
@@ -139,8 +139,8 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
     if predicted is None:
         text = (
             f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-            "this requires a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
-            "known bandwidths; set `mfu` to a share"
+            "this requires a model of known shape with attention in all layers, a `sequence`, an accelerator with "
+            "known bandwidths, and for qlora a precision of 16 bits; set `mfu` to a share"
         )
         raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
     sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
@@ -454,8 +454,7 @@ def _fit(
         return error
     if fastest or gpus.value == 1:
         return found
-    unpredicted = "split-of-fine-tuning" if workload.tuning else "split-not-predicted"
-    why = message("split-of-unequal-parts" if predict else unpredicted)
+    why = message("split-of-unequal-parts" if predict else "split-not-predicted")
     return found._replace(reasons=(why, *found.reasons))
 
 

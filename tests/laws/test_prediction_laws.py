@@ -44,7 +44,7 @@ def works(draw: st.DrawFn) -> Work[float]:
     """A dense model or a mixture of experts."""
     layers, hidden = float(draw(st.integers(1, 128))), float(draw(st.integers(1, 160)) * 128)
     sequence, moe = float(draw(st.sampled_from([512, 4096, 131072]))), draw(st.booleans())
-    weights = 12 * layers * hidden * hidden
+    weights, frozen = 12 * layers * hidden * hidden, draw(st.booleans())
     return Work(
         layers=layers,
         hidden=hidden,
@@ -62,6 +62,9 @@ def works(draw: st.DrawFn) -> Work[float]:
         expert_layers=layers if moe else 0.0,
         experts=64.0 if moe else 1.0,
         topk=8.0 if moe else 1.0,
+        trained=0.01 if frozen else 1.0,
+        adapted=7 * layers if frozen else 0.0,
+        stored_weight=draw(st.sampled_from([0.5, 2.0])) if frozen else 2.0,
     )
 
 
@@ -121,6 +124,15 @@ def test_what_is_faster_never_slows(
     for changed in (*rates, tuple(name for names in rates for name in names)):
         faster = machine._replace(**{name: getattr(machine, name) * times for name in changed})
         assert predict_steps(work, faster, split, inverse) <= step * ROUNDING
+
+
+@given(works(), machines(), splits(), efficiencies(), st.floats(0, 1))
+def test_frozen_weights_never_slow(
+    work: Work[float], machine: Machine[float], split: Split[float], inverse: Terms[float], share: float
+) -> None:
+    """Of the same work, a step that trains a smaller share of the weights takes no longer."""
+    frozen = predict_steps(work._replace(trained=work.trained * share), machine, split, inverse)
+    assert frozen <= predict_steps(work, machine, split, inverse) * ROUNDING
 
 
 def test_kernels_take_longer_than_the_starts_that_they_hide() -> None:

@@ -16,12 +16,12 @@ import pytest
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
-from bomgen.core.provenance import Cited, walk
+from bomgen.core.provenance import Cited, Figure, walk
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict
 from bomgen.sizing.prediction.predict import Members, predict_steps
-from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
-from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, apply_plain, line_rate_terms
+from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 
@@ -128,7 +128,7 @@ def test_work_of_a_model_is_that_of_its_parameters() -> None:
 
 def test_terms_of_a_step_by_hand() -> None:
     """A layer of 2 x 10^6 weights, 8 sequences of 100 tokens on 2 GPUs with 2 stages of one layer each."""
-    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0)
+    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 2.0)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
     split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
     only = Terms(*(float(name == "matrix") for name in Terms._fields))
@@ -137,6 +137,57 @@ def test_terms_of_a_step_by_hand() -> None:
     only = Terms(*(float(name == "pipeline") for name in Terms._fields))
     # activations of 100 tokens x 1000 x 2 bytes, there and back, of 8 micro-batches, inside a server
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2 * 1000 * 100 * 8 / 1e11)
+
+
+def test_work_with_adapters_by_hand() -> None:
+    """Rank 2 on the queries of Llama 3.1 8B: 32 matrices of 4096 x 4096, each with 2 x 8192 weights of adapters."""
+    model = part_records.model(Catalog().find("model", "llama-3.1-8b"))
+    work = work_of_model(model, Catalog().assumption("training-sequence"))
+    assert work is not None
+    rank = Figure(2, "count", Cited("rank", (), "high"))
+    adapted = work_with_adapters(work, model, Adapters(rank, ("q_proj",), quantised=False))
+    adapters = 32 * 2 * 8192
+    assert adapted.weights.value == work.weights.value + adapters
+    assert adapted.parameters.value == work.parameters.value + adapters
+    assert adapted.trained.value == adapters / (8_030_261_248 + adapters)
+    assert adapted.split_width.value == work.split_width.value + 32 * 2 * 8192
+    assert (adapted.adapted.value, adapted.stored_weight.value) == (32, 2)
+    quantised = work_with_adapters(work, model, Adapters(rank, ("q_proj",), quantised=True))
+    assert quantised.stored_weight.value * 8 == pytest.approx(4 + 8 / 64 + 32 / (64 * 256))
+
+
+def test_terms_of_frozen_weights_by_hand() -> None:
+    """The step of the test above on ZeRO 3 over 2 replicas, with a hundredth of the weights trained, in 4 bits."""
+    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.01, 8.0, 0.5)
+    machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
+    split = Split(8.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    found = line_rate_terms(apply_plain, work, machine, split)
+    # 4 micro-batches of 100 tokens: two passes, and a hundredth of a third
+    assert found.matrix == pytest.approx(2 * 4e6 * 100 * 2.01 * 4 / 1e12)
+    assert found.head == pytest.approx(2 * 1e6 * 100 * 2.01 * 4 / 1e12)
+    # two gathers of half a byte, and the gradients of a hundredth in two bytes, half of each from the other GPU
+    assert found.gathers_overlapped == pytest.approx(4 * 5e6 * (2 * 0.5 + 0.01 * 2) / 2 / 1e11)
+    # each pass reads half a byte, writes two and reads them; gradients of a hundredth are read and written
+    assert found.weights == pytest.approx(4 * 5e6 * ((0.5 + 2 + 2) * 2.01 + 8 * 0.01) / 1e12)
+    assert found.update == pytest.approx(30 * 5e6 * 0.01 / 2 / 1e12)
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+def test_fine_tuning_is_predicted(method: str) -> None:
+    """With its interval; frozen weights take less time, and full fine-tuning is a step of pre-training."""
+    keys = {"model": "llama-3.1-8b", "tokens": "1B", "mfu": "predicted", "sequence": 4096}
+    keys |= {"parallelism": {"tensor": 1}, "zero": 3, "recompute": "full"}
+    steps = []
+    for workload in ({"fine_tuning": {**keys, "method": method}}, {"training": keys}):
+        plan = PLAN | {"workload": workload, "cluster": {"gpu": "h100-sxm", "gpus": 8, "server": "dgx-h100"}}
+        folder = Path(__file__).parent
+        predicted = work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), folder, folder)).design.sizing.predicted
+        assert predicted is not None
+        bounds = predicted.step.steps[90]
+        assert bounds.low.value < predicted.step.step.value < bounds.high.value
+        steps.append(predicted.step.step.value)
+    tuned, trained = steps
+    assert tuned == trained if method == "full" else tuned < trained
 
 
 def test_arrays_give_what_single_numbers_give(measured: list[measurements.MeasuredStep]) -> None:

@@ -215,11 +215,10 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
         split = writer.word(
             "split-of-row", tensor=row["tp"], pipeline=row["pp"], data=row["dp"], sequence=row["seq"], batch=row["gbs"]
         )
-        cells = (
-            f"{row['source']}, {row['framework']}",
-            f"{row['gpus']} {row['gpu']}",
-            f"{row['model']} {writer.language.value(row['precision'], 'word')}",
-        )
+        model = f"{row['model']} {writer.language.value(row['precision'], 'word')}"
+        if row["tuning"]:
+            model += f", {writer.language.value('method-' + row['tuning'], 'word')}"
+        cells = (f"{row['source']}, {row['framework']}", f"{row['gpus']} {row['gpu']}", model)
         measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
         rows.append(row_of(*(Cell(text) for text in cells), split, *measured))
     caption = writer.word("caption-nearest-steps")

@@ -21,10 +21,13 @@ from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.core.resources import content, folder
 from bomgen.sizing.prediction.terms import Machine, Split, Work
-from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.training.states import FULL, QUANTISED
 
 ROWS = "training-steps.csv"
 SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+TUNING = ("tuning", "rank", "modules")
+"""Columns that only rows of fine-tuning have: full, lora or qlora; the rank of adapters, and the adapted matrices."""
 FACTS = "facts.json"
 MODEL_FLOPS = 6
 """FLOPs of training per multiply-add of the forward pass."""
@@ -115,7 +118,7 @@ def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
 def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the raw rows of the file, with their lines."""
     text = io.StringIO(file(ROWS).decode("utf-8"))
-    yield from enumerate(csv.DictReader(text), start=2)
+    yield from enumerate(csv.DictReader(text, restval=""), start=2)
 
 
 def _row(
@@ -133,7 +136,7 @@ def _row(
     if not fields["gbs"] or not fields["dp"]:
         raise Unusable("replicas are not published, or do not multiply to the number of GPUs")
     stack = _stack(fields["framework"])
-    shape = tuple(fields[name] for name in ("model", "seq", *SHAPE))
+    shape = tuple(fields[name] for name in ("model", "seq", *SHAPE, *TUNING))
     if shape not in known:
         known[shape] = _work(catalog, fields)
     numbers = known[shape]
@@ -158,10 +161,20 @@ def _row(
 
 
 def _work(catalog: Catalog, fields: Mapping[str, str]) -> Work[float]:
-    work = work_of_model(_model(catalog, fields), Figure(int(fields["seq"]), "tokens", _origin(fields)))
+    model, origin = _model(catalog, fields), _origin(fields)
+    work = work_of_model(model, Figure(int(fields["seq"]), "tokens", origin))
     if work is None:
         raise Unusable("the terms do not describe this kind of model")
+    if adapts(fields):
+        modules = tuple(fields["modules"].split()) or None
+        rank = Figure(int(fields["rank"]), "count", origin)
+        work = work_with_adapters(work, model, Adapters(rank, modules, fields["tuning"] == QUANTISED))
     return Work(*(float(figure.value) for figure in work))
+
+
+def adapts(fields: Mapping[str, str]) -> bool:
+    """Return whether a row trains adapters and leaves weights frozen."""
+    return fields["tuning"] not in ("", FULL)
 
 
 def family(precision: str) -> str:
@@ -296,7 +309,8 @@ NEAREST = 5
 OTHER_GENERATION = 3.0
 OTHER_KIND = 4.0
 OTHER_PRECISION = 1.5
-"""Distance of rows of another generation, kind of model or precision, in doublings of the quantities compared."""
+OTHER_TUNING = 2.0
+"""Distance of rows of another generation, kind of model, precision or frozen weights, in doublings of the rest."""
 COMPARED = ("gpus", "layers", "hidden", "seq", "tp", "pp")
 
 
@@ -308,7 +322,9 @@ class Nearest(NamedTuple):
     """Doublings between the row and the run, over all quantities compared."""
 
 
-def nearest_steps(born: str | None, precision: str, moe: bool, compared: Mapping[str, float]) -> list[Nearest]:
+def nearest_steps(
+    born: str | None, precision: str, moe: bool, frozen: bool, compared: Mapping[str, float]
+) -> list[Nearest]:
     """Return the nearest rows, each model, cluster and split once; `compared` has a number for each of `COMPARED`."""
     found: dict[tuple[str, ...], Nearest] = {}
     for _, fields in numbered_rows():
@@ -319,6 +335,7 @@ def nearest_steps(born: str | None, precision: str, moe: bool, compared: Mapping
         distance += OTHER_GENERATION * (generation(cluster["gpu"]) != born)
         distance += OTHER_PRECISION * (family(fields["precision"]) != precision)
         distance += OTHER_KIND * ((fields["moe"] == "1") != moe)
+        distance += OTHER_TUNING * (adapts(fields) != frozen)
         key = (fields["cluster"], fields["model"])
         if key not in found or distance < found[key].distance:
             found[key] = Nearest(fields, distance)

@@ -41,7 +41,8 @@ from bomgen.sizing.prediction.terms import (
     apply_to_figures,
     line_rate_terms,
 )
-from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
 from bomgen.sizing.training.memory import data_parallel
 from bomgen.sizing.training.states import ParallelSplit
@@ -284,15 +285,24 @@ class Prepared(NamedTuple):
 
 
 def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
-    """Return work, machine, stack and members of a run; None where inputs are unknown."""
+    """Return work, machine, stack and members of a run; None where inputs are unknown.
+
+    Quantised weights are multiplied at 16 bits: with another precision they are not predicted.
+    """
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
-    known = family and peak and plain and gpu.memory_bandwidth and training.sequence and training.tuning is None
+    known = family and peak and plain and gpu.memory_bandwidth and training.sequence
     if not known or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
         return None
     work = work_of_model(training.model, training.sequence)
     if work is None:
         return None
+    if training.tuning and states.adapts(training):
+        quantised = training.tuning.method.value == states.QUANTISED
+        if quantised and family != FAMILIES["bf16"]:
+            return None
+        adapters = Adapters(training.tuning.rank, training.tuning.modules, quantised)
+        work = work_with_adapters(work, training.model, adapters)
     stack = stack_for(training, gpu)
     shares = facts()["kernels"][stack.kernel]
     share = float(shares.get(generation(gpu.identity.id) or "", min(shares.values())))

@@ -15,6 +15,7 @@ from bomgen.sizing.servers import bytes_of_network, network_of_gpu
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
 from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.states import adapts
 
 
 def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
@@ -108,4 +109,4 @@ def nearest_to_run(workload: Training, predicted: Predicted, fit: MemoryFit, gpu
     }
     numbers = {name: float(figure.value) for name, figure in compared.items()}
     family = FAMILIES[str(workload.precision.value)]
-    return nearest_steps(predicted.step.generation, family, predicted.step.moe, numbers)
+    return nearest_steps(predicted.step.generation, family, predicted.step.moe, adapts(workload), numbers)

@@ -81,7 +81,7 @@ class Predictor(NamedTuple):
         work, machine, inverse = self.work, self.machine, self.inverse
         tokens = terms.tokens_of_gpu.plain(self.micro_batch, work.sequence, context)
         share = terms.share_of_stage.plain(work.layers, pipeline)
-        passes = terms.passes.plain(self.fixed["recompute"])
+        passes = terms.matrix_passes.plain(self.fixed["recompute"], work.trained)
         rest = (tokens, share, passes, slots, tensor, machine.peak)
         weights = terms.matrix_seconds.plain(work.weights, *rest) * inverse.matrix
         return weights + terms.matrix_seconds.plain(work.expert_weights, *rest) * inverse.experts

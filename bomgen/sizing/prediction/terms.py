@@ -55,6 +55,8 @@ NCCL 2.8, src/graph/tuning.cc, rings of the simple protocol.
 """
 LAUNCH_S = 600e-6
 """Time for the host to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
+ADAPTER_LAUNCH_S = 48e-6
+"""Time for the host to start the kernels of an adapter in a pass: two products, scaling and sum [s]."""
 ROUTING_S = 200e-6
 """Unit of the time of a layer in a pass to route tokens to experts, besides their exchange [s]."""
 CONSTANT_S = 0.01
@@ -89,6 +91,12 @@ class Work(NamedTuple, Generic[Number]):
     experts: Number
     """Experts; 1 for a dense model, as for all of these that divide."""
     topk: Number
+    trained: Number
+    """Share of the weights that the run trains: 1, or with frozen weights that of the adapters."""
+    adapted: Number
+    """Matrices with an adapter that a token passes."""
+    stored_weight: Number
+    """Bytes of a stored weight: 2, or fewer if the weights are quantised."""
 
 
 class Machine(NamedTuple, Generic[Number]):
@@ -241,6 +249,18 @@ def passes(recompute: float) -> float:
     return PASSES + recompute
 
 
+@formula("passes")
+def matrix_passes(recompute: float, trained: float) -> float:
+    """Matrix products per step in forward passes; frozen weights have no gradients."""
+    return PASSES - 1 + trained + recompute
+
+
+@formula("count")
+def collectives_of_weights(gathers: float, trained: float, stored_weight: float) -> float:
+    """Collectives per micro-batch in those of all weights at 16 bits: gathers, and the reduce-scatter of gradients."""
+    return (gathers > 0) * ((gathers - 1) * stored_weight / BYTES + trained)
+
+
 @formula("parameters")
 def parameters_of_gpu(
     parameters: float, expert_parameters: float, tensor: float, pipeline: float, expert: float
@@ -324,9 +344,11 @@ def short_seconds(
 
 
 @formula("s")
-def head_seconds(head: float, tokens: float, micro_batches: float, tensor: float, plain_peak: float) -> float:
+def head_seconds(
+    head: float, tokens: float, trained: float, micro_batches: float, tensor: float, plain_peak: float
+) -> float:
     """Matrix product of the output projection, on the last pipeline stage only."""
-    return 2 * PASSES * head / tensor * tokens * micro_batches / plain_peak
+    return 2 * (PASSES - 1 + trained) * head / tensor * tokens * micro_batches / plain_peak
 
 
 @formula("s")
@@ -376,7 +398,10 @@ def memory_seconds(
     sequence_parallel: float,
     memory_bandwidth: float,
 ) -> float:
-    """Memory traffic of activations; only sequence parallelism splits the hidden state."""
+    """Memory traffic of activations; only sequence parallelism splits the hidden state.
+
+    Gradients of weights are the third pass: they read, and in 8 bits cast, the inputs again.
+    """
     return (
         BYTES
         * (
@@ -418,9 +443,21 @@ def score_seconds(
 
 
 @formula("s")
-def weight_seconds(parameters: float, passes: float, micro_batches: float, memory_bandwidth: float) -> float:
-    """Memory traffic of weights and gradients, per micro-batch."""
-    return parameters * (BYTES * passes + 2 * GRADIENT_BYTES) * micro_batches / memory_bandwidth
+def weight_seconds(
+    parameters: float,
+    passes: float,
+    trained: float,
+    stored_weight: float,
+    micro_batches: float,
+    memory_bandwidth: float,
+) -> float:
+    """Memory traffic of weights and gradients, per micro-batch; quantised weights are restored to 16 bits each pass."""
+    return (
+        parameters
+        * ((BYTES + (stored_weight < BYTES) * (stored_weight + BYTES)) * passes + 2 * GRADIENT_BYTES * trained)
+        * micro_batches
+        / memory_bandwidth
+    )
 
 
 @formula("s")
@@ -432,6 +469,7 @@ def update_seconds(parameters: float, sharded: float, data: float, context: floa
 @formula("s")
 def launch_seconds(
     layers: float,
+    adapted: float,
     share: float,
     passes: float,
     slots: float,
@@ -444,7 +482,7 @@ def launch_seconds(
     """Kernel launches of the host that the GPU waits for."""
     return greater(
         0.0,
-        LAUNCH_S * layers * share * passes * slots
+        (LAUNCH_S * layers + ADAPTER_LAUNCH_S * adapted) * share * passes * slots
         - (matrix_seconds + expert_seconds + attention_seconds + memory_seconds + score_seconds),
     )
 
@@ -645,19 +683,25 @@ def exchanged_bytes(
     return (EXCHANGES + 2 * recompute) * BYTES * hidden * expert_layers * share * tokens / tensor * slots
 
 
+@formula("count")
+def domains_of_experts(expert: float, domain: float) -> float:
+    """Scale-up domains over which the experts of a layer are spread."""
+    return greater(1.0, expert / domain)
+
+
 @formula("count", "with DeepEP also those from other domains, which one of its GPUs receives and passes on")
 def copies_inside(topk: float, expert: float, domain: float, sent_once: float) -> float:
     """Copies of a token that cross the links of a scale-up domain to experts; experts are drawn independently."""
-    plain = topk * (lesser(expert, domain) - 1) / expert
-    return sent_once * (expert - 1) * (1 - missed(expert, topk)) + (1 - sent_once) * plain
+    return (
+        sent_once * (expert - 1) * (1 - missed(expert, topk))
+        + (1 - sent_once) * topk * (lesser(expert, domain) - 1) / expert
+    )
 
 
 @formula("count", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: with DeepEP a token crosses once per domain")
-def copies_outside(topk: float, expert: float, domain: float, sent_once: float) -> float:
+def copies_outside(topk: float, domains: float, sent_once: float) -> float:
     """Copies of a token that cross the network to experts in other scale-up domains."""
-    domains = greater(1.0, expert / domain)
-    plain = topk * (1 - 1 / domains)
-    return sent_once * (domains - 1) * (1 - missed(domains, topk)) + (1 - sent_once) * plain
+    return sent_once * (domains - 1) * (1 - missed(domains, topk)) + (1 - sent_once) * topk * (1 - 1 / domains)
 
 
 @formula("s")
@@ -720,6 +764,8 @@ def network_constant_seconds(gpus: float, domain: float) -> float:
 
 product_of_degrees = product("product_of_degrees", "count", "one", "other")
 """GPUs of two degrees of parallelism combined."""
+trained_parameters = product("trained_parameters", "parameters", "parameters", "trained")
+"""Weights that the run trains."""
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 """Time of two parts of a term, or of two terms."""
 
@@ -745,17 +791,18 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     tokens = apply(tokens_of_gpu, s.micro_batch, w.sequence, s.context)
     share = apply(share_of_stage, w.layers, s.pipeline)
     times = apply(passes, s.recompute)
+    products = apply(matrix_passes, s.recompute, w.trained)
     links = (m.scale_up, m.network, m.domain)
     own = apply(parameters_of_gpu, w.parameters, w.expert_parameters, s.tensor, s.pipeline, s.expert)
     replicas = apply(product_of_degrees, s.data, s.context)
     width = apply(product_of_degrees, s.tensor, s.context)
     all_gpus = apply(product_of_degrees, apply(product_of_degrees, s.tensor, replicas), s.pipeline)
-    matrix = apply(matrix_seconds, w.weights, tokens, share, times, lasting, s.tensor, m.peak)
-    experts = apply(matrix_seconds, w.expert_weights, tokens, share, times, lasting, s.tensor, m.peak)
+    matrix = apply(matrix_seconds, w.weights, tokens, share, products, lasting, s.tensor, m.peak)
+    experts = apply(matrix_seconds, w.expert_weights, tokens, share, products, lasting, s.tensor, m.peak)
     attended = (w.products, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute)
     attention = apply(attention_seconds, *attended, m.plain_peak, m.attention_share)
     scored = (w.scores, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.memory_bandwidth)
-    widths = (w.split_width, w.hidden, w.layers, tokens, share, times, lasting, s.tensor, s.sequence_parallel)
+    widths = (w.split_width, w.hidden, w.layers, tokens, share, products, lasting, s.tensor, s.sequence_parallel)
     memory = apply(memory_seconds, *widths, m.memory_bandwidth)
     scores = apply(score_seconds, *scored)
     neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
@@ -768,37 +815,44 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     copies = apply(expert_replicas, s.data, s.context, s.tensor, s.expert)
     copy_ring = apply(bandwidth_of_group, copies, s.expert, *links)
     exchanged = apply(exchanged_bytes, w.hidden, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor)
-    spread = (w.topk, s.expert, m.domain, s.sent_once)
-    inner = apply(exchange_seconds, exchanged, apply(copies_inside, *spread), m.scale_up)
-    outer = apply(exchange_seconds, exchanged, apply(copies_outside, *spread), m.network)
+    homes = apply(domains_of_experts, s.expert, m.domain)
+    inside_copies = apply(copies_inside, w.topk, s.expert, m.domain, s.sent_once)
+    inner = apply(exchange_seconds, exchanged, inside_copies, m.scale_up)
+    outer = apply(exchange_seconds, exchanged, apply(copies_outside, w.topk, homes, s.sent_once), m.network)
+    trained = apply(trained_parameters, w.parameters, w.trained)
+    trained_experts = apply(trained_parameters, w.expert_parameters, w.trained)
     ringed = apply(
         add_seconds,
-        apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
-        apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
+        apply(data_seconds, trained, s.tensor, s.pipeline, replicas, s.gathers, ring),
+        apply(data_seconds, trained_experts, s.expert, s.pipeline, copies, s.gathers, copy_ring),
     )
     computing = apply(compute_seconds, matrix, experts, attention, memory)
-    backward = apply(backward_seconds, computing, times, lasting)
+    backward = apply(backward_seconds, computing, products, lasting)
     spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
     delay = apply(ring_latency, replicas, spanned)
     buckets = apply(bucket_latency, s.gathers, s.messages, w.layers, share, delay)
-    parts = (s.gathers, own, replicas, count, s.messages, w.layers, share, ring, delay)
+    collectives = apply(collectives_of_weights, s.gathers, w.trained, w.stored_weight)
+    parts = (collectives, own, replicas, count, s.messages, w.layers, share, ring, delay)
     gathered = apply(gather_seconds, *parts)
     routed = (w.hidden, w.topk, w.expert_layers, tokens, share, times, lasting, s.tensor)
-    narrowed = (w.split_width, w.hidden, w.layers, w.topk, w.expert_layers, tokens, share, times, lasting, s.tensor)
+    narrowed = (w.split_width, w.hidden, w.layers, w.topk, w.expert_layers, tokens, share, products, lasting, s.tensor)
+    launched = (w.layers, w.adapted, share, times, lasting)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
     return Terms(
         matrix=matrix,
         experts=experts,
         narrow=apply(narrow_seconds, matrix, experts, s.tensor, w.hidden, w.expert_width),
         short=apply(short_seconds, matrix, experts, tokens, s.tensor, s.expert, w.topk, w.experts),
-        head=apply(head_seconds, w.head, tokens, count, s.tensor, m.plain_peak),
+        head=apply(head_seconds, w.head, tokens, w.trained, count, s.tensor, m.plain_peak),
         logits=apply(logit_seconds, w.head, w.hidden, tokens, count, s.tensor, m.memory_bandwidth),
         attention=attention,
         memory=memory,
         scores=scores,
-        weights=apply(weight_seconds, own, times, count, m.memory_bandwidth),
-        update=apply(update_seconds, own, s.sharded, s.data, s.context, m.memory_bandwidth),
-        launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention, memory, scores),
+        weights=apply(weight_seconds, own, products, w.trained, w.stored_weight, count, m.memory_bandwidth),
+        update=apply(
+            update_seconds, apply(trained_parameters, own, w.trained), s.sharded, s.data, s.context, m.memory_bandwidth
+        ),
+        launches=apply(launch_seconds, *launched, matrix, experts, attention, memory, scores),
         routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
         permutation=apply(permutation_seconds, *routed, m.memory_bandwidth),
         quantisation=apply(quantisation_seconds, *narrowed, m.peak, m.plain_peak, m.memory_bandwidth),
