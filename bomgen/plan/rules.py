@@ -243,7 +243,7 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
         text = f"{tokens} tokens exceed the context of {name}; at most {most}"
         yield _at(plan, inference.context, text, "range", "workload.inference.context")
     if training and training.sequence and (most := _exceeded(training.model, training.sequence)):
-        name, block = training.model.identity.name, "fine_tuning" if training.tuning else "training"
+        name, block = training.model.identity.name, training.block
         text = message("beyond-context", sequence=training.sequence.value, model=name, context=most)
         yield _at(plan, training.sequence, text, "context", f"workload.{block}.sequence", "warning")
 

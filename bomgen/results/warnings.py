@@ -616,7 +616,7 @@ def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]
 
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:
     given, tuning = training.parallelism, training.tuning
-    block = ("workload", "fine_tuning" if tuning else "training")
+    block = ("workload", training.block)
     if given and given.pipeline.value == 1:
         yield (*block, "parallelism", "interleave"), message("single-stage")
     if given and given.tensor.value == 1:
