@@ -127,6 +127,7 @@ def _reinforcement(reinforced: ReinforcedStep) -> dict[Path, Figure | None]:
         (*base, "steps_per_day"): reinforced.steps_per_day,
         (*base, "training_gpus"): reinforced.training_gpus,
         (*base, "generation_gpus"): reinforced.generation_gpus,
+        (*base, "host_bytes_per_gpu"): reinforced.host,
     }
     if engine:
         found[*base, "replicas"] = engine.replicas

@@ -240,15 +240,16 @@ def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached
     servers, gpus = count_servers(plan, None, attached)
     if learning.pools == ONE_POOL or learning.generation is None:
         return _reinforce_pools(plan, workload, learning, attached, servers, gpus, None)
-    unit = gpus_of_unit(plan.cluster)
     if learning.generation_gpus:
         return _reinforce_pools(plan, workload, learning, attached, servers, gpus, learning.generation_gpus)
     best: Sizing | None = None
     refusal: Infeasible | None = None
+    unit = gpus_of_unit(plan.cluster)
     shares = {max(1, int(gpus.value) * part // (unit * POOL_PARTS)) * unit for part in range(1, POOL_PARTS)}
     for share in sorted(shares):
         try:
-            own = storage.candidate_size(share)
+            origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
+            own = Figure(share, "GPUs", origin)
             sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, own)
         except Infeasible as error:
             refusal = error
@@ -272,9 +273,11 @@ def _reinforce_pools(
     from bomgen.sizing import reinforcement
     from bomgen.sizing.prediction.run import links_of_gpu
 
-    if generating and generating.value >= gpus.value:
-        text = f"{generating.value} GPUs that only generate leave none of {gpus.value} to train; use fewer"
-        raise Infeasible(text, because=generating)
+    unit = gpus_of_unit(plan.cluster)
+    if generating and (generating.value >= gpus.value or generating.value % unit):
+        fits = f"from {unit} to {gpus.value - unit} in steps of {unit}" if gpus.value > unit else "none"
+        text = f"whole servers generate, and leave others to train; possible of {gpus.value} GPUs: {fits}"
+        raise Infeasible(text, because=generating, rule="generation-gpus")
     training_gpus = reinforcement.gpus_that_train(gpus, generating) if generating else gpus
     pool = plan.cluster._replace(gpus=training_gpus, servers=None, racks=None)
     pools = reinforcement.Pools(training_gpus, generating or gpus, generating is None)
@@ -451,7 +454,7 @@ def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return a run with servers, GPUs and lost time of its cluster; an estimated goodput depends on its size."""
-    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
+    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
         run = training.size_training(workload, top, workload.goodput)

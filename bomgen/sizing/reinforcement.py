@@ -19,7 +19,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Cited, Figure, Reference, difference, formula, product, require
+from bomgen.core.provenance import Assumed, Cited, Figure, Reference, difference, formula, product, require, sum_of
 from bomgen.plan.types import ASYNCHRONOUS, GATHER, Inference, Reinforcement, Training
 from bomgen.sizing.prediction import serving
 from bomgen.sizing.prediction.predict import (
@@ -39,7 +39,7 @@ from bomgen.sizing.serving.replicas import Replica
 from bomgen.sizing.serving.service import replicas_of_cluster, scaled
 from bomgen.sizing.serving.weights import weights_of_model
 from bomgen.sizing.training.activations import NONE
-from bomgen.sizing.training.memory import ParallelSplit
+from bomgen.sizing.training.memory import ParallelSplit, per_gpu
 from bomgen.sizing.training.run import SECONDS_A_DAY, TrainingRun
 
 GENERATION, LOG_PROBABILITIES, REWARD, CRITIC, UPDATE, REFIT = (
@@ -94,6 +94,11 @@ class ReinforcedStep(NamedTuple):
     training_gpus: Figure
     generation_gpus: Figure | None
     """GPUs that only generate; None: the same that train, or none."""
+    host: Figure | None
+    """Host memory per GPU for the state that is not in use while the same GPUs generate [bytes]; None: none is moved.
+
+    It is that of policy and critic, and the weights of a reference policy.
+    """
 
 
 class Pools(NamedTuple):
@@ -151,6 +156,7 @@ def reinforced_step(
         engine=engine,
         training_gpus=pools.training,
         generation_gpus=None if pools.shared or engine is None else pools.generation,
+        host=_moved(learning, training, split) if pools.shared and engine else None,
     )
 
 
@@ -190,7 +196,7 @@ def _generate(
     if best is None:
         smallest = splits.choose(inference, gpu, gpus_per_server).replica
         text = f"{gpus.value} GPUs hold no replica that generates; use {smallest.gpus.value} or more"
-        raise Infeasible(text, because=gpus)
+        raise Infeasible(text, because=gpus, rule="no-replica")
     engine, speed, seconds = best
     token = serving.predict(speed, inference, floating(engine.responses), engine.replica.gpus)
     ends = token.intervals[TPOT][WIDE]
@@ -206,10 +212,9 @@ def _generation_of(
     count = min(float(responses.value), float(held.value))
     step = Figure(_drained_step(learning, speed, count), "s", _DRAINED)
     prompt = serving.predict(speed, inference, floating(responses), found.gpus).prompt
-    prompts = seconds_of_prompts(prompt, responses, speed.ranks, speed.pipeline)
     steps = decode_steps(learning.longest, responses, held, learning.response_tokens)
-    decode = seconds_of_decode(steps, step, learning.experience.decode)
-    return Engine(found, replicas, responses), add_seconds(prompts, decode)
+    parts = (prompt, responses, speed.ranks, speed.pipeline, steps, step, learning.experience.decode)
+    return Engine(found, replicas, responses), seconds_of_generation(*parts)
 
 
 _DRAINED = Assumed(message("drained-step"), message("drained-step-why"), (), "medium", chosen=True)
@@ -295,6 +300,18 @@ def _scaled(seconds: Figure, whole: Prediction) -> Part:
     return Part(seconds, *(scaled(seconds, end, whole.step) for end in whole.steps[WIDE]))
 
 
+def _moved(learning: Reinforcement, training: Training, split: ParallelSplit) -> Figure:
+    """Return the state that moves to host memory while the same GPUs generate, gradients left out [bytes]."""
+    policy = per_gpu(training, split)
+    moved = weights_and_states(policy.weights, policy.optimizer)
+    if learning.reference.value == "yes":
+        moved = weights_and_states(moved, policy.weights)
+    if learning.critic:
+        critic = per_gpu(training._replace(model=learning.critic), split)
+        moved = weights_and_states(moved, weights_and_states(critic.weights, critic.optimizer))
+    return moved
+
+
 # refit and step -------------------------------------------------------------------------------------------------------
 
 
@@ -317,7 +334,7 @@ def _add(one: Part, other: Part) -> Part:
 
 def _whole_step(learning: Reinforcement, parts: Mapping[str, Part]) -> Part:
     """Return the step: the sum of its parts, or the longer of two pools that work at the same time, and the refit."""
-    if learning.schedule.value != ASYNCHRONOUS:
+    if learning.schedule.value != ASYNCHRONOUS or GENERATION not in parts:
         return _sum(parts.values())
     training = _sum(part for name, part in parts.items() if name not in (GENERATION, REFIT))
     longer = max(training, parts[GENERATION], key=lambda part: part.seconds.value)
@@ -342,12 +359,6 @@ def responses_of_replica(prompts: int, responses: int, replicas: int) -> Fractio
     return Fraction(prompts * responses, replicas)
 
 
-@formula("s")
-def seconds_of_prompts(prompt: float, requests: Fraction, ranks: float, pipeline: float) -> float:
-    """Processing of the prompts of a step on a replica."""
-    return float(prompt * requests) / (float(ranks) * float(pipeline))
-
-
 @formula("count")
 def decode_steps(longest: int, requests: Fraction, held: Fraction, response_tokens: int) -> float:
     """Decode steps until the longest response is finished; responses beyond those that a replica holds come first."""
@@ -355,9 +366,17 @@ def decode_steps(longest: int, requests: Fraction, held: Fraction, response_toke
 
 
 @formula("s")
-def seconds_of_decode(decode_steps: float, drained_step: float, decode: float) -> float:
-    """Decode of all responses of a step, with the host time of each decode step."""
-    return decode_steps * (drained_step + float(decode))
+def seconds_of_generation(
+    prompt: float,
+    requests: Fraction,
+    ranks: float,
+    pipeline: float,
+    decode_steps: float,
+    drained_step: float,
+    decode: float,
+) -> float:
+    """Prompts of a step on a replica, and the decode of all responses with the host time of each decode step."""
+    return float(prompt * requests) / float(ranks * pipeline) + decode_steps * (drained_step + float(decode))
 
 
 @formula("sequences")
@@ -420,6 +439,8 @@ def tokens_of_days(tokens: int, days: Fraction) -> Fraction:
     return Fraction(tokens) / (Fraction(days) * SECONDS_A_DAY)
 
 
+weights_and_states = sum_of("weights_and_states", "bytes", "weights", "states")
+"""State of a model that moves to host memory."""
 gpus_that_train = difference("gpus_that_train", "GPUs", "gpus", "generation")
 """GPUs of a cluster without those that only generate."""
 

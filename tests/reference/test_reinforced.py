@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 import yaml
 
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
 from bomgen.results.result import Report
+from bomgen.sizing.reinforcement import seconds_of_refit
 
 Worked = Callable[[dict[str, Any]], Report]
+REFITS = yaml.safe_load(Path(__file__).with_name("refits.yaml").read_text(encoding="utf-8"))
 CASES = yaml.safe_load(Path(__file__).with_name("reinforced.yaml").read_text(encoding="utf-8"))
 WITHIN = 0.3
+BYTES, NETWORK = 2, 400e9 / 8
 PROMPTS, RESPONSES, UPDATES = 64, 32, 4
 BEYOND = {("llama-3.1-70b-dtensor", "update")}
 """Padded batches are not packed: their updates take longer than predicted."""
@@ -49,3 +54,13 @@ def test_a_part_takes_as_long_as_published(id: str, part: str, worked: Worked) -
         assert error < -WITHIN
     else:
         assert abs(error) < WITHIN
+
+
+@pytest.mark.parametrize("case", REFITS, ids=lambda case: f"{case['model']}-{case.get('on', 'h100')}")
+def test_a_resharding_refit_takes_as_long_as_published(case: dict[str, Any]) -> None:
+    """The time of the weights that a GPU receives, beside the middle of those printed."""
+    catalog = Catalog()
+    weights = part_records.model(catalog.find("model", case["model"])).parameters.value * BYTES / case["tensor"]
+    constant, rate = (catalog.assumption(f"reinforcement-reshard-{each}").value for each in ("constant", "rate"))
+    seconds = seconds_of_refit.plain(constant, weights, NETWORK, rate)
+    assert abs(seconds / (sum(case["seconds"]) / 2) - 1) < WITHIN
