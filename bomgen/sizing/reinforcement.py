@@ -162,8 +162,8 @@ def reinforced_step(
 
 def _unpredictable(learning: Reinforcement) -> Infeasible:
     text = (
-        "the steps of this model on this accelerator cannot be predicted: this requires a model of known shape with "
-        "attention in all layers, and an accelerator with known bandwidths and links"
+        "the steps of this model on this accelerator cannot be predicted; use a model of known shape with attention in "
+        "all layers, and an accelerator with known bandwidths and links"
     )
     return Infeasible(text, because=learning.steps, rule="no-prediction")
 
@@ -230,7 +230,7 @@ def _drained_step(learning: Reinforcement, speed: ReplicaSpeed, responses: float
     center = _center(mean, longest, deviation)
     total = 0.0
     for point in range(DRAIN_POINTS):
-        length = (point + 0.5) / DRAIN_POINTS * longest
+        length = (2 * point + 1) / (2 * DRAIN_POINTS) * longest
         left = 1 - _NORMAL.cdf((log(length) - center) / deviation) if deviation else float(length <= mean)
         total += speed.times(max(1.0, responses * left)).step
     return total / DRAIN_POINTS

@@ -383,12 +383,16 @@ def tokens_of_update(prompts: int, responses: int, sequence: int, updates: int) 
     return ceil(Fraction(prompts * responses * sequence) / updates)
 
 
-@formula("tokens", "Expected largest of that many lengths of a log-normal distribution")
+@formula("tokens", "The largest of that many lengths of a log-normal distribution, by its quantile")
 def longest_of_step(response_tokens: int, spread: float, prompts: int, responses: int) -> int:
     """Tokens of the longest response of a step."""
+    return ceil(response_tokens * _over_mean(spread, 1 - 1 / (prompts * responses + 1)))
+
+
+def _over_mean(spread: float, share: float) -> float:
+    """Return the length that a share of log-normal lengths do not exceed, over their mean."""
     deviation = sqrt(log(1 + float(spread) ** 2))
-    most = NormalDist().inv_cdf(1 - 1 / (prompts * responses + 1))
-    return ceil(response_tokens * exp(deviation * most - deviation**2 / 2))
+    return exp(deviation * NormalDist().inv_cdf(share) - deviation**2 / 2)
 
 
 tokens_of_case = product("tokens_of_case", "tokens", "share", "tokens")
