@@ -19,7 +19,7 @@ REFITS = yaml.safe_load(Path(__file__).with_name("refits.yaml").read_text(encodi
 CASES = yaml.safe_load(Path(__file__).with_name("reinforced.yaml").read_text(encoding="utf-8"))
 WITHIN = 0.3
 BYTES, NETWORK = 2, 400e9 / 8
-PROMPTS, RESPONSES, UPDATES = 64, 32, 4
+USUAL = {"steps": 1000, "prompts": 64, "responses": 32, "updates": 4}
 BEYOND = {("llama-3.1-70b-dtensor", "update")}
 """Padded batches are not packed: their updates take longer than predicted."""
 PARTS = [(case["id"], part) for case in CASES for part in case["seconds"]]
@@ -27,11 +27,10 @@ PARTS = [(case["id"], part) for case in CASES for part in case["seconds"]]
 
 def plan(case: dict[str, Any]) -> dict[str, Any]:
     """The plan of a case."""
-    keys = ("model", "prompt_tokens", "response_tokens", "longest_response", "stack", "zero", "parallelism")
-    learning = {key: case[key] for key in keys if key in case}
-    learning |= {"steps": 1000, "prompts": PROMPTS, "responses": RESPONSES, "updates": UPDATES}
+    given = {key: case[key] for key in case if key not in ("id", "gpu", "server", "gpus", "seconds")}
+    learning = USUAL | given
     learning["generation"] = {"parallelism": case["generation"]}
-    cluster = {"gpu": "h100-sxm", "server": "dgx-h100", "gpus": case["gpus"]}
+    cluster = {"gpu": case.get("gpu", "h100-sxm"), "server": case.get("server", "dgx-h100"), "gpus": case["gpus"]}
     return {"bomgen": 1, "name": "reinforced", "workload": {"reinforcement": learning}, "cluster": cluster}
 
 
