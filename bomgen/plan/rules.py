@@ -279,6 +279,15 @@ def longest_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
+def updates_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Limit the updates of a step to its responses."""
+    learning = plan.reinforcement
+    if learning and learning.updates.value > (most := learning.prompts.value * learning.responses.value):
+        text = f"{learning.updates.value} updates of {most} responses; write {most} or fewer"
+        yield _at(plan, learning.updates, text, "range", "workload.reinforcement.updates")
+
+
+@rule
 def accepted_of_drafted(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit the accepted tokens to those that speculative decoding drafts."""
     inference = plan.inference

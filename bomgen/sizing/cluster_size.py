@@ -225,7 +225,7 @@ def _size_reinforcement(
         if wanted > MOST_REINFORCED:
             text = (
                 f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days: a "
-                "step waits for its longest response, whatever the GPUs; allow more days, or fewer `steps`"
+                "step waits for its longest response and the refit; allow more days, or fewer `steps`"
             )
             raise Infeasible(text, because=target, rule="no-prediction")
     while most - least > gpus_of_unit(plan.cluster):
@@ -277,7 +277,7 @@ def _reinforce_pools(
     if generating and (generating.value >= gpus.value or generating.value % unit):
         fits = f"from {unit} to {gpus.value - unit} in steps of {unit}" if gpus.value > unit else "none"
         text = f"whole servers generate, and leave others to train; possible of {gpus.value} GPUs: {fits}"
-        raise Infeasible(text, because=generating, rule="generation-gpus")
+        raise Infeasible(text, because=learning.generation_gpus or gpus, rule="generation-gpus")
     training_gpus = reinforcement.gpus_that_train(gpus, generating) if generating else gpus
     pool = plan.cluster._replace(gpus=training_gpus, servers=None, racks=None)
     pools = reinforcement.Pools(training_gpus, generating or gpus, generating is None)

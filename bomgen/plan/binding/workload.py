@@ -385,8 +385,8 @@ def tokens_of_update(prompts: int, responses: int, sequence: int, updates: int) 
 
 @formula("tokens", "The largest of that many lengths of a log-normal distribution, by its quantile")
 def longest_of_step(response_tokens: int, spread: float, prompts: int, responses: int) -> int:
-    """Tokens of the longest response of a step."""
-    return ceil(response_tokens * _over_mean(spread, 1 - 1 / (prompts * responses + 1)))
+    """Tokens of the longest response of a step, at least the mean."""
+    return ceil(response_tokens * max(1.0, _over_mean(spread, 1 - 1 / (prompts * responses + 1))))
 
 
 def _over_mean(spread: float, share: float) -> float:
