@@ -256,6 +256,8 @@ class Experience(NamedTuple):
     """Time of a forward pass over that of a pre-training step."""
     experts: Figure
     """Time of either with routed experts, over that of a dense model."""
+    spread: Figure
+    """Standard deviation of the logarithm of either over its prediction."""
     refit: Figure
     """Constant time of a refit [s]."""
     refit_rate: Figure

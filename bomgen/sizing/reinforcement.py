@@ -20,6 +20,7 @@ from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Figure, Reference, difference, formula, product, require, sum_of
+from bomgen.plan.binding.workload import Z95
 from bomgen.plan.types import ASYNCHRONOUS, GATHER, Inference, Reinforcement, Training
 from bomgen.sizing.prediction import serving
 from bomgen.sizing.prediction.predict import (
@@ -276,7 +277,7 @@ def _update(learning: Reinforcement, model: Model, whole: Prediction) -> tuple[F
     packed = slower(whole.step, known.update)
     packed = slower(packed, known.experts) if model.moe else packed
     seconds = seconds_of_updates(learning.updates, packed)
-    return packed, _scaled(seconds, whole)
+    return packed, _scaled(learning, seconds, whole)
 
 
 def _forward(
@@ -288,7 +289,7 @@ def _forward(
     whole = _predict(learning, once, run, split, gpu, links)
     terms = [forward_of_term(seconds, _share(name)) for name, seconds in whole.terms.items() if _share(name).value]
     seconds = slower(reduce(add_seconds, terms), learning.experience.log_probabilities)
-    return _scaled(slower(seconds, learning.experience.experts) if training.model.moe else seconds, whole)
+    return _scaled(learning, slower(seconds, learning.experience.experts) if training.model.moe else seconds, whole)
 
 
 def _share(name: str) -> Figure:
@@ -296,8 +297,10 @@ def _share(name: str) -> Figure:
     return Figure(share, "share", Cited(message("forward-share", term=name), (_KAPLAN,), "medium"))
 
 
-def _scaled(seconds: Figure, whole: Prediction) -> Part:
-    return Part(seconds, *(scaled(seconds, end, whole.step) for end in whole.steps[WIDE]))
+def _scaled(learning: Reinforcement, seconds: Figure, whole: Prediction) -> Part:
+    """Return a part with the interval of the training prediction, widened by what published steps deviate."""
+    spread, (low, high) = learning.experience.spread, whole.steps[WIDE]
+    return Part(seconds, widened_low(seconds, whole.step, low, spread), widened_high(seconds, whole.step, high, spread))
 
 
 def _moved(learning: Reinforcement, training: Training, split: ParallelSplit) -> Figure:
@@ -409,6 +412,18 @@ def seconds_of_refit(constant: float, received: Fraction, network: float, rate: 
 def longer_of(training: float, generation: float) -> float:
     """Time of the longer of training and generation, which run at the same time."""
     return max(training, generation)
+
+
+@formula("s")
+def widened_low(seconds: float, predicted: float, bound: float, spread: float) -> float:
+    """Lower bound of a part, from that of the training prediction and the spread around it."""
+    return seconds * exp(-hypot(log(predicted / bound), Z95 * float(spread)))
+
+
+@formula("s")
+def widened_high(seconds: float, predicted: float, bound: float, spread: float) -> float:
+    """Upper bound of a part, from that of the training prediction and the spread around it."""
+    return seconds * exp(hypot(log(bound / predicted), Z95 * float(spread)))
 
 
 width = difference("width", "s", "seconds", "bound")

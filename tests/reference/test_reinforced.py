@@ -27,9 +27,10 @@ PARTS = [(case["id"], part) for case in CASES for part in case["seconds"]]
 
 def plan(case: dict[str, Any]) -> dict[str, Any]:
     """The plan of a case."""
-    given = {key: case[key] for key in case if key not in ("id", "gpu", "server", "gpus", "seconds")}
+    given = {key: case[key] for key in case if key not in ("id", "gpu", "server", "gpus", "generation_gpus", "seconds")}
     learning = USUAL | given
     learning["generation"] = {"parallelism": case["generation"]}
+    learning["generation"] |= {"gpus": case["generation_gpus"]} if "generation_gpus" in case else {}
     cluster = {"gpu": case.get("gpu", "h100-sxm"), "server": case.get("server", "dgx-h100"), "gpus": case["gpus"]}
     return {"bomgen": 1, "name": "reinforced", "workload": {"reinforcement": learning}, "cluster": cluster}
 
@@ -53,6 +54,14 @@ def test_a_part_takes_as_long_as_published(id: str, part: str, worked: Worked) -
         assert error < -WITHIN
     else:
         assert abs(error) < WITHIN
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_a_published_step_is_in_its_interval(case: dict[str, Any], worked: Worked) -> None:
+    """The 90 % interval of a whole step, of which one in ten would miss."""
+    step = worked(plan(case)).design.sizing.reinforced
+    assert step
+    assert step.step.low.value < case["seconds"]["step"] < step.step.high.value
 
 
 @pytest.mark.parametrize("case", REFITS, ids=lambda case: f"{case['model']}-{case.get('on', 'h100')}")

@@ -190,6 +190,7 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
             update=assumed("reinforcement-update"),
             log_probabilities=assumed("reinforcement-log-probabilities"),
             experts=assumed("reinforcement-experts"),
+            spread=assumed("reinforcement-spread"),
             refit=assumed(f"reinforcement-{refit.value}-constant"),
             refit_rate=assumed(f"reinforcement-{refit.value}-rate"),
         ),
