@@ -223,9 +223,11 @@ def _size_reinforcement(
     while not (most := enough(wanted) or 0):
         least, wanted = wanted, 2 * wanted
         if wanted > MOST_REINFORCED:
+            days = [float(require(sized.days, "a run takes days").value) for sized in fits.values()]
+            reached = f"; the shortest run takes {min(days):.3g}" if days else ""
             text = (
-                f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days: a "
-                "step waits for its longest response and the refit; allow more days, or fewer `steps`"
+                f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days"
+                f"{reached}; a step waits for its longest response and the refit: allow more days, or fewer `steps`"
             )
             raise Infeasible(text, because=target, rule="no-prediction")
     while most - least > gpus_of_unit(plan.cluster):
