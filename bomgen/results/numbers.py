@@ -16,6 +16,7 @@ from bomgen.sizing.storage import Stored
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.run import Predicted
+    from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Latency, Serving
 
@@ -48,6 +49,10 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= figures_of(run, "workload")
     if sizing.predicted and design.plan.training:
         found |= _prediction(sizing.predicted, design.plan.training.predicted is not None)
+    if step := sizing.reinforced:
+        found |= _reinforcement(step)
+        if sizing.days_range:
+            found["workload", "days_low"], found["workload", "days_high"] = sizing.days_range
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
@@ -118,6 +123,27 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
 def _reserve(parts: Mapping[str, Figure]) -> dict[Path, Figure | None]:
     """Return the parts of the memory of a GPU that are kept beside its contents."""
     return {("workload", "memory", "per_gpu", f"reserve_{name}"): part for name, part in parts.items()}
+
+
+def _reinforcement(reinforced: ReinforcedStep) -> dict[Path, Figure | None]:
+    base, engine = ("workload", "reinforcement"), reinforced.engine
+    found: dict[Path, Figure | None] = {
+        (*base, "step_seconds"): reinforced.step.seconds,
+        (*base, "step_seconds_range", "low"): reinforced.step.low,
+        (*base, "step_seconds_range", "high"): reinforced.step.high,
+        (*base, "steps_per_day"): reinforced.steps_per_day,
+        (*base, "training_gpus"): reinforced.training_gpus,
+        (*base, "generation_gpus"): reinforced.generation_gpus,
+        (*base, "host_bytes_per_gpu"): reinforced.host,
+    }
+    if engine:
+        found[*base, "replicas"] = engine.replicas
+        found[*base, "gpus_per_replica"] = engine.replica.gpus
+        found[*base, "responses_per_replica"] = engine.responses
+    for name, part in reinforced.parts.items():
+        found[*base, "parts", name] = part.seconds
+        found[*base, "parts_low", name], found[*base, "parts_high", name] = part.low, part.high
+    return found
 
 
 def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:

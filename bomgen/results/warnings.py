@@ -22,9 +22,9 @@ from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import USUAL
 from bomgen.plan.fabric_demand import SINGLE
-from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, StorageServers, Training
+from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, Reinforcement, StorageServers, Training
 from bomgen.pricing.bill import Bill
-from bomgen.sizing.servers import MAX_GPUS
+from bomgen.sizing.servers import MAX_GPUS, gpu_with_host
 from bomgen.sizing.storage import Stored, StoredUnits
 from bomgen.sizing.training.run import SECONDS_A_DAY
 from bomgen.sizing.training.states import adapts
@@ -410,6 +410,25 @@ def _missed_goals(designed: Design) -> Iterator[Problem]:
         yield Problem(first_given(target) or training.mark, "warning", text, "target-missed", "workload.days")
 
 
+@rule
+def _learning(designed: Design) -> Iterator[Problem]:
+    learning, sizing = designed.plan.reinforcement, designed.sizing
+    if learning is None or sizing.reinforced is None or sizing.days is None:
+        return
+    target = learning.target_days
+    if target and sizing.days.value > target.value:
+        days, wanted = f"{float(sizing.days.value):.2f}", f"{float(target.value):g}"
+        remedy = message("more-gpus")
+        text = message("target-days", gpus=sizing.gpus.value, days=days, target=wanted, remedy=remedy)
+        yield Problem(first_given(target) or learning.mark, "warning", text, "target-missed", "workload.days")
+    moved, memory = sizing.reinforced.host, gpu_with_host(designed.plan.cluster).host_memory
+    if moved and memory and moved.value > memory.value:
+        needed, most = (f"{float(each.value / GIGA):.4g} GB" for each in (moved, memory))
+        text = message("host-while-generating", needed=needed, memory=most)
+        path = "workload.reinforcement.host_bytes_per_gpu"
+        yield Problem(learning.mark, "warning", text, "memory", path)
+
+
 def _named(kinds: list[str]) -> list[Message]:
     return [message(CARDS[kind]) for kind in kinds]
 
@@ -533,6 +552,8 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
         said += _ineffective_degrees(plan.training)
     if plan.inference:
         said += _ineffective_options(plan.inference)
+    if plan.reinforcement:
+        said += _ineffective_learning(plan.reinforcement)
     if plan.cluster.gpus or plan.cluster.servers:
         said.append((("cluster", "round_up_to"), message("cluster-size-given")))
     said += _ineffective_storage(designed)
@@ -614,9 +635,18 @@ def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]
         yield (*block, "peak"), message("no-rate-asked")
 
 
+def _ineffective_learning(learning: Reinforcement) -> Iterator[tuple[Path, Message]]:
+    block = ("workload", "reinforcement")
+    if learning.generation is None:
+        for key in ("generation", "responses", "pools", "refit", "schedule"):
+            yield (*block, key), message("responses-given")
+    if learning.critic is None:
+        yield (*block, "critic"), message("no-critic")
+
+
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:
     given, tuning = training.parallelism, training.tuning
-    block = ("workload", "fine_tuning" if tuning else "training")
+    block = ("workload", training.block)
     if given and given.pipeline.value == 1:
         yield (*block, "parallelism", "interleave"), message("single-stage")
     if given and given.tensor.value == 1:

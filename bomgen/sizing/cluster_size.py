@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
+from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
 from bomgen.sizing.second_opinions import Opinions, opinions
@@ -42,8 +42,10 @@ from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
+    from bomgen.sizing.prediction.predict import Interval
     from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.prediction.search import Predictor
+    from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
@@ -53,6 +55,12 @@ MAX_ROUNDS = 20
 
 MOST_CANDIDATES = 2**11
 """Numbers of GPUs with a short enough step that are tried: beyond, larger clusters lose ever more time."""
+
+
+MOST_REINFORCED = 2**14
+"""GPUs up to which clusters for reinforcement learning are tried."""
+POOL_PARTS = 8
+"""Parts of a cluster of which one to all but one are tried for the pool that only generates."""
 
 
 class _SplitRun(NamedTuple):
@@ -89,6 +97,10 @@ class Sizing(NamedTuple):
     """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
     """The storage; None if the plan has none."""
+    reinforced: ReinforcedStep | None = None
+    """A step of reinforcement learning; None for other workloads."""
+    days_range: Interval | None = None
+    """Bounds of the days of reinforcement learning; None for other workloads."""
     predicted: Predicted | None = None
     """The prediction for a pre-training run with an assumed or predicted utilisation; None where inputs are unknown."""
 
@@ -105,7 +117,9 @@ def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    if plan.training:
+    if plan.training and plan.reinforcement:
+        found = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
+    elif plan.training:
         found = _size_training(plan, plan.training, attached)
     elif plan.inference:
         found = _size_inference(plan, plan.inference, attached)
@@ -184,6 +198,118 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
         "`batch_tokens`"
     )
     raise Infeasible(text, because=target, rule="no-prediction")
+
+
+def _size_reinforcement(
+    plan: Plan, workload: Training, learning: Reinforcement, attached: Mapping[str, Attachment]
+) -> Sizing:
+    """Return the given cluster, or the smallest whose predicted days meet the target."""
+    if learning.target_days is None or given_gpus(plan.cluster) is not None:
+        return _reinforce(plan, workload, learning, attached)
+    target, least, most = learning.target_days, 0, 0
+    fits: dict[int, Sizing] = {}
+
+    def enough(above: int) -> int | None:
+        """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
+        count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
+        try:
+            sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
+        except Infeasible:
+            return None
+        fits[count] = sized
+        return count if require(sized.days, "a run takes days").value <= target.value else None
+
+    wanted = gpus_of_unit(plan.cluster)
+    while not (most := enough(wanted) or 0):
+        least, wanted = wanted, 2 * wanted
+        if wanted > MOST_REINFORCED:
+            days = [float(require(sized.days, "a run takes days").value) for sized in fits.values()]
+            reached = f"; the shortest run takes {min(days):.3g}" if days else ""
+            text = (
+                f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days"
+                f"{reached}; a step waits for its longest response and the refit: allow more days, or fewer `steps`"
+            )
+            raise Infeasible(text, because=target, rule="no-prediction")
+    while most - least > gpus_of_unit(plan.cluster):
+        middle = least + (most - least) // 2
+        found = enough(middle)
+        least, most = (middle, most) if found is None or found >= most else (least, found)
+    return fits[most]
+
+
+def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached: Mapping[str, Attachment]) -> Sizing:
+    """Return the results on the GPUs of the plan; with two pools those of the fastest division into both."""
+    servers, gpus = count_servers(plan, None, attached)
+    if learning.pools == ONE_POOL or learning.generation is None:
+        return _reinforce_pools(plan, workload, learning, attached, servers, gpus, None)
+    if learning.generation_gpus:
+        return _reinforce_pools(plan, workload, learning, attached, servers, gpus, learning.generation_gpus)
+    best: Sizing | None = None
+    refusal: Infeasible | None = None
+    unit = gpus_of_unit(plan.cluster)
+    shares = {max(1, int(gpus.value) * part // (unit * POOL_PARTS)) * unit for part in range(1, POOL_PARTS)}
+    for share in sorted(shares):
+        try:
+            origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
+            own = Figure(share, "GPUs", origin)
+            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, own)
+        except Infeasible as error:
+            refusal = error
+            continue
+        if best is None or require(sized.days, "days").value < require(best.days, "days").value:
+            best = sized
+    if best is None:
+        raise require(refusal, "a division that fails is refused")
+    return best
+
+
+def _reinforce_pools(
+    plan: Plan,
+    workload: Training,
+    learning: Reinforcement,
+    attached: Mapping[str, Attachment],
+    servers: Figure | None,
+    gpus: Figure,
+    generating: Figure | None,
+) -> Sizing:
+    from bomgen.sizing import reinforcement
+    from bomgen.sizing.prediction.run import links_of_gpu
+
+    unit = gpus_of_unit(plan.cluster)
+    if generating and (generating.value >= gpus.value or generating.value % unit):
+        fits = f"from {unit} to {gpus.value - unit} in steps of {unit}" if gpus.value > unit else "none"
+        text = f"whole servers generate, and leave others to train; possible of {gpus.value} GPUs: {fits}"
+        raise Infeasible(text, because=learning.generation_gpus or gpus, rule="generation-gpus")
+    training_gpus = reinforcement.gpus_that_train(gpus, generating) if generating else gpus
+    pool = plan.cluster._replace(gpus=training_gpus, servers=None, racks=None)
+    pools = reinforcement.Pools(training_gpus, generating or gpus, generating is None)
+    updated = _size_run_that_fits(plan._replace(cluster=pool), workload, attached)
+    run, fit = require(updated.run, "a run is sized"), require(updated.fit, "a run has a split")
+    settled = workload._replace(recompute=fit.recompute or workload.recompute)
+    server = plan.cluster.server
+    step = reinforcement.reinforced_step(
+        learning,
+        settled,
+        run,
+        fit.split,
+        plan.cluster.gpu,
+        links_of_gpu(plan, attached),
+        server.gpus if server else None,
+        pools,
+    )
+    days, days_range = reinforcement.ends_of_run(learning, step, run.goodput)
+    sized = _size_run_that_fits(plan._replace(cluster=pool), workload._replace(mfu=step.mfu), attached)
+    return sized._replace(
+        servers=servers,
+        gpus=gpus,
+        days=days,
+        days_range=days_range,
+        tokens_per_second=reinforcement.tokens_of_days(workload.tokens, days),
+        reinforced=step,
+        faster=None,
+        opinions=None,
+        lost=storage.add_interruptions(days, require(sized.lost, "a run loses time")),
+    )
 
 
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
@@ -330,7 +456,7 @@ def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return a run with servers, GPUs and lost time of its cluster; an estimated goodput depends on its size."""
-    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
+    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
         run = training.size_training(workload, top, workload.goodput)

@@ -91,7 +91,21 @@ def summarize_machines(writer: Writer) -> str:
 
 def _training(writer: Writer) -> Iterator[str]:
     sizing, training = writer.report.design.sizing, writer.report.plan.training
-    if training and sizing.run and sizing.days:
+    learning, step = writer.report.plan.reinforcement, sizing.reinforced
+    if training and learning and step and sizing.run and sizing.days:
+        yield writer.word(
+            "sentence-reinforcement",
+            steps=writer.language.number(learning.steps.value),
+            method=writer.language.value(learning.method.value, "word"),
+            model=training.model.identity.name,
+            parameters=writer.shown(sizing.run.parameters),
+            days=writer.shown(sizing.days),
+            responses=writer.language.number(learning.prompts.value * learning.responses.value),
+            step=writer.shown(step.step.seconds),
+            low=writer.shown(step.step.low),
+            high=writer.shown(step.step.high),
+        )
+    elif training and sizing.run and sizing.days:
         yield writer.word(
             "sentence-tuning" if training.tuning else "sentence-training",
             method=writer.language.value(f"method-{training.tuning.method.value}", "word") if training.tuning else "",
