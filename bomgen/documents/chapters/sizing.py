@@ -172,7 +172,8 @@ def _fit(writer: Writer) -> Iterator[Table]:
 def _prediction(writer: Writer) -> Iterator[Table]:
     predicted = writer.report.design.sizing.predicted
     if predicted:
-        yield _captioned(writer, "prediction")
+        caption = "caption-prediction" if predicted.step.generation else "caption-prediction-not-measured"
+        yield replace(writer.table("prediction"), caption=writer.word(caption))
         yield _captioned(writer, "prediction-terms")
         yield _nearest(writer, predicted)
 

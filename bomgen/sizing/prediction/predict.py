@@ -78,7 +78,7 @@ def stack_of(name: str) -> SoftwareStack:
 def newest_stack(generation: str | None) -> str:
     """Return the newest stack with rows of a generation; of all, where there is none for that generation."""
     years = {str(stack["stack"]): int(stack["year"]) for stack in facts()["stacks"].values()}
-    names: Iterable[str] = fit()["stacks_of_generation"].get(generation or "", years)
+    names: Iterable[str] = fit()["stacks_of_generation"].get(generation or "", years.keys() & fit()["stack"])
     return max(names, key=lambda name: (years[name], name))
 
 
