@@ -71,6 +71,12 @@ def test_every_row_has_a_source_and_a_licence() -> None:
         assert row["licence"].startswith(FREE), number
 
 
+def test_every_recomputation_is_described() -> None:
+    """A word that is not would count as none."""
+    words = {row["recompute"] for _, row in measurements.numbered_rows() if row["layers"]}
+    assert words - measurements.facts()["recomputation"].keys() == {"", "none", "selective"}
+
+
 def test_the_schema_offers_the_fitted_stacks() -> None:
     """No more and no fewer, versions included."""
     schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))

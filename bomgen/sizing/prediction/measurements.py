@@ -42,8 +42,6 @@ PLAIN, DEEPEP, OVERLAPPED = "plain", "deepep", "overlapped"
 """How a stack exchanges tokens with experts: one all-to-all, kernels that send a token once per GPU, the same while
 another micro-batch computes."""
 SENT_ONCE = (DEEPEP, OVERLAPPED)
-SELECTIVE_SHARE = {"selective-ac": 0.5}
-"""torchtitan's selective activation checkpointing repeats every other matrix product."""
 
 
 class MeasuredStep(NamedTuple):
@@ -242,9 +240,9 @@ def _split(
     def number(key: str, otherwise: float = 1.0) -> float:
         return float(fields[key]) if fields[key] else otherwise
 
-    recompute = fields["recompute"]
     fsdp = fields["fsdp"]
     flash = stack["kernel"] != "none"
+    again = facts()["recomputation"].get(fields["recompute"], {})
     chunks = min(float(stack.get("interleave", 1)), layers // number("pp")) if number("pp") > 1 else 1.0
     return Split(
         batch=number("gbs"),
@@ -258,8 +256,8 @@ def _split(
         gathers=GATHERS.get(fsdp, ALL_GATHERS),
         messages=float(stack.get("messages", 1)),
         sharded=float(stack["sharded"] or bool(fsdp)),
-        recompute=1.0 if recompute == "full" else SELECTIVE_SHARE.get(recompute, 0.0),
-        attention_recompute=float(recompute == "full" or (recompute == "selective" and not flash)),
+        recompute=float(again.get("share", 0)),
+        attention_recompute=float(again.get("attention", fields["recompute"] == "selective" and not flash)),
         flash=float(flash),
         sequence_parallel=float(stack["sequence_parallel"]),
         overlapped=float(stack["overlapped"]),

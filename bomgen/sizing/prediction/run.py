@@ -19,7 +19,10 @@ from bomgen.sizing.training.states import adapts
 
 
 def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
-    """Return the links of a GPU of the plan's cluster; None where none are known."""
+    """Return the links of a GPU of the plan's cluster; None where none are known.
+
+    GPUs of a server whose own links are not known reach each other over its NICs.
+    """
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
     workload = plan.training or plan.inference
@@ -29,9 +32,9 @@ def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | N
         return None
     outward = bytes_of_network(network)
     if gpu.scale_up:
-        domain = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
-        return GpuLinks(one_way(gpu.scale_up), outward, domain)
-    return GpuLinks(bytes_of_network(gpu.pcie_gbps), outward, gpus) if gpu.pcie_gbps else None
+        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
+        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
+    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
 
 
 @formula("bytes/s")
