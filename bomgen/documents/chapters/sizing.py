@@ -11,6 +11,7 @@ from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
+from bomgen.sizing.prediction.measurements import generation_name
 from bomgen.sizing.prediction.predict import Prediction, kind_of_model
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
@@ -183,7 +184,7 @@ def _evidence(writer: Writer, step: Prediction) -> str:
     """Return which measured steps the interval of a prediction rests on."""
     gpu, evidence = writer.report.plan.cluster.gpu, step.evidence
     kind = message(f"evidence-{kind_of_model(step.moe)}")
-    generation = step.generation.replace("-", " ").title() if step.generation else gpu.identity.name
+    generation = generation_name(step.generation) if step.generation else gpu.identity.name
     if evidence.left_out_error is None:
         return writer.language.message(message("evidence-none", kind=kind, generation=generation))
     found = message(

@@ -198,6 +198,11 @@ def generation(gpu: str) -> str | None:
     return next((name for name, ids in known.items() if gpu in ids), None)
 
 
+def generation_name(generation: str) -> str:
+    """Return the name of a generation as its vendor writes it."""
+    return str(facts()["generation_names"][generation])
+
+
 def stack_name(stack: Mapping[str, Any]) -> str:
     """Return the name of a stack in plans, with its variant if it has one."""
     return f"{stack['stack']}-{stack['variant']}" if "variant" in stack else str(stack["stack"])
