@@ -35,8 +35,10 @@ REFUSED = ("ctypes.", "import", "open", "os.", "shutil.", "signal.", "socket.", 
 _BY_THE_SYSTEM = ("SIGKILL", "SIGABRT")
 """Signals that end a process out of time or memory that cannot report it; a Rust library aborts when out of memory."""
 NEARLY_ALL = 0.8
-"""Share of its memory at which a process that fails has run out of it: the system finds no page for its stack, or
-Python none to report the MemoryError."""
+"""Share of its limit at which a process that fails has run out of memory.
+
+It then ends with SIGSEGV, without a page for its stack, or with exit code 1, without one to report the MemoryError.
+"""
 _MEBI = 20
 _KIBI = 10
 
@@ -103,9 +105,9 @@ def _ended_early(code: int, peak: int, late: bool, limits: Limits) -> tuple[str,
         return limits.out_of_time, False
     if late:
         return f"not finished after {limits.wall_seconds} s", False
-    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
     if peak >= NEARLY_ALL * limits.memory_bytes:
         return limits.out_of_memory, False
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
     if name in _BY_THE_SYSTEM:
         return (
             f"its process ended with {name}, beyond {limits.cpu_seconds} s or {limits.memory_bytes >> _MEBI} MiB",
@@ -115,18 +117,18 @@ def _ended_early(code: int, peak: int, late: bool, limits: Limits) -> tuple[str,
 
 
 def wait_for(process: Child) -> tuple[int, int]:
-    """Wait for a child; return its exit code and the most memory that it used in bytes, 0 where no limit holds it."""
+    """Wait for a child; return its exit code and its peak memory in bytes, 0 where that is not known."""
     if sys.platform != "linux":
         return process.wait(), 0
     import resource
 
     try:
         _, status, used = os.wait4(process.pid, 0)
-    except ChildProcessError:  # the clock, which kills it, has seen it end
+    except ChildProcessError:  # the timer has reaped it
         return process.wait(), 0
     process.returncode = os.waitstatus_to_exitcode(status)
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return process.returncode, used.ru_maxrss << _KIBI if used.ru_maxrss > own else 0  # it begins with its parent's
+    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # Linux counts a child's peak from its parent's
+    return process.returncode, used.ru_maxrss << _KIBI if used.ru_maxrss > inherited else 0
 
 
 @contextmanager

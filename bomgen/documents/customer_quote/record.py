@@ -384,22 +384,21 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
     for key, texts in server.configuration.items():
         yield word(f"quote-server-{key}", text=word("list-comma").join(texts))
     trays = int(server.trays.value) if server.trays else 1
-    parts, included = Counter[str](), list[str]()
+    parts, unnamed = Counter[str](), list[str]()
     if server.gpus_included:
-        parts[cluster.gpu.identity.name] = trays * int(server.gpus.value)
+        parts[cluster.gpu.identity.name] = int(server.gpus.value)
     for nic, ports, comes in (
         (cluster.server_nic, server.compute, server.nics_included),
         (cluster.storage_nic, server.storage, server.storage_nics_included),
     ):
         if ports and comes and "nics" not in server.configuration:
-            count = trays * int(ports.count.value)
+            count = int(ports.count.value)
             if nic:
-                own = ceil(Fraction(count, nic.ports.value)) if ports is server.storage else count
-                parts[nic.identity.name] += own
+                parts[nic.identity.name] += ceil(Fraction(count, nic.ports.value)) if ports is server.storage else count
             elif ports.gbps:
-                included.append(word("quote-server-ports", count=number(count), rate=number(ports.gbps.value)))
-    named = [word("quote-included-part", count=number(count), name=name) for name, count in parts.items()]
-    included = named + included
+                unnamed.append(word("quote-server-ports", count=number(trays * count), rate=number(ports.gbps.value)))
+    named = [word("quote-included-part", count=number(trays * count), name=name) for name, count in parts.items()]
+    included = named + unnamed
     if server.host_memory and "memory" not in server.configuration:
         memory = replace(server.host_memory, value=trays * server.host_memory.value)
         included.append(word("quote-server-memory", text=writer.shown(memory)))
