@@ -22,7 +22,7 @@ from bomgen.catalog.parts import Model
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, minimum, product, sum_of
 from bomgen.plan.types import Training
-from bomgen.sizing.training.states import HALF, bytes_of_weight, quantises
+from bomgen.sizing.training.states import HALF, WEIGHTS, bytes_of_weight, quantises
 
 NARAYANAN = "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters"
 KORTHIKANTI = "Korthikanti et al. 2022, Reducing Activation Recomputation"
@@ -47,12 +47,19 @@ LAYER_INPUT = _cited(2, message("activations-layer-input"))
 MLP_WHOLE = _cited(3, message("activations-mlp-whole"))
 PLAIN_BLOCK = _cited(16, message("activations-mlp"))
 ATTENTION = _cited(8, message("activations-attention"))
+NORM_INPUTS = _cited(4, message("activations-norm-inputs"))
 ELEMENT = _cited(2, message("activations-element"))
 PLAIN_TENSORS = _cited(2, message("activations-mlp-tensors"))
 GATED_TENSORS = Figure(3, "count", Assumed(message("gated-tensors"), message("gated-tensors-why"), (_GATED,), "medium"))
 _UNFUSED = Reference(
     "Hugging Face Transformers, modeling_llama.py: LlamaRMSNorm in fp32, LlamaMLP; as LitGPT and torchtune",
     "https://github.com/huggingface/transformers/blob/main/src/transformers/models/llama/modeling_llama.py",
+    "2026-11-28",
+)
+_RECOMPUTED = "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 3.2.3"
+_DEEPSEEK = Reference(
+    f"{_RECOMPUTED}; Megatron Core, recompute_modules: mla_up_proj, layernorm, moe_act",
+    "https://arxiv.org/abs/2412.19437",
     "2026-11-28",
 )
 _FOUR_BIT = Reference(
@@ -70,6 +77,8 @@ NORMS_FP32 = _kept(4, "bytes", message("norms-fp32"), message("norms-fp32-why"),
 UNFUSED_TENSORS = _kept(1, "count", message("unfused-tensors"), message("unfused-tensors-why"), _UNFUSED)
 INPUTS_KEPT = _kept(4, "bytes", message("inputs-kept"), message("inputs-kept-why"), _FOUR_BIT)
 TENSORS_KEPT = _kept(1, "count", message("tensors-kept"), message("tensors-kept-why"), _FOUR_BIT)
+RECOMPUTED_TENSORS = _kept(2, "count", message("recomputed-tensors"), message("recomputed-tensors-why"), _DEEPSEEK)
+NARROW_INPUT = _kept(1, "bytes", message("narrow-input"), message("narrow-input-why"), _DEEPSEEK)
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
 """Recomputations in ascending order; AUTO is the first of them that fits."""
@@ -120,7 +129,9 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     as many tokens as it sends. The total is over tensor-parallel GPUs.
     """
     model = training.model
-    attention = _mean_of_attention(model, _attention_bytes(model, hidden))
+    recomputed = _recomputes_latents(training)
+    of_layer = _latent_bytes(model) if recomputed else _attention_bytes(model, hidden)
+    attention = _mean_of_attention(model, of_layer)
     if {"layers", "linear_layers"} <= model.shape.keys():
         attention = add_states(attention, _state_bytes(model))
     whole = _whole_bytes(training)
@@ -130,8 +141,19 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     if topk is None or width is None:
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
-    inside = expert_bytes(block_bytes(width, _tensors(training, gated=True), ELEMENT), active)
-    return whole_bytes_with_experts(whole, MLP_WHOLE, active), divided_bytes(attention, _mean_of_blocks(model, inside))
+    tensors = RECOMPUTED_TENSORS if recomputed else _tensors(training, gated=True)
+    inside = _mean_of_blocks(model, expert_bytes(block_bytes(width, tensors, ELEMENT), active))
+    if recomputed:
+        sent = ELEMENT if str(training.precision.value) in WEIGHTS else NARROW_INPUT
+        return whole_bytes_recomputed(NORM_INPUTS, sent, topk), divided_bytes(attention, inside)
+    return whole_bytes_with_experts(whole, MLP_WHOLE, active), divided_bytes(attention, inside)
+
+
+def _recomputes_latents(training: Training) -> bool:
+    """Return whether selective recomputation covers up-projections, norms and experts' activation, not scores alone."""
+    model = training.model
+    known = {"kv_lora_rank", "rope_head_dim", "v_head_dim"} <= model.shape.keys()
+    return model.moe and known and training.recompute.value == SELECTIVE
 
 
 def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
@@ -164,6 +186,15 @@ def _attention_bytes(model: Model, hidden: Figure) -> Figure:
     if model.mla and "v_head_dim" in model.shape:
         return latent_attention_bytes(heads, width, model.shape["v_head_dim"], ELEMENT)
     return attention_bytes(heads, kv_heads, width, ELEMENT)
+
+
+def _latent_bytes(model: Model) -> Figure:
+    """Return what latent attention keeps of a token in a layer if it expands its latents again [bytes]."""
+    shape = model.shape
+    latents = matrices.compressed_width(shape["kv_lora_rank"], shape["rope_head_dim"])
+    if "q_lora_rank" in shape:
+        latents = add_queries(latents, shape["q_lora_rank"])
+    return recomputed_attention_bytes(latents, shape["heads"], shape["v_head_dim"], ELEMENT)
 
 
 def _block_bytes(training: Training, hidden: Figure) -> Figure:
@@ -206,6 +237,16 @@ def latent_attention_bytes(heads: int, head_dim: int, value_dim: int, element_by
     return 2 * heads * (head_dim + value_dim) * element_bytes
 
 
+add_queries = sum_of("add_queries", "count", "latents", "q_lora_rank")
+"""Width of the latent vectors of keys, values and queries."""
+
+
+@formula("bytes", f"{_RECOMPUTED}: up-projections are computed again")
+def recomputed_attention_bytes(latents: int, heads: int, value_dim: int, element_bytes: int) -> int:
+    """Bytes of latent attention per token and layer with selective recomputation: latent vectors and output."""
+    return (latents + heads * value_dim) * element_bytes
+
+
 @formula("bytes", "Hugging Face Transformers, modular_qwen3_next.py; what kernels compute again is left out")
 def linear_attention_bytes(mixed: int, values: int, element_bytes: int) -> int:
     """Bytes of linear attention or Mamba per token and layer: queries, keys and values, gate, output."""
@@ -240,6 +281,12 @@ divided_bytes = sum_of("divided_bytes", "bytes", "attention", "block")
 def whole_bytes_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
     """Bytes per token and hidden unit on every GPU: 10 as in eq. 2, and input and mask of each further expert's MLP."""
     return whole_bytes - mlp_bytes + mlp_bytes * active
+
+
+@formula("bytes", f"{_RECOMPUTED}: norms are computed again")
+def whole_bytes_recomputed(norm_bytes: int, input_bytes: int, topk: int) -> int:
+    """Bytes per token and hidden unit with selective recomputation: inputs of both norms and of the routed experts."""
+    return norm_bytes + input_bytes * topk
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 1")
