@@ -389,13 +389,15 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
         found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
         if isinstance(found, Infeasible):
             refusal, refused = found, (str(choice.recompute.value), found.message)
-        elif found:
+        elif found and (found.fastest or best is None or best.fit.fits is False):
             fit = parallelism.add_recomputation(found, choice.recompute, refused, slower)
             best = _SplitRun(run, servers, gpus, lost, fit)
             if found.fits is False and found.warning and found.per_gpu.activations:
                 refused = str(choice.recompute.value), found.warning
-            elif found.fastest is None:
+            elif workload.parallelism or found.fits is None:
                 break
+            elif found.fastest is None:
+                refused = str(choice.recompute.value), message("only-uneven-splits")
     return best or require(refusal, "a run that does not fit is refused")
 
 

@@ -40,6 +40,8 @@ WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
 FSDP_STACKS = ("composer", "deepspeed", "torchtitan")
 """Stacks that shard weights, too, unless told otherwise."""
+FUSED_STACKS = "megatron"
+"""The first word of stacks whose kernels of norms and activation functions are fused."""
 PAIR = Figure(2, "count", Assumed(message("pair-of-responses"), message("pair-of-responses-why"), (), "high"))
 """Responses per prompt of dpo: one that is chosen, one that is rejected."""
 Z95 = 1.6448536269514722
@@ -156,7 +158,9 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         modules_mark=section.value_mark("target_modules") if modules else section.mark,
         frozen_flops_per_parameter_token=section.catalog.assumption("frozen-flops-per-parameter-token"),
     )
-    fusion = section.yes_or_no("activation_fusion", "fine-tuning-activation-fusion")
+    fused = str(section.data.get("stack", "")).startswith(FUSED_STACKS)
+    usual = "fine-tuning-activation-fusion" + ("-megatron" if fused else "")
+    fusion = section.yes_or_no("activation_fusion", usual)
     return run._replace(tuning=tuning, activation_fusion=fusion) if run else None
 
 

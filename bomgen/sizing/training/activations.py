@@ -62,6 +62,12 @@ _DEEPSEEK = Reference(
     "https://arxiv.org/abs/2412.19437",
     "2026-11-28",
 )
+_TRANSFORMER_ENGINE = "NVIDIA, Transformer Engine, module/linear.py: quantised inputs are saved for the backward pass"
+_NARROW = Reference(
+    _TRANSFORMER_ENGINE,
+    "https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/module/linear.py",
+    "2026-11-28",
+)
 _FOUR_BIT = Reference(
     "bitsandbytes, pull request 1270: inputs of 4-bit products are kept up to version 0.43.1",
     "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1270",
@@ -78,7 +84,7 @@ UNFUSED_TENSORS = _kept(1, "count", message("unfused-tensors"), message("unfused
 INPUTS_KEPT = _kept(4, "bytes", message("inputs-kept"), message("inputs-kept-why"), _FOUR_BIT)
 TENSORS_KEPT = _kept(1, "count", message("tensors-kept"), message("tensors-kept-why"), _FOUR_BIT)
 RECOMPUTED_TENSORS = _kept(2, "count", message("recomputed-tensors"), message("recomputed-tensors-why"), _DEEPSEEK)
-NARROW_INPUT = _kept(1, "bytes", message("narrow-input"), message("narrow-input-why"), _DEEPSEEK)
+NARROW_INPUT = _kept(1, "bytes", message("narrow-input"), message("narrow-input-why"), _NARROW)
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
 """Recomputations in ascending order; AUTO is the first of them that fits."""
@@ -130,7 +136,7 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     """
     model = training.model
     recomputed = _recomputes_latents(training)
-    of_layer = _latent_bytes(model) if recomputed else _attention_bytes(model, hidden)
+    of_layer = _latent_bytes(model) if recomputed else _attention_bytes(training, hidden)
     attention = _mean_of_attention(model, of_layer)
     if {"layers", "linear_layers"} <= model.shape.keys():
         attention = add_states(attention, _state_bytes(model))
@@ -142,11 +148,17 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
     tensors = RECOMPUTED_TENSORS if recomputed else _tensors(training, gated=True)
-    inside = _mean_of_blocks(model, expert_bytes(block_bytes(width, tensors, ELEMENT), active))
+    inside = _mean_of_blocks(model, expert_bytes(_inside_block(training, width, tensors), active))
     if recomputed:
-        sent = ELEMENT if str(training.precision.value) in WEIGHTS else NARROW_INPUT
+        sent = NARROW_INPUT if _is_narrow(training) else ELEMENT
         return whole_bytes_recomputed(NORM_INPUTS, sent, topk), divided_bytes(attention, inside)
-    return whole_bytes_with_experts(whole, MLP_WHOLE, active), divided_bytes(attention, inside)
+    of_expert = narrow_mlp_bytes(MLP_WHOLE, ELEMENT, NARROW_INPUT) if _is_narrow(training) else MLP_WHOLE
+    return whole_bytes_with_experts(whole, of_expert, active), divided_bytes(attention, inside)
+
+
+def _is_narrow(training: Training) -> bool:
+    """Return whether matrix products are in a format narrower than 16 bits."""
+    return str(training.precision.value) not in WEIGHTS
 
 
 def _recomputes_latents(training: Training) -> bool:
@@ -178,14 +190,17 @@ def _state_bytes(model: Model) -> Figure:
     return mean_of_layers(kept, shape["linear_layers"], shape["layers"])
 
 
-def _attention_bytes(model: Model, hidden: Figure) -> Figure:
+def _attention_bytes(training: Training, hidden: Figure) -> Figure:
     """Return queries, keys, values and attention output of a token in a layer [bytes]."""
+    model = training.model
     heads, width, kv_heads = model.shape.get("heads"), matrices.head_dim(model), matrices.kv_heads(model)
     if heads is None or width is None or kv_heads is None:
         return bytes_per_hidden_unit(hidden, ATTENTION)
+    value_width, kept = width, attention_bytes(heads, kv_heads, width, ELEMENT)
     if model.mla and "v_head_dim" in model.shape:
-        return latent_attention_bytes(heads, width, model.shape["v_head_dim"], ELEMENT)
-    return attention_bytes(heads, kv_heads, width, ELEMENT)
+        value_width = model.shape["v_head_dim"]
+        kept = latent_attention_bytes(heads, width, value_width, ELEMENT)
+    return with_narrow_output(kept, heads, value_width, NARROW_INPUT) if _is_narrow(training) else kept
 
 
 def _latent_bytes(model: Model) -> Figure:
@@ -202,21 +217,34 @@ def _block_bytes(training: Training, hidden: Figure) -> Figure:
     width = training.model.shape.get("ffn")
     if width is None:
         return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
-    return block_bytes(width, _tensors(training, training.model.mlp == matrices.GATED), ELEMENT)
+    return _inside_block(training, width, _tensors(training, training.model.mlp == matrices.GATED))
+
+
+def _inside_block(training: Training, width: Figure, tensors: Figure) -> Figure:
+    """Return the activations of a token between the projections of an MLP of a width [bytes]."""
+    kept = block_bytes(width, tensors, ELEMENT)
+    narrow = _is_narrow(training) and tensors is not RECOMPUTED_TENSORS
+    return narrow_block_bytes(kept, width, ELEMENT, NARROW_INPUT) if narrow else kept
 
 
 def _whole_bytes(training: Training) -> Figure:
-    """Return the activations per hidden unit that every GPU keeps in a layer [bytes]; fine-tuning fuses no kernels."""
-    if training.tuning is None:
-        return WHOLE
-    whole = more_bytes(WHOLE, NORMS_FP32)
+    """Return the activations per hidden unit that every GPU keeps in a layer [bytes]."""
+    whole = narrow_whole_bytes(WHOLE, ELEMENT, NARROW_INPUT) if _is_narrow(training) else WHOLE
+    if training.tuning is None or fuses_kernels(training):
+        return whole
+    whole = more_bytes(whole, NORMS_FP32)
     return more_bytes(whole, INPUTS_KEPT) if quantises(training) else whole
+
+
+def fuses_kernels(training: Training) -> bool:
+    """Return whether the kernels of norms and activation functions are fused."""
+    return training.activation_fusion is None or training.activation_fusion.value == "yes"
 
 
 def _tensors(training: Training, gated: bool) -> Figure:
     """Return the number of tensors that are kept inside an MLP."""
-    tensors, fused = (GATED_TENSORS if gated else PLAIN_TENSORS), training.activation_fusion
-    if gated and fused and fused.value == "no":
+    tensors = GATED_TENSORS if gated else PLAIN_TENSORS
+    if gated and not fuses_kernels(training):
         tensors = more_tensors(tensors, UNFUSED_TENSORS)
     return more_tensors(tensors, TENSORS_KEPT) if quantises(training) else tensors
 
@@ -235,6 +263,12 @@ def attention_bytes(heads: int, kv_heads: int, head_dim: int, element_bytes: int
 def latent_attention_bytes(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
     """Bytes of latent attention per token and layer; keys and values are expanded for every head."""
     return 2 * heads * (head_dim + value_dim) * element_bytes
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def with_narrow_output(attention: int, heads: int, head_dim: int, narrow_bytes: int) -> int:
+    """Bytes of attention per token and layer, and the narrow copy of its output for the projection."""
+    return attention + heads * head_dim * narrow_bytes
 
 
 add_queries = sum_of("add_queries", "count", "latents", "q_lora_rank")
@@ -265,6 +299,26 @@ def mean_of_layers(kept: Fraction, layers_that_keep: int, layers: int) -> Fracti
 
 block_bytes = product("block_bytes", "bytes", "width", "tensors", "element_bytes")
 """Bytes inside an MLP per token and layer: the tensors between the projections."""
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def narrow_block_bytes(kept: int, width: int, element_bytes: int, narrow_bytes: int) -> int:
+    """Bytes inside an MLP per token and layer, the input of the second projection in a narrow format."""
+    return kept - width * (element_bytes - narrow_bytes)
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def narrow_whole_bytes(whole_bytes: int, element_bytes: int, narrow_bytes: int) -> int:
+    """Bytes per token and hidden unit on every GPU, the inputs of attention and MLP in a narrow format."""
+    return whole_bytes - 2 * (element_bytes - narrow_bytes)
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def narrow_mlp_bytes(mlp_bytes: int, element_bytes: int, narrow_bytes: int) -> int:
+    """Input and mask of an MLP per token and hidden unit [bytes], the input in a narrow format."""
+    return mlp_bytes - (element_bytes - narrow_bytes)
+
+
 more_bytes = sum_of("more_bytes", "bytes", "whole_bytes", "further_bytes")
 """Bytes per token and hidden unit on every GPU, with those that programs of fine-tuning keep."""
 more_tensors = sum_of("more_tensors", "count", "tensors", "further_tensors")
