@@ -37,9 +37,10 @@ from bomgen.sizing.servers import (
 from bomgen.sizing.storage import LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.memory import TimedSplit
+from bomgen.sizing.training.memory import TimedSplit, degrees_of
 from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.predict import Interval
@@ -381,23 +382,23 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
     best: _SplitRun | None = None
     refusal: Infeasible | None = None
     refused: tuple[str, str] | None = None
+    slower: TimedSplit | None = None
     for choice in parallelism.with_recomputation(workload):
         run, servers, gpus, lost = _size_run(plan, choice, attached)
         if best and gpus.value != best.gpus.value:
             break
-        slower = best.fit.fastest if best else None
         found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
         if isinstance(found, Infeasible):
             refusal, refused = found, (str(choice.recompute.value), found.message)
-        elif found and (found.fastest or best is None or best.fit.fits is False):
+        elif found:
             fit = parallelism.add_recomputation(found, choice.recompute, refused, slower)
             best = _SplitRun(run, servers, gpus, lost, fit)
             if found.fits is False and found.warning and found.per_gpu.activations:
                 refused = str(choice.recompute.value), found.warning
-            elif workload.parallelism or found.fits is None:
+                continue
+            slower = found.fastest or _timed(plan, choice, attached, found.split, gpus)
+            if slower is None:
                 break
-            elif found.fastest is None:
-                refused = str(choice.recompute.value), message("only-uneven-splits")
     return best or require(refusal, "a run that does not fit is refused")
 
 
@@ -594,6 +595,18 @@ def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment
 
     links = links_of_gpu(plan, attached)
     return predictor(workload, plan.cluster.gpu, links) if links else None
+
+
+def _timed(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], split: ParallelSplit, gpus: Figure
+) -> TimedSplit | None:
+    """Return a split that was found by its size, with its predicted step; None where the plan gives it, or unknown."""
+    predict = None if workload.parallelism else _predictor(plan, workload, attached)
+    if predict is None:
+        return None
+    candidate = degrees_of(split)
+    seconds = predict.seconds(*map(float, (*candidate, gpus.value // candidate.size)))
+    return TimedSplit(float(seconds), candidate, int(gpus.value), str(workload.recompute.value))
 
 
 def _predictors(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> list[Predictor]:

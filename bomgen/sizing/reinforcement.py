@@ -289,8 +289,7 @@ def _forward(
     once = training._replace(batch_tokens=tokens, recompute=replace(training.recompute, value=NONE))
     whole = _predict(learning, once, run, split, gpu, links)
     terms = [forward_of_term(seconds, _share(name)) for name, seconds in whole.terms.items() if _share(name).value]
-    seconds = slower(reduce(add_seconds, terms), learning.experience.log_probabilities)
-    return _scaled(learning, slower(seconds, learning.experience.experts) if training.model.moe else seconds, whole)
+    return _scaled(learning, slower(reduce(add_seconds, terms), learning.experience.log_probabilities), whole)
 
 
 def _share(name: str) -> Figure:

@@ -166,7 +166,7 @@ def test_terms_of_frozen_weights_by_hand() -> None:
     """The step of the test above on ZeRO 3 over 2 replicas, with a hundredth of the weights trained, in 4 bits."""
     work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.01, 8.0, 0.5)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
-    split = Split(8.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    split = Split(8.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
     found = line_rate_terms(apply_plain, work, machine, split)
     # 4 micro-batches of 100 tokens: two passes, and a hundredth of a third
     assert found.matrix == pytest.approx(2 * 4e6 * 100 * 2.01 * 4 / 1e12)
@@ -305,6 +305,21 @@ def test_gpus_that_only_allow_awkward_splits_are_named() -> None:
     assert fewer.fit is not None
     assert fewer.fit.fastest is not None
     assert fewer.fit.fastest.seconds == pytest.approx(faster.seconds)
+
+
+def test_more_recomputation_is_taken_where_less_leaves_a_slower_split() -> None:
+    """Without recomputation only tensor parallelism over four servers fits, which is slower than recomputing."""
+    keys = {"model": "nemotron-4-340b", "sequence": 4096, "batch_tokens": 131072}
+    fit = predicted_plan(**keys, gpus=128).sizing.fit
+    assert fit is not None
+    assert fit.fastest is not None
+    assert fit.fastest.recompute == "full"
+    less = predicted_plan(**keys, gpus=128, recompute="none")
+    assert less.sizing.fit is not None
+    assert less.sizing.fit.split.tensor.value == 32
+    assert less.sizing.predicted is not None
+    assert less.sizing.predicted.step.steps
+    assert fit.fastest.seconds < less.sizing.predicted.step.step.value
 
 
 def test_checking_a_predicted_plan_imports_no_numpy(tmp_path: Path) -> None:

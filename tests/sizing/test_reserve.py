@@ -58,12 +58,14 @@ def test_sharded_weights_are_gathered_layer_by_layer(built: Built) -> None:
     assert step == {2: max(LOSS, RESTORED), 3: max(LOSS, RESTORED + 2 * 2 * MATRICES)}
 
 
-def test_a_fused_activation_function_is_not_kept(built: Built) -> None:
-    """The fourth tensor inside a gated MLP is its output; QLoRA keeps the inputs of its matrices twice."""
+def test_fused_kernels_keep_less(built: Built) -> None:
+    """Neither the fourth tensor inside a gated MLP nor norms in FP32; QLoRA keeps the inputs of its matrices twice."""
     kept = {"recompute": "none", "method": "lora"}
     plain = per_gpu(built, **kept)["activations"]
     assert plain == RESTORED * LAYERS
-    assert plain - per_gpu(built, **kept, activation_fusion=True)["activations"] == SEQUENCE * LAYERS * FFN * 2
+    fused = per_gpu(built, **kept, activation_fusion=True)["activations"]
+    assert plain - fused == SEQUENCE * LAYERS * (FFN * 2 + HIDDEN * 4)
+    assert per_gpu(built, **kept, stack="megatron-bridge")["activations"] == fused
     more = per_gpu(built, **kept | {"method": "qlora"})["activations"] - plain
     assert more == SEQUENCE * LAYERS * (4 * HIDDEN + 2 * FFN)
 

@@ -203,6 +203,11 @@ class ModelSplit(NamedTuple):
         return message("split-with-experts", split=text, ways=self.expert) if self.expert > 1 else text
 
 
+def degrees_of(split: ParallelSplit) -> ModelSplit:
+    """Return the degrees of a split as plain numbers."""
+    return ModelSplit(*(int(degree.value) for degree in (split.tensor, split.pipeline, split.context, split.expert)))
+
+
 class TimedSplit(NamedTuple):
     """A split and its predicted step."""
 

@@ -49,6 +49,7 @@ _KORTHIKANTI = Reference(
     "https://arxiv.org/abs/2205.05198",
     "2026",
 )
+_RECOMPUTATION = Assumed(message("recompute-degree"), message("recompute-why"), (_KORTHIKANTI,), "high", chosen=True)
 SERVER_GPUS = Figure(8, "count", Assumed(message("server-gpus"), message("server-gpus-why"), (NARAYANAN,), "medium"))
 
 
@@ -123,12 +124,7 @@ def with_recomputation(training: Training) -> tuple[Training, ...]:
     """Return the run with its recomputation: as given, else every choice, the lowest first."""
     if training.recompute.value != AUTO:
         return (training,)
-    name, why = message("recompute-degree"), message("recompute-why")
-    chosen = (Assumed(name, why, (_KORTHIKANTI,), "high", chosen=True) for _ in LEAST_FIRST)
-    return tuple(
-        training._replace(recompute=Figure(word, "word", origin))
-        for word, origin in zip(LEAST_FIRST, chosen, strict=True)
-    )
+    return tuple(training._replace(recompute=Figure(word, "word", _RECOMPUTATION)) for word in LEAST_FIRST)
 
 
 replica_size = product("replica_size", "GPUs", "tensor", "pipeline", "context")
