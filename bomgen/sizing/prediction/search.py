@@ -59,15 +59,15 @@ class Predictor(NamedTuple):
             if self.machine.domain % tensor_degree == 0
         ]
 
-    def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
-        """Return the step of a split [s]."""
+    def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, interleave: Any, data: Any) -> Any:
+        """Return the step of a split [s], whether or not its micro-batches can be interleaved."""
         given = self.training.parallelism
         split = Split(
             batch=self.batch,
             micro_batch=self.micro_batch,
             tensor=tensor,
             pipeline=pipeline,
-            interleave=_number(given.interleave) if given else 1.0,
+            interleave=interleave,
             data=data,
             context=context,
             expert=expert * tensor if self.work.expert_weights else expert,
@@ -75,6 +75,18 @@ class Predictor(NamedTuple):
             **self.fixed,
         )
         return predict_steps(self.work, self.machine, split, self.inverse)
+
+    def chunks(self, pipeline: int) -> list[int]:
+        """Return the numbers of stages that a GPU may have, all of equally many layers."""
+        layers = int(self.work.layers)
+        return divisors(layers // pipeline) if pipeline > 1 and layers % pipeline == 0 else [1]
+
+    def interleaves(self, pipeline: Any, interleave: Any, data: Any) -> Any:
+        """Return whether the schedule can interleave stages: by the plan, or micro-batches fill them in rounds."""
+        if self.training.parallelism:
+            return interleave > 0
+        count = terms.micro_batches.plain(self.batch, data, self.micro_batch)
+        return (interleave == 1) | (count % pipeline == 0)
 
     def least_seconds(self, tensor: Any, pipeline: Any, context: Any, slots: Any) -> Any:
         """Return the matrix products of a step [s], a lower bound of any split, to prune with."""
@@ -127,7 +139,8 @@ def classify_splits(
     """Yield whether each split is known to fit; splits ruled out by ones that do not fit are pruned.
 
     A split that does not fit rules out others of the same tensor and pipeline degrees: those of no more GPUs, with
-    fewer parts of a sequence, of which whole ones make one of its parts, and experts on no more GPUs.
+    fewer parts of a sequence, of which whole ones make one of its parts, experts on no more GPUs, and as many
+    micro-batches in flight: one stage per GPU has the fewest, then many stages before few.
     """
     refused: defaultdict[tuple[int, int], list[TimedSplit]] = defaultdict(list)
     for split in splits:
@@ -137,6 +150,7 @@ def classify_splits(
             split.gpus <= other.gpus
             and other.candidate.context % one.context == 0
             and one.expert <= other.candidate.expert
+            and (other.candidate.interleave == 1 or 1 < one.interleave <= other.candidate.interleave)
             for other in too_large
         ):
             continue
@@ -158,9 +172,9 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
     dense = predict._replace(inverse=predict.inverse._replace(**dict.fromkeys(CHANGED_BY_EXPERTS, 0.0)))
     waiting: list[tuple[float, int, ModelSplit]] = []
     for candidate in _candidates(predict, gpus):
-        tensor, pipeline, context, _ = map(float, candidate)
+        tensor, pipeline, context, _, interleave = map(float, candidate)
         count = terms.micro_batches.plain(predict.batch, gpus // candidate.size, predict.micro_batch)
-        slots = terms.slots.plain(count, pipeline, 1.0)
+        slots = terms.slots.plain(count, pipeline, interleave)
         waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
     heapify(waiting)
     while waiting:
@@ -179,13 +193,19 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
 
 
 def _candidates(predict: Predictor, gpus: int) -> Iterator[ModelSplit]:
-    """Yield every split of all GPUs within scale-up domains, equal parts of a sequence and all experts on each GPU."""
+    """Yield every split of all GPUs within scale-up domains, equal parts of a sequence and all experts on each GPU.
+
+    Stages are interleaved where they are equal and the schedule can be.
+    """
     length = int(predict.work.sequence)
     for tensor in predict.tensor_degrees(gpus):
         for pipeline in divisors(gpus // tensor):
             if pipeline <= predict.work.layers:
                 for context in divisors(gcd(gpus // (tensor * pipeline), length)):
-                    yield ModelSplit(tensor, pipeline, context, 1)
+                    data = gpus // (tensor * pipeline * context)
+                    for interleave in predict.chunks(pipeline):
+                        if predict.interleaves(pipeline, interleave, data):
+                            yield ModelSplit(tensor, pipeline, context, 1, interleave)
 
 
 def _weights_fit(training: Training, candidate: ModelSplit, gpu: Gpu) -> bool:

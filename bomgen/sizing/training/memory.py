@@ -190,6 +190,7 @@ class ModelSplit(NamedTuple):
     pipeline: int
     context: int
     expert: int
+    interleave: int = 1
 
     @property
     def size(self) -> int:
@@ -200,12 +201,15 @@ class ModelSplit(NamedTuple):
         text = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
         if self.context > 1:
             text = message("split-with-context", split=text, ways=self.context)
+        if self.interleave > 1:
+            text = message("split-with-interleave", split=text, ways=self.interleave)
         return message("split-with-experts", split=text, ways=self.expert) if self.expert > 1 else text
 
 
 def degrees_of(split: ParallelSplit) -> ModelSplit:
     """Return the degrees of a split as plain numbers."""
-    return ModelSplit(*(int(degree.value) for degree in (split.tensor, split.pipeline, split.context, split.expert)))
+    degrees = (split.tensor, split.pipeline, split.context, split.expert, split.interleave)
+    return ModelSplit(*(int(degree.value) for degree in degrees))
 
 
 class TimedSplit(NamedTuple):
@@ -255,7 +259,7 @@ def memory_needed(training: Training, candidate: ModelSplit, gpus: Figure) -> Me
 
 def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> ParallelSplit:
     """Return a candidate as a split of all GPUs, chosen as the fastest or for its size."""
-    degrees = zip((*candidate, 1), _origins_of_degrees(fastest), strict=True)
+    degrees = zip(candidate, _origins_of_degrees(fastest), strict=True)
     tensor, pipeline, context, expert, interleave = (Figure(degree, "count", origin) for degree, origin in degrees)
     return ParallelSplit(
         tensor=tensor,
@@ -270,10 +274,10 @@ def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> Para
 
 @cache
 def _origins_of_degrees(fastest: bool) -> tuple[Assumed, ...]:
-    """Return the origins of the degrees of a `ModelSplit` and of `interleave`, cached for thousands of candidates."""
+    """Return the origins of the degrees of a `ModelSplit`, cached for thousands of candidates."""
     why, expert_why = ("fastest-why", "fastest-why") if fastest else ("split-why", "expert-why")
     reasons = {"tensor-degree": why, "pipeline-stages": why, "context-degree": why, "expert-degree": expert_why}
-    reasons["degree"] = "degree-why"
+    reasons["degree"] = why if fastest else "degree-why"
     return tuple(
         Assumed(message(name), message(reason), (NARAYANAN,), "medium", chosen=True) for name, reason in reasons.items()
     )
