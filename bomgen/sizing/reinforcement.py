@@ -54,7 +54,9 @@ ONE_PASS_OF_THREE = 1 / 3
 FORWARD = {
     "attention": 1 / 3.5,
     "weights": 1 / 7,
-    **dict.fromkeys(("tensor", "tensor_network", "pipeline", "exchange", "exchange_network"), 1 / 2),
+    **dict.fromkeys(
+        ("tensor", "tensor_network", "pipeline", "exchange", "exchange_network", "exchange_overlapped"), 1 / 2
+    ),
     **dict.fromkeys(("constant", "constant_network"), 1.0),
     **dict.fromkeys(("update", "data", "data_overlapped"), 0.0),
 }
