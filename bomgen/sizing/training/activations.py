@@ -87,7 +87,7 @@ RECOMPUTED_TENSORS = _kept(2, "count", message("recomputed-tensors"), message("r
 NARROW_INPUT = _kept(1, "bytes", message("narrow-input"), message("narrow-input-why"), _NARROW)
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
-"""Recomputations in ascending order; AUTO is the first of them that fits."""
+"""Recomputations in ascending order; AUTO is the fastest of them that fits, where steps are not predicted the first."""
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:

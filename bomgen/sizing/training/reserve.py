@@ -32,11 +32,6 @@ _CHUNKED = Reference(
     "https://github.com/pytorch/torchtune/blob/main/torchtune/modules/loss/cross_entropy_loss.py",
     "2026-11-28",
 )
-_ACCUMULATION = Reference(
-    "torchtune, recipes/configs/llama3_1/70B_full.yaml: gradient_accumulation_steps 1",
-    "https://github.com/pytorch/torchtune/blob/main/recipes/configs/llama3_1/70B_full.yaml",
-    "2026-11-28",
-)
 _FSDP = Reference(
     "PyTorch, FSDP2 (fully_shard): the next layer is gathered while one is processed",
     "https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html",
@@ -53,9 +48,6 @@ BUFFERS = _assumed(message("training-buffers"), message("training-buffers-why"),
 CHUNKS = _assumed(message("loss-chunks"), message("loss-chunks-why"), 8, "count", _CHUNKED)
 LOGIT_BYTES = _assumed(message("training-logits"), message("training-logits-why"), 10, "bytes", _CHUNKED)
 LAYERS_GATHERED = _assumed(message("layers-gathered"), message("layers-gathered-why"), 2, "layers", _FSDP)
-ONE_MICRO_BATCH = _assumed(
-    message("one-micro-batch"), message("one-micro-batch-why"), 1, "micro-batches", _ACCUMULATION
-)
 
 
 def reserve_of_gpu(training: Training, split: states.ParallelSplit, gradients: Figure) -> dict[str, Figure]:
@@ -66,9 +58,7 @@ def reserve_of_gpu(training: Training, split: states.ParallelSplit, gradients: F
     parts = {"libraries": CONTEXT, "nccl": buffers}
     loss, layer = _loss(training, split), _layer(training, split)
     if loss and layer and training.sequence:
-        count = ONE_MICRO_BATCH
-        if not isinstance(training.batch_tokens.origin, Assumed):
-            count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
+        count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
         parts["step"] = working_memory(loss, layer, gradients, count)
     return parts
 
