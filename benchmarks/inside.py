@@ -115,10 +115,10 @@ def predictions(count: str) -> dict[str, float]:
     memory, links = require(gpu.memory_bandwidth, "known of an H100"), require(gpu.scale_up, "known of an H100")
     bandwidths = (float(memory.value), float(links.value) / 2, NETWORK)
     machine = Machine(peak, peak, *bandwidths, 8.0, 0.6)
-    inverse = fitted.inverse_efficiencies("hopper", "16-bit", "megatron-bridge")
+    inverse = fitted.inverse_efficiencies(fitted.Members("hopper", "16-bit", "megatron-bridge", "dense"))
     draw = np.random.default_rng(0)
     ways = [2.0 ** draw.integers(0, most, CHUNK) for most in (4, 4, 5, 4, 8, 4, 1)]
-    flags = [draw.integers(0, 2, CHUNK).astype(float) for _ in range(6)]
+    flags = [draw.integers(0, 2, CHUNK).astype(float) for _ in range(8)]
     split = Split(2048.0, *ways, 3.0 * draw.integers(0, 2, CHUNK), 1.0, *flags)
     chunks = int(count) // CHUNK
     seconds = _shortest(lambda: [predict_steps(work, machine, split, inverse) for _ in range(chunks)])

@@ -13,10 +13,11 @@ import numpy as np
 from evaluate import by_label, covered, errors, everything, factors, leave_out, mean_of_clusters
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
-from training import CLUSTER, KINDS, PRIOR, Steps, read
+from training import CLUSTER, KINDS, PRIOR, STACK, Steps, read
 
 from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.measurements import UnusedRow
+from bomgen.sizing.prediction.predict import Members
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 VTRAIN = "vtrain-multi"
@@ -41,12 +42,12 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     """The lines of the page."""
     everyone = np.ones(len(table), dtype=bool)
     whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))
-    steps, spreads = leave_out(table, by_label(table.labels[CLUSTER]))
-    apart = errors(table, steps)
+    clusters, stacks = (leave_out(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
     models, _ = leave_out(table, by_label(table.model))
-    of_models = errors(table, models)
-    inside = {coverage: covered(table, steps, spreads, coverage).astype(float) for coverage in (50, 90)}
-    columns = (whole, apart, of_models, inside[50], inside[90])
+    apart, of_stacks, of_models = (errors(table, steps) for steps in (clusters[0], stacks[0], models))
+    half, most = (covered(table, clusters, stacks, coverage=coverage).astype(float) for coverage in (50, 90))
+    most_of_stacks = covered(table, stacks, clusters, coverage=90).astype(float)
+    columns = (whole, apart, of_stacks, of_models, half, most, most_of_stacks)
 
     yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted training time\n"
     yield (
@@ -55,12 +56,16 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
         "thirds of the rows are one cluster's. How the prediction works: [Predicted training time](prediction.md)\n"
     )
     yield "- In-sample: the fit has seen the row; the peculiarities of its cluster are left out, as for a new cluster."
-    yield "- Cluster left out, model left out: the fit has seen no row of the same cluster, or of the same model."
+    yield (
+        "- Cluster, software, model left out: the fit has seen no row of the same cluster, of the same software in any "
+        "version, or of the same model."
+    )
     yield (
         "- Held by 50 %, by 90 %: rows of the left-out cluster in their interval, whose width comes from the residuals "
-        "of the other clusters.\n"
+        "of the other clusters with the cluster or with the software left out, whichever is wider; the last column: "
+        "rows of left-out software.\n"
     )
-    yield from goals(table, apart, inside[90])
+    yield from goals(table, (apart, of_stacks), most)
     for title, labels in (
         ("By generation", table.labels["generation"]),
         ("By source", table.source),
@@ -69,21 +74,21 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     ):
         yield f"## {title}\n"
         yield (
-            "| | model | rows | in-sample | cluster left out | its median | model left out "
-            "| held by 50 % | held by 90 % |"
+            "| | model | rows | in-sample | cluster left out | its median | software left out | model left out "
+            "| held by 50 % | held by 90 % | with the software left out |"
         )
-        yield "|---|---|---|---|---|---|---|---|---|"
+        yield f"|{'---|' * 11}"
         for moe, kind in KINDS.items():
             for name in sorted(set(labels[table.moe == moe])):
                 yield line(table, str(name), kind, (labels == name) & (table.moe == moe), columns)
         for moe, kind in KINDS.items():
             yield line(table, "all", kind, everyone & (table.moe == moe), columns)
         yield ""
-    widths = factors(table, steps, spreads)
+    widths = factors(table, clusters, stacks)
     yield "## Width of the intervals\n"
     yield "| model | typical half width at 50 % | at 90 % |\n|---|---|---|"
     for moe, kind in KINDS.items():
-        typical = float(np.median(spreads[table.moe == moe]))
+        typical = float(np.median(clusters[1][table.moe == moe]))
         halves = [f"{np.expm1(widths[kind][at] * typical):.0%}" for at in (50, 90)]
         yield f"| {kind} | {' | '.join(halves)} |"
     yield from coefficients()
@@ -106,7 +111,9 @@ def coefficients() -> Iterator[str]:
     )
     yield f"| term | {' | '.join(f'{n}, {s}' for n, s in zip(names, stacks, strict=True))} | |"
     yield f"|---|{'---|' * len(names)}---|"
-    columns = [predict.inverse_efficiencies(n, "16-bit", s) for n, s in zip(names, stacks, strict=True)]
+    columns = [
+        predict.inverse_efficiencies(Members(n, "16-bit", s, "dense")) for n, s in zip(names, stacks, strict=True)
+    ]
     for place, term in enumerate(PRIOR):
         numbers = " | ".join(f"{column[place]:.3g}" for column in columns)
         yield f"| {term} | {numbers} | {'prior' if term in predict.fit()['priors'] else 'fitted'} |"
@@ -115,20 +122,21 @@ def coefficients() -> Iterator[str]:
 
 def line(table: Steps, name: str, kind: str, used: Mask, columns: tuple[Array, ...]) -> str:
     """A row of a table: means over clusters."""
-    whole, apart, of_models, half, most = columns
+    whole, apart, of_stacks, of_models, *held = columns
     means = [f"{mean_of_clusters(table, each, used):.1%}" for each in (whole, apart)]
-    means += [f"{np.median(apart[used]):.1%}", f"{mean_of_clusters(table, of_models, used):.1%}"]
-    means += [f"{mean_of_clusters(table, each, used):.0%}" for each in (half, most)]
+    means += [f"{np.median(apart[used]):.1%}"]
+    means += [f"{mean_of_clusters(table, each, used):.1%}" for each in (of_stacks, of_models)]
+    means += [f"{mean_of_clusters(table, each, used):.0%}" for each in held]
     return f"| {name} | {kind} | {used.sum()} | {' | '.join(means)} |"
 
 
-def goals(table: Steps, apart: Array, inside: Array) -> Iterator[str]:
+def goals(table: Steps, apart: tuple[Array, Array], inside: Array) -> Iterator[str]:
     """What was aimed at, and what was reached."""
     clusters, generation = table.labels[CLUSTER], table.labels["generation"]
     dense, tuned = ~table.moe, clusters != UNTUNED
 
-    def of(used: Mask) -> float:
-        return mean_of_clusters(table, apart, used)
+    def of(used: Mask, errors_of: Array = apart[0]) -> float:
+        return mean_of_clusters(table, errors_of, used)
 
     vtrain = np.flatnonzero(clusters == VTRAIN)
     without = Fit(table, np.flatnonzero(~np.isin(clusters, VTRAIN_ALL))).predict(table, vtrain)
@@ -149,6 +157,10 @@ def goals(table: Steps, apart: Array, inside: Array) -> Iterator[str]:
         ("dense Hopper, cluster left out", 0.10, of(dense & (generation == "hopper"))),
         ("dense Blackwell, cluster left out", 0.12, of(dense & np.char.startswith(generation, "blackwell"))),
         ("mixtures of experts, cluster left out", 0.18, of(table.moe)),
+        ("dense, software left out", 0.12, of(dense, apart[1])),
+        ("mixtures of experts, software left out", 0.20, of(table.moe, apart[1])),
+        ("full fine-tuning, cluster left out", 0.15, of(table.tuning == "full")),
+        ("LoRA, cluster left out", 0.15, of(table.tuning == "lora")),
     ]
     yield "## Goals\n"
     yield "| what | goal | reached | |\n|---|---|---|---|"

@@ -9,6 +9,8 @@ from hierarchy import Array, Fit, Observations, Rows
 from numpy.typing import NDArray
 
 COVERAGES = (50, 90)
+LeftOut = tuple[Array, Array]
+"""Predicted times of rows that the fit has not seen, and the spread of their logs."""
 
 
 def everything(table: Observations) -> Rows:
@@ -16,7 +18,7 @@ def everything(table: Observations) -> Rows:
     return np.arange(len(table))
 
 
-def leave_out(table: Observations, groups: Iterable[Rows]) -> tuple[Array, Array]:
+def leave_out(table: Observations, groups: Iterable[Rows]) -> LeftOut:
     """Predicted steps of rows, each by a fit without its group, and the spread of their logs; NaN: in no group."""
     steps, spreads = np.full(len(table), np.nan), np.full(len(table), np.nan)
     for group in groups:
@@ -64,26 +66,31 @@ def level(coverage: float, clusters: int) -> float:
     return corrected if corrected < 1 else coverage
 
 
-def factors(table: Observations, found: Array, spreads: Array, but: str = "") -> dict[str, dict[int, float]]:
-    """Spreads that an interval is wide, by kind and coverage, from the residuals of all groups but one."""
-    scores = np.abs(np.log(found / table.measured)) / spreads
+def factors(table: Observations, *left_out: LeftOut, but: str = "") -> dict[str, dict[int, float]]:
+    """Spreads that an interval is wide, by kind and coverage, from the residuals of all groups but one.
+
+    Of several ways to leave rows out, the one with the widest interval counts.
+    """
     wide: dict[str, dict[int, float]] = {}
     for kind in sorted(set(table.kinds)):
-        used = (table.kinds == kind) & (table.groups != but) & ~np.isnan(scores)
-        groups = table.groups[used]
-        levels = {at: level(at / 100, len(set(groups))) for at in COVERAGES}
-        wide[kind] = {
-            at: max(quantile(scores[used], groups, levels[at], power) for power in table.problem.group_powers)
-            for at in COVERAGES
-        }
+        wide[kind] = dict.fromkeys(COVERAGES, 0.0)
+        for found, spreads in left_out:
+            scores = np.abs(np.log(found / table.measured)) / spreads
+            used = (table.kinds == kind) & (table.groups != but) & ~np.isnan(scores)
+            groups = table.groups[used]
+            for at in COVERAGES:
+                share = level(at / 100, len(set(groups)))
+                widths = (quantile(scores[used], groups, share, power) for power in table.problem.group_powers)
+                wide[kind][at] = max(wide[kind][at], *widths)
     return wide
 
 
-def covered(table: Observations, found: Array, spreads: Array, coverage: int) -> NDArray[np.bool_]:
-    """Whether each row is in its interval, whose factor knows nothing of the row's group."""
+def covered(table: Observations, *left_out: LeftOut, coverage: int) -> NDArray[np.bool_]:
+    """Whether each row, left out the first way, is in its interval, whose factor knows nothing of the row's group."""
+    found, spreads = left_out[0]
     inside = np.zeros(len(table), dtype=bool)
     for name in sorted(set(table.groups)):
-        wide = factors(table, found, spreads, but=name)
+        wide = factors(table, *left_out, but=name)
         rows = table.groups == name
         width = np.array([wide[kind][coverage] for kind in table.kinds[rows]])
         inside[rows] = np.abs(np.log(found[rows] / table.measured[rows])) <= width * spreads[rows]

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import serving
 import training
-from evaluate import by_label, everything, factors, leave_out, quantile
+from evaluate import by_label, errors, everything, factors, leave_out, mean_of_clusters, quantile
 from hierarchy import Array, Fit
-from training import CLUSTER, KINDS, Steps
+from training import CLUSTER, KINDS, STACK, Steps
 
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict, serving_rows
 from bomgen.sizing.prediction import serving as predicted_serving
 
 DIGITS = 4
+ERROR_DIGITS = 3
+"""Of mean errors, as docs/accuracy.md prints them."""
 PRIOR_SHARE = 0.8
 """A term whose spread is still this share of its prior's rests on the prior."""
+LEVELS = ("generation", "precision", "model")
+"""Levels of which a run may have no rows."""
 WIDE = 90
 """Percent of the rows that the spread within clusters is chosen to hold."""
 
@@ -42,21 +47,20 @@ def fit_training() -> dict[str, Any]:
     """What the prediction reads of the fit to training steps."""
     table, left_out = training.read()
     fit = Fit(table, everything(table))
-    steps, spreads = leave_out(table, by_label(table.labels[CLUSTER]))
-    wide = factors(table, steps, spreads)
+    clusters, stacks_apart = (leave_out(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
+    wide = factors(table, clusters, stacks_apart)
     return {
         "rows_sha256": digest(measurements.ROWS),
         "facts_sha256": digest(measurements.FACTS),
         "rows": len(table),
         "left_out": len(left_out),
         **coefficients(fit),
-        "generation": members(fit, "generation"),
-        "precision": members(fit, "precision"),
+        **{name: members(fit, name) for name in LEVELS},
         "stack": stacks(table, fit),
-        "stacks_of_generation": stacks_of_generation(table),
-        "spread": spread(fit, ("generation", "precision")),
+        "measured": measured(table, clusters[0]),
+        "spread": spread(fit, LEVELS),
         "factors": rounded_factors(wide),
-        "within": within(table, steps, wide),
+        "within": within(table, clusters[0], wide),
     }
 
 
@@ -81,7 +85,7 @@ def fit_serving() -> dict[str, Any]:
         "pairs": sorted(set(pairs)),
         "spread": spread(fit, levels),
         "factors": {
-            name: rounded_factors(factors(serving.by_engine(table), *apart) | factors(table, *apart))
+            name: rounded_factors(factors(serving.by_engine(table), apart) | factors(table, apart))
             for name, apart in (("new", models), ("known", groups), ("measured", rows))
         },
         "within": serving.within(table, fit),
@@ -161,12 +165,25 @@ def stacks(table: Steps, fit: Fit) -> dict[str, list[float]]:
     return found
 
 
-def stacks_of_generation(table: Steps) -> dict[str, list[str]]:
-    """The stacks with rows of each generation."""
-    pairs = set(zip(table.labels["generation"], table.labels["stack"], strict=True))
-    return {
-        str(name): sorted(str(stack) for of, stack in pairs if of == name) for name in sorted({of for of, _ in pairs})
-    }
+def measured(table: Steps, steps: Array) -> dict[str, Any]:
+    """The rows of each generation and kind of model, their mean error with the cluster left out, and their stacks.
+
+    The rows of a stack include those of its versions, which are also counted alone.
+    """
+    generations, off = table.labels["generation"], errors(table, steps)
+    found: dict[str, Any] = {}
+    for generation in sorted(set(generations)):
+        found[str(generation)] = of_kind = {}
+        for moe, kind in KINDS.items():
+            used = (generations == generation) & (table.moe == moe)
+            if used.any():
+                counts = (Counter(map(str, table.labels[level][used])) for level in ("version", "stack"))
+                of_kind[kind] = {
+                    "rows": int(used.sum()),
+                    "error": round(mean_of_clusters(table, off, used), ERROR_DIGITS),
+                    "stacks": {name: rows for of_level in counts for name, rows in sorted(of_level.items())},
+                }
+    return found
 
 
 def rounded_factors(found: dict[str, dict[int, float]]) -> dict[str, dict[str, float]]:

@@ -166,9 +166,11 @@ class Fit:
                 curve[np.ix_(terms, overall)] += lines[:, None]
                 slope[terms] += np.tile(pulled.T @ error[rows], blocks)
                 slope[overall] += (pull[rows] * error[rows]).sum()
+            seen = np.flatnonzero(np.diag(curve) > self.ridge)  # what no row has any of stays at its prior
+            inner = curve[np.ix_(seen, seen)]
             while damping < 1e9:
-                damped = curve + np.diag(np.diag(curve) * damping)
-                trial = found - np.linalg.solve(damped, slope)
+                trial = found.copy()
+                trial[seen] -= np.linalg.solve(inner + np.diag(np.diag(inner) * damping), slope[seen])
                 reached = loss(trial)
                 if reached <= current:
                     break

@@ -98,7 +98,7 @@ def intervals(
 ) -> Iterator[str]:
     """How many times lie in their 90 % interval, whose width comes from the other groups."""
     apart = serving.by_engine(table)
-    inside = {name: covered(apart, *each, 90).astype(float) for name, each in found.items()}
+    inside = {name: covered(apart, each, coverage=90).astype(float) for name, each in found.items()}
     moe = np.array([row.work.expert_weights > 0 for row in table.rows])
     groups: dict[str, Mask] = {"all": np.ones(len(table), dtype=bool)}
     for engine in sorted(set(labels["an engine"])):

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bomgen.catalog.files import Catalog
 from bomgen.sizing.prediction import measurements
 from bomgen.sizing.prediction.measurements import MeasuredStep, UnusedRow
-from bomgen.sizing.prediction.terms import HIDING, Machine, Split, Work, apply_plain, line_rate_terms
+from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Work, apply_plain, line_rate_terms
 
-CLUSTER = "cluster"
+CLUSTER, STACK = "cluster", "stack"
 KINDS = {False: "dense", True: "moe"}
 PRIOR: Mapping[str, float] = {
     "matrix": 1.35,
@@ -30,6 +30,8 @@ PRIOR: Mapping[str, float] = {
     "update": 1.0,
     "launches": 1.0,
     "routing": 1.0,
+    "permutation": 1.0,
+    "quantisation": 1.0,
     "tensor": 1.2,
     "tensor_network": 1.5,
     "context": 0.7,
@@ -40,6 +42,7 @@ PRIOR: Mapping[str, float] = {
     "gathers_overlapped": 0.3,
     "exchange": 1.2,
     "exchange_network": 0.8,
+    "exchange_overlapped": 1.0,
     "constant": 1.0,
     "constant_network": 1.0,
 }
@@ -65,8 +68,9 @@ PROBLEM = Problem(
     levels=(
         Level("generation", 0.1, 0.2, {}),
         Level("precision", 0.1, 0.2, {}),
-        Level("stack", 0.1, 0.2, {}),
-        Level("version", 0.05, 0.1, {}),
+        Level(STACK, 0.1, 0.2, {}),
+        Level("version", 0.1, 0.2, {}),
+        Level("model", 0.1, 0, {}),
         Level(CLUSTER, 0.1, 0.4, {"constant_network": 1.5}),
     ),
     cluster=CLUSTER,
@@ -76,7 +80,7 @@ PROBLEM = Problem(
     enough=1e-5,
     power=0.5,
     group_powers=(1.0,),
-    hidden={"launches": HIDING},
+    hidden=dict.fromkeys(HIDDEN, HIDING),
 )
 
 
@@ -90,6 +94,7 @@ class Steps(Observations):
     moe: NDArray[np.bool_]
     model: NDArray[np.str_]
     source: NDArray[np.str_]
+    tuning: NDArray[np.str_]
 
 
 def read() -> tuple[Steps, list[UnusedRow]]:
@@ -117,4 +122,5 @@ def _steps(rows: Sequence[MeasuredStep]) -> Steps:
         moe=np.array([row.moe for row in rows]),
         model=np.array([row.fields["model"] for row in rows]),
         source=np.array([row.fields["source"] for row in rows]),
+        tuning=np.array([row.fields["tuning"] for row in rows]),
     )

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bomgen.catalog.plausible import implausible_figures
 from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
+from bomgen.catalog.unsized_models import kind_of_unsized
 from bomgen.core import progress, schema
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
@@ -46,6 +47,7 @@ KINDS = (
     "run",
 )
 
+MODEL = "model"
 ACCESSORY = "accessory"
 """The kind of parts that are bought because other parts require them."""
 
@@ -466,6 +468,11 @@ class Catalog:
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
+    if kind == MODEL and (of := kind_of_unsized(wanted)):
+        return (
+            f"{of} models are not sized, only language models are; set `workload.compute.target` to the peak that the "
+            "cluster needs: FLOPs per sample x samples per second / MFU"
+        )
     spend(OF_NAME * len(names))
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"

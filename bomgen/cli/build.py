@@ -109,7 +109,10 @@ def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
     if plan.training and "workload.days" in found:
         days, mfu = found["workload.days"], value_text(found["workload.mfu"])
         taken = f"{float(days.value):.2f} days" if days.value >= 1 else value_text(days)
-        yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
+        if step := found.get("workload.reinforcement.step_seconds"):
+            yield f"  learning   {taken}, {value_text(step)} a step"
+        else:
+            yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
     if plan.compute and "workload.peak_flops" in found:
         reached, target = (value_text(found[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
         yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"

@@ -17,7 +17,7 @@ from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
 from bomgen.plan.commercial_terms import DEFAULT
-from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, FabricPlan, Plan
+from bomgen.plan.types import ASYNCHRONOUS, COMPUTE, GRPO, MANAGED, OUT_OF_BAND, TWO_POOLS, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part for which any vendor's part can be specified by part number."""
@@ -73,18 +73,15 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     names = [name for name, figure in given.items() if figure is not None]
     for name in names[1:]:
         text = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
-        yield _at(plan, given[name], text, "one-of", f"workload.training.{name}")
+        yield _at(plan, given[name], text, "one-of", f"workload.{training.block}.{name}")
 
 
 @rule
-def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Allow a prediction only for pre-training without another speed of a GPU, and own steps only on whole replicas."""
+def own_steps_on_whole_replicas(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require own measured steps to be on whole replicas."""
     training = plan.training
     if training is None:
         return
-    if training.predicted and training.tuning:
-        text = "mfu: predicted is for pre-training; set a share, or remove `mfu`"
-        yield _at_key(source, text, "one-of", "workload.fine_tuning.mfu")
     for number, own in enumerate(training.measured):
         size = own.tensor.value * own.pipeline.value * own.context.value
         if own.gpus.value % size:
@@ -131,7 +128,7 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
             yield from _at_most_one(plan, plan.inference.targets.percentile, "workload.inference.targets.percentile")
     if plan.training:
         for key in ("mfu", "parallel_efficiency", "goodput"):
-            yield from _at_most_one(plan, getattr(plan.training, key), f"workload.training.{key}")
+            yield from _at_most_one(plan, getattr(plan.training, key), f"workload.{plan.training.block}.{key}")
 
 
 def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
@@ -243,14 +240,57 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
         text = f"{tokens} tokens exceed the context of {name}; at most {most}"
         yield _at(plan, inference.context, text, "range", "workload.inference.context")
     if training and training.sequence and (most := _exceeded(training.model, training.sequence)):
-        name, block = training.model.identity.name, "fine_tuning" if training.tuning else "training"
+        name, block = training.model.identity.name, training.block
+        key = "longest_response" if plan.reinforcement else "sequence"
         text = message("beyond-context", sequence=training.sequence.value, model=name, context=most)
-        yield _at(plan, training.sequence, text, "context", f"workload.{block}.sequence", "warning")
+        yield _at(plan, training.sequence, text, "context", f"workload.{block}.{key}", "warning")
 
 
 def _exceeded(model: Model, tokens: Figure) -> int | None:
     most = model.shape.get("context")
     return int(most.value) if most and tokens.value > most.value > 0 else None
+
+
+@rule
+def pools_of_reinforcement(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require two pools for an asynchronous schedule and for GPUs that only generate."""
+    learning, path = plan.reinforcement, "workload.reinforcement"
+    if learning is None or learning.generation is None or learning.pools == TWO_POOLS:
+        return
+    if learning.schedule.value == ASYNCHRONOUS:
+        text = "`schedule: asynchronous` needs GPUs that only generate; add `pools: two`, or leave `schedule` out"
+        yield _at_key(source, text, "pools", f"{path}.schedule")
+    if learning.generation_gpus:
+        text = "with one pool the same GPUs generate and train; add `pools: two`, or leave `gpus` out"
+        yield _at_key(source, text, "pools", f"{path}.generation.gpus")
+
+
+@rule
+def longest_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that the longest response is not shorter than the mean."""
+    learning = plan.reinforcement
+    if learning and learning.longest.value < learning.response_tokens.value:
+        mean, longest = learning.response_tokens.value, learning.longest.value
+        text = f"the longest response has {longest} tokens, and the mean {mean}; write {mean} or more"
+        yield _at(plan, learning.longest, text, "range", "workload.reinforcement.longest_response")
+
+
+@rule
+def updates_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Limit the updates of a step to its responses."""
+    learning = plan.reinforcement
+    if learning and learning.updates.value > (most := learning.prompts.value * learning.responses.value):
+        text = f"{learning.updates.value} updates of {most} responses; write {most} or fewer"
+        yield _at(plan, learning.updates, text, "range", "workload.reinforcement.updates")
+
+
+@rule
+def responses_of_a_group(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require several responses to a prompt for grpo, which compares their rewards."""
+    learning = plan.reinforcement
+    if learning and learning.method.value == GRPO and learning.responses.value == 1:
+        text = "grpo compares the responses to a prompt, and one has nothing to compare with; write 2 or more"
+        yield _at(plan, learning.responses, text, "range", "workload.reinforcement.responses")
 
 
 @rule

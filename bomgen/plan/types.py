@@ -45,8 +45,14 @@ class Parallelism(NamedTuple):
     interleave: Figure
     context: Figure
     expert: Figure
-    sequence_parallel: bool
+    sequence_parallel: Figure
+    """Word: yes or no; without tensor parallelism it has no effect."""
     mark: Mark
+
+    @property
+    def splits_sequence(self) -> bool:
+        """Whether tensor-parallel GPUs split the rest of a layer along the sequence."""
+        return bool(self.tensor.value > 1 and self.sequence_parallel.value == "yes")
 
 
 class Tuning(NamedTuple):
@@ -105,6 +111,7 @@ class Training(NamedTuple):
     """Tokens per optimizer step over the whole cluster."""
     optimizer: Figure
     gradient_precision: Figure
+    """Word: fp32, bf16; or none, where each gradient is freed as soon as its weight is updated."""
     zero: Figure
     parallelism: Parallelism | None
     """The parallelism; None: found by the program."""
@@ -123,6 +130,12 @@ class Training(NamedTuple):
     """The fine-tuning; None: pre-training, or another run that trains every weight from scratch."""
     offload: tuple[str, ...] = ()
     """State kept in host memory: ACTIVATIONS, OPTIMIZER."""
+    master_weights: Figure | None = None
+    """Word, yes or no: whether the optimizer keeps fp32 copies of narrower weights; None: yes."""
+    activation_fusion: Figure | None = None
+    """Word, yes or no: whether a gated MLP recomputes its activation function in the backward pass; None: yes."""
+    block: str = "training"
+    """The block of the plan, below `workload`."""
 
 
 class Degrees(NamedTuple):
@@ -228,6 +241,74 @@ class Inference(NamedTuple):
     """Share of the requests that a cluster can serve in addition."""
     network: Figure | None = None
     """Rate of the NICs of a GPU without a compute fabric [Gb/s]."""
+
+
+DPO, GRPO, PPO = "dpo", "grpo", "ppo"
+"""Methods: from given pairs of responses, from groups of responses, and with a critic beside the policy."""
+SYNCHRONOUS, ASYNCHRONOUS = "synchronous", "asynchronous"
+GATHER, RESHARD = "gather", "reshard"
+"""Refits in which every GPU receives the whole model, or only the weights that it serves."""
+
+
+class Experience(NamedTuple):
+    """What published steps of reinforcement learning take beyond the predictions of training and serving."""
+
+    decode: Figure
+    """Host time of a decode step of an engine that a training program drives [s]."""
+    update: Figure
+    """Time of an update over that of a pre-training step with as many tokens."""
+    log_probabilities: Figure
+    """Time of a forward pass over that of a pre-training step."""
+    experts: Figure
+    """Time of either with routed experts, over that of a dense model."""
+    spread: Figure
+    """Standard deviation of the logarithm of either over its prediction."""
+    refit: Figure
+    """Constant time of a refit [s]."""
+    refit_rate: Figure
+    """Share of the network bandwidth of a GPU that a refit reaches."""
+
+
+class Reinforcement(NamedTuple):
+    """Reinforcement learning of a model; `Plan.training` has the updates of its policy."""
+
+    mark: Mark
+    method: Figure
+    """Word: grpo, ppo or dpo."""
+    reference: Figure
+    """Word: whether log-probabilities of a frozen reference policy are computed, yes or no."""
+    reward: parts.Model | None
+    """The reward model; None: a function."""
+    critic: parts.Model | None
+    """The critic of ppo; None for other methods."""
+    steps: Figure
+    prompts: Figure
+    """Prompts of a step."""
+    responses: Figure
+    """Responses per prompt."""
+    prompt_tokens: Figure
+    response_tokens: Figure
+    """Mean tokens of a response."""
+    response_spread: Figure
+    """Standard deviation of the tokens of a response over their mean."""
+    longest: Figure
+    """Tokens of the longest response of a step."""
+    sequence: Figure
+    """Mean tokens of a prompt and a response."""
+    updates: Figure
+    """Optimizer steps per step."""
+    target_days: Figure | None
+    schedule: Figure
+    """Word: SYNCHRONOUS or ASYNCHRONOUS."""
+    refit: Figure
+    """Word: GATHER or RESHARD."""
+    generation: Inference | None
+    """The engine that generates; None: responses are given."""
+    pools: str
+    """ONE_POOL: the same GPUs generate and train in turn; TWO_POOLS: separate ones do."""
+    generation_gpus: Figure | None
+    """GPUs that only generate; None: found by the program, or there is one pool."""
+    experience: Experience
 
 
 class Compute(NamedTuple):
@@ -550,5 +631,7 @@ class Plan(NamedTuple):
     """Name of the cluster among several of one plan; empty where there is one."""
     complete_order: bool = True
     """Whether parts that others require, and that leave no choice, are added to the bill."""
+    reinforcement: Reinforcement | None = None
+    """Reinforcement learning, whose updates are `training`."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""

@@ -42,8 +42,10 @@ _PERCENT = 100
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
 GENERIC_NAMES = (
     *("no part number", "placeholder; part number to be confirmed", "planning part, order number to follow"),
+    *("to be confirmed", "configured to order", "any manufacturer"),
     *("n/a", "-", "–", "tbd"),
     *("无", "无料号", "无部件号", "料号待补", "暂定型号，料号待确认", "规划部件，订购号另行确定"),
+    *("订货时确认", "按订单配置", "品牌不限"),
 )
 """Words in place of a part number, in lower case: those of quotes by any revision of bomgen, and those of vendors."""
 

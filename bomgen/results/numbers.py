@@ -16,6 +16,7 @@ from bomgen.sizing.storage import Stored
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.run import Predicted
+    from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Latency, Serving
 
@@ -48,11 +49,16 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= figures_of(run, "workload")
     if sizing.predicted and design.plan.training:
         found |= _prediction(sizing.predicted, design.plan.training.predicted is not None)
+    if step := sizing.reinforced:
+        found |= _reinforcement(step)
+        if sizing.days_range:
+            found["workload", "days_low"], found["workload", "days_high"] = sizing.days_range
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
         found |= figures_of(fit.replica, "workload", "memory")
         found |= figures_of(fit.per_gpu, "workload", "memory", "per_gpu")
+        found |= _reserve(fit.per_gpu.reserve)
         found |= {
             ("workload", "memory", "gpu"): fit.gpu_memory,
             ("workload", "memory", "host"): fit.host_memory,
@@ -106,11 +112,38 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
         (*base, "step_seconds_high"): step.steps[WIDE].high,
         (*base, "step_seconds_low_50"): step.steps[NARROW].low,
         (*base, "step_seconds_high_50"): step.steps[NARROW].high,
+        **figures_of(step.evidence, *base),
     }
     for (name,), (low, high) in ends.items():
         under = ("workload",) if sized_by_it else base
         found[*under, f"{name}_low"], found[*under, f"{name}_high"] = low, high
     return found | {(*base, "terms", name): seconds for name, seconds in step.terms.items()}
+
+
+def _reserve(parts: Mapping[str, Figure]) -> dict[Path, Figure | None]:
+    """Return the parts of the memory of a GPU that are kept beside its contents."""
+    return {("workload", "memory", "per_gpu", f"reserve_{name}"): part for name, part in parts.items()}
+
+
+def _reinforcement(reinforced: ReinforcedStep) -> dict[Path, Figure | None]:
+    base, engine = ("workload", "reinforcement"), reinforced.engine
+    found: dict[Path, Figure | None] = {
+        (*base, "step_seconds"): reinforced.step.seconds,
+        (*base, "step_seconds_range", "low"): reinforced.step.low,
+        (*base, "step_seconds_range", "high"): reinforced.step.high,
+        (*base, "steps_per_day"): reinforced.steps_per_day,
+        (*base, "training_gpus"): reinforced.training_gpus,
+        (*base, "generation_gpus"): reinforced.generation_gpus,
+        (*base, "host_bytes_per_gpu"): reinforced.host,
+    }
+    if engine:
+        found[*base, "replicas"] = engine.replicas
+        found[*base, "gpus_per_replica"] = engine.replica.gpus
+        found[*base, "responses_per_replica"] = engine.responses
+    for name, part in reinforced.parts.items():
+        found[*base, "parts", name] = part.seconds
+        found[*base, "parts_low", name], found[*base, "parts_high", name] = part.low, part.high
+    return found
 
 
 def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:
@@ -222,7 +255,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **figures_of(serving.model, *memory),
         **figures_of(serving.per_gpu, *memory, "per_gpu"),
-        **{(*memory, "per_gpu", f"reserve_{name}"): part for name, part in found.reserve.items()},
+        **_reserve(found.reserve),
         (*memory, "per_gpu", "room"): found.room,
         (*memory, "gpu"): serving.gpu_memory,
         (*base, "parallelism", "tensor"): found.tensor,

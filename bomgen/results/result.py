@@ -462,7 +462,10 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         yield from (training.recompute, training.flash_attention)
         if fit and fit.recompute:
             yield fit.recompute
+        if training.parallelism and training.parallelism.splits_sequence:
+            yield training.parallelism.sequence_parallel
         yield from (training.optimizer, training.gradient_precision)
+        yield from (word for word in (training.master_weights, training.activation_fusion) if word)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
     if plan.site and report.elevations and plan.site.layout.rows is None:
@@ -471,6 +474,14 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     by_level = storage.write_per_server is None or (storage.given and storage.read_per_server is None)
     if by_level and (storage.given or report.design.sizing.lost):
         yield storage.level
+    if plan.reinforcement:
+        learning = plan.reinforcement
+        yield from (learning.method, learning.reference, learning.schedule, learning.refit)
+        if learning.generation:
+            engine = learning.generation
+            yield from (engine.precision, engine.kv_precision, engine.engine)
+        if learning.target_days and not (plan.cluster.gpus or plan.cluster.servers):
+            yield plan.cluster.round_up_to
     if plan.inference:
         yield from (plan.inference.precision, plan.inference.kv_precision, plan.inference.engine)
         if not (plan.cluster.gpus or plan.cluster.servers):

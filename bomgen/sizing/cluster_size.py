@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
+from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
 from bomgen.sizing.second_opinions import Opinions, opinions
@@ -37,13 +37,16 @@ from bomgen.sizing.servers import (
 from bomgen.sizing.storage import LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.memory import TimedSplit
+from bomgen.sizing.training.memory import TimedSplit, degrees_of
 from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
+    from bomgen.sizing.prediction.predict import Interval
     from bomgen.sizing.prediction.run import Predicted
     from bomgen.sizing.prediction.search import Predictor
+    from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
@@ -53,6 +56,12 @@ MAX_ROUNDS = 20
 
 MOST_CANDIDATES = 2**11
 """Numbers of GPUs with a short enough step that are tried: beyond, larger clusters lose ever more time."""
+
+
+MOST_REINFORCED = 2**14
+"""GPUs up to which clusters for reinforcement learning are tried."""
+POOL_PARTS = 8
+"""Parts of a cluster of which one to all but one are tried for the pool that only generates."""
 
 
 class _SplitRun(NamedTuple):
@@ -89,6 +98,10 @@ class Sizing(NamedTuple):
     """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
     """The storage; None if the plan has none."""
+    reinforced: ReinforcedStep | None = None
+    """A step of reinforcement learning; None for other workloads."""
+    days_range: Interval | None = None
+    """Bounds of the days of reinforcement learning; None for other workloads."""
     predicted: Predicted | None = None
     """The prediction for a pre-training run with an assumed or predicted utilisation; None where inputs are unknown."""
 
@@ -105,7 +118,9 @@ def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    if plan.training:
+    if plan.training and plan.reinforcement:
+        found = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
+    elif plan.training:
         found = _size_training(plan, plan.training, attached)
     elif plan.inference:
         found = _size_inference(plan, plan.inference, attached)
@@ -126,7 +141,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     if workload.predicted is None:
         sizing = _size_run_that_fits(plan, workload, attached)
         given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
-        if workload.tuning or given:
+        if given:
             return sizing
         return sizing._replace(predicted=_predict(plan, workload, sizing, attached))
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
@@ -139,8 +154,8 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
     if predicted is None:
         text = (
             f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-            "this requires a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
-            "known bandwidths; set `mfu` to a share"
+            "this requires a model of known shape with attention in all layers, a `sequence`, an accelerator with "
+            "known bandwidths, and for qlora a precision of 16 bits; set `mfu` to a share"
         )
         raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
     sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
@@ -186,6 +201,125 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     raise Infeasible(text, because=target, rule="no-prediction")
 
 
+def _size_reinforcement(
+    plan: Plan, workload: Training, learning: Reinforcement, attached: Mapping[str, Attachment]
+) -> Sizing:
+    """Return the given cluster, or the smallest whose predicted days meet the target."""
+    if learning.target_days is None or given_gpus(plan.cluster) is not None:
+        return _reinforce(plan, workload, learning, attached)
+    target, least, most = learning.target_days, 0, 0
+    fits: dict[int, Sizing] = {}
+    refusals: list[Infeasible] = []
+
+    def enough(above: int) -> int | None:
+        """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
+        count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
+        try:
+            sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
+        except Infeasible as error:
+            refusals.append(error)
+            return None
+        fits[count] = sized
+        return count if require(sized.days, "a run takes days").value <= target.value else None
+
+    wanted = gpus_of_unit(plan.cluster)
+    while not (most := enough(wanted) or 0):
+        least, wanted = wanted, 2 * wanted
+        if wanted > MOST_REINFORCED:
+            if not fits:
+                raise refusals[-1]
+            days = [float(require(sized.days, "a run takes days").value) for sized in fits.values()]
+            reached = f"; the shortest run takes {min(days):.3g}"
+            text = (
+                f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days"
+                f"{reached}; a step waits for its longest response and the refit: allow more days, or fewer `steps`"
+            )
+            raise Infeasible(text, because=target, rule="no-prediction")
+    while most - least > gpus_of_unit(plan.cluster):
+        middle = least + (most - least) // 2
+        found = enough(middle)
+        least, most = (middle, most) if found is None or found >= most else (least, found)
+    return fits[most]
+
+
+def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached: Mapping[str, Attachment]) -> Sizing:
+    """Return the results on the GPUs of the plan; with two pools those of the fastest division into both."""
+    servers, gpus = count_servers(plan, None, attached)
+    if learning.pools == ONE_POOL or learning.generation is None:
+        return _reinforce_pools(plan, workload, learning, attached, servers, gpus, None)
+    if learning.generation_gpus:
+        return _reinforce_pools(plan, workload, learning, attached, servers, gpus, learning.generation_gpus)
+    best: Sizing | None = None
+    refusal: Infeasible | None = None
+    unit = gpus_of_unit(plan.cluster)
+    shares = {max(1, int(gpus.value) * part // (unit * POOL_PARTS)) * unit for part in range(1, POOL_PARTS)}
+    for share in sorted(shares):
+        try:
+            origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
+            own = Figure(share, "GPUs", origin)
+            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, own)
+        except Infeasible as error:
+            refusal = error
+            continue
+        if best is None or require(sized.days, "days").value < require(best.days, "days").value:
+            best = sized
+    if best is None:
+        raise require(refusal, "a division that fails is refused")
+    return best
+
+
+def _reinforce_pools(
+    plan: Plan,
+    workload: Training,
+    learning: Reinforcement,
+    attached: Mapping[str, Attachment],
+    servers: Figure | None,
+    gpus: Figure,
+    generating: Figure | None,
+) -> Sizing:
+    from bomgen.sizing import reinforcement
+    from bomgen.sizing.prediction.run import links_of_gpu
+
+    unit = gpus_of_unit(plan.cluster)
+    if generating and (generating.value >= gpus.value or generating.value % unit):
+        fits = f"from {unit} to {gpus.value - unit} in steps of {unit}" if gpus.value > unit else "none"
+        text = (
+            f"`generation.gpus` must be whole servers and leave at least one for training; valid with {gpus.value} "
+            f"GPUs: {fits}"
+        )
+        raise Infeasible(text, because=learning.generation_gpus or gpus, rule="generation-gpus")
+    training_gpus = reinforcement.gpus_that_train(gpus, generating) if generating else gpus
+    pool = plan.cluster._replace(gpus=training_gpus, servers=None, racks=None)
+    pools = reinforcement.Pools(training_gpus, generating or gpus, generating is None)
+    updated = _size_run_that_fits(plan._replace(cluster=pool), workload, attached)
+    run, fit = require(updated.run, "a run is sized"), require(updated.fit, "a run has a split")
+    settled = workload._replace(recompute=fit.recompute or workload.recompute)
+    server = plan.cluster.server
+    step = reinforcement.reinforced_step(
+        learning,
+        settled,
+        run,
+        fit.split,
+        plan.cluster.gpu,
+        links_of_gpu(plan, attached),
+        server.gpus if server else None,
+        pools,
+    )
+    days, days_range = reinforcement.ends_of_run(learning, step, run.goodput)
+    sized = _size_run_that_fits(plan._replace(cluster=pool), workload._replace(mfu=step.mfu), attached)
+    return sized._replace(
+        servers=servers,
+        gpus=gpus,
+        days=days,
+        days_range=days_range,
+        tokens_per_second=reinforcement.tokens_of_days(workload.tokens, days),
+        reinforced=step,
+        faster=None,
+        opinions=None,
+        lost=storage.add_interruptions(days, require(sized.lost, "a run loses time")),
+    )
+
+
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
     from bomgen.sizing.prediction.run import predict_run
 
@@ -200,7 +334,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     A default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
     """
     found, length = _find_split(plan, workload, attached), workload.sequence
-    if length is not None and isinstance(length.origin, Given):
+    if length is not None and (plan.reinforcement or isinstance(length.origin, Given)):
         length = None
     if isinstance(found, Infeasible) and length is not None:
         refusal, found = found, _find_split(plan, workload._replace(sequence=None), attached)
@@ -211,6 +345,8 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     if isinstance(found, Infeasible):
         raise _add_counts_that_fit(plan, workload, attached, found, length)
     run, servers, gpus, lost, fit = found
+    if given_gpus(plan.cluster) is not None and (workload.predicted or workload.goodput.value == ESTIMATE):
+        run = run._replace(gpus_required=None)  # both change with the number of GPUs
     days = training.days(workload, run, gpus)
     compared = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
@@ -248,20 +384,31 @@ def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 
 
 def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
-    """Return a run with the recomputation of the plan, or the lowest that fits, else the highest; or why none fits."""
-    refused: list[str] = []
+    """Return a run with the recomputation of the plan, or the fastest that fits; or why none fits.
+
+    Where steps cannot be compared, it is the lowest recomputation that fits, else the highest.
+    """
+    best: _SplitRun | None = None
+    refusal: Infeasible | None = None
+    refused: tuple[str, str] | None = None
+    slower: TimedSplit | None = None
     for choice in parallelism.with_recomputation(workload):
         run, servers, gpus, lost = _size_run(plan, choice, attached)
-        found = _fit(choice, plan, gpus, attached)
-        if isinstance(found, Infeasible):
-            refused.append(found.message)
-        elif found.fits is False and found.warning and found.per_gpu.activations:
-            refused.append(found.warning)
-        else:
+        if best and gpus.value != best.gpus.value:
             break
-    if isinstance(found, Infeasible):
-        return found
-    return _SplitRun(run, servers, gpus, lost, parallelism.add_recomputation(found, choice.recompute, refused))
+        found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
+        if isinstance(found, Infeasible):
+            refusal, refused = found, (str(choice.recompute.value), found.message)
+        elif found:
+            fit = parallelism.add_recomputation(found, choice.recompute, refused, slower)
+            best = _SplitRun(run, servers, gpus, lost, fit)
+            if found.fits is False and found.warning and found.per_gpu.activations:
+                refused = str(choice.recompute.value), found.warning
+                continue
+            slower = found.fastest or _timed(plan, choice, attached, found.split, gpus)
+            if slower is None:
+                break
+    return best or require(refusal, "a run that does not fit is refused")
 
 
 def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
@@ -321,7 +468,7 @@ def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return a run with servers, GPUs and lost time of its cluster; an estimated goodput depends on its size."""
-    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
+    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
         run = training.size_training(workload, top, workload.goodput)
@@ -420,8 +567,13 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> MemoryFit | Infeasible:
-    """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits."""
+def _fit(
+    workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment], below: float
+) -> MemoryFit | Infeasible | None:
+    """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits.
+
+    None: no split is predicted to step in less than `below` seconds.
+    """
     gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
     per_server = server.gpus if server else None
     try:
@@ -432,14 +584,15 @@ def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, At
         if predict:
             from bomgen.sizing.prediction.search import fastest_splits
 
-            fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS)
+            fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS, below)
+            if fastest is None and below < inf:
+                return None
         found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
     if fastest or gpus.value == 1:
         return found
-    unpredicted = "split-of-fine-tuning" if workload.tuning else "split-not-predicted"
-    why = message("split-of-unequal-parts" if predict else unpredicted)
+    why = message("split-of-unequal-parts" if predict else "split-not-predicted")
     return found._replace(reasons=(why, *found.reasons))
 
 
@@ -451,6 +604,18 @@ def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment
 
     links = links_of_gpu(plan, attached)
     return predictor(workload, plan.cluster.gpu, links) if links else None
+
+
+def _timed(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], split: ParallelSplit, gpus: Figure
+) -> TimedSplit | None:
+    """Return a split that was found by its size, with its predicted step; None where the plan gives it, or unknown."""
+    predict = None if workload.parallelism else _predictor(plan, workload, attached)
+    if predict is None:
+        return None
+    candidate = degrees_of(split)
+    seconds = predict.seconds(*map(float, (*candidate, gpus.value // candidate.size)))
+    return TimedSplit(float(seconds), candidate, int(gpus.value), str(workload.recompute.value))
 
 
 def _predictors(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> list[Predictor]:

@@ -44,12 +44,12 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
-    """Return the days by utilisation and GPUs around those of a sized plan; None for a plan without training.
+    """Return the days by utilisation and GPUs around those of a sized plan; None for a plan without training alone.
 
     A utilisation that the GPUs cannot reach is omitted, and so is a cluster that loses all of its time.
     """
     workload, run = plan.training, sized.run
-    if workload is None or run is None or sized.days is None:
+    if workload is None or run is None or sized.days is None or sized.reinforced:
         return None
     sizes = {figure.value: figure for figure in (_gpus(plan, sized, percent) for percent in GPU_PERCENT)}
     sizes[sized.gpus.value] = sized.gpus

@@ -263,7 +263,8 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
     if precision.value not in peaks:
         # A record may list fp64 on tensor cores (fp64_tensor) separately, which is not a precision of plans.
         known = ", ".join(sorted(name for name in peaks if "_" not in name))
-        right = f"`precision:` may be {known}" if known else "write `sparsity: dense`" if sparse else "describe the GPU"
+        yours = f"give yours as `{precision.value}_{'sparse_' * sparse}tflops` of the GPU"
+        right = f"`precision:` may be {known}, or {yours}" if known else "write `sparsity: dense`" if sparse else yours
         message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
         mark = first_given(precision) or fallback
         raise PlanErrors([Problem(mark, "error", message, "unknown-figure", path)])

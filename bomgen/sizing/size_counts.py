@@ -116,7 +116,7 @@ def _size_runs(sized_counts: SizedCounts, possible: Truths, workload: Training, 
     plan, gpu = sized_counts.plan, gpu_with_host(sized_counts.plan.cluster)
     gpu_days, gpu_days_index = list[Fraction](), sized_counts.gpu_days_index.copy()
     try:
-        top = peak_of_gpu(gpu, workload.precision, "workload.training", plan.cluster.mark)
+        top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
         cabled = storage.as_cabled(plan, sized_counts.attached)
         lost = storage.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
     except (Infeasible, PlanErrors):

@@ -233,7 +233,8 @@ def contents(training: Training) -> Contents:
     weight, _, of_optimizer = states.state_bytes(training)
     optimizer = states.optimizer_states(parameters, of_optimizer)
     everything = checkpoint_bytes(states.weights(parameters, weight), optimizer)
-    return Contents(everything, optimizer if weight.value < states.MASTER.value else None)
+    copied = weight.value < states.MASTER.value and states.has_master_weights(training)
+    return Contents(everything, optimizer if copied else None)
 
 
 def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:

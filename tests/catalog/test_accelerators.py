@@ -32,6 +32,20 @@ def test_every_accelerator_sizes_a_run(part: Any, built: Built) -> None:
     assert ceil(FLOPS / (rate * 864000)) == bom["workload"]["gpus_required"]
 
 
+def test_bf16_is_known_wherever_the_hardware_has_it() -> None:
+    """A run in bf16 is not refused for want of a peak that a sister precision has."""
+    without = {part.identity.id for part in ACCELERATORS if "bf16" not in part.dense}
+    assert {"k80"} == {id for id in without if not id.startswith(("p100-", "v100-", "v100s-"))}
+
+
+@pytest.mark.parametrize("id", ["ascend-910b3", "ascend-910c", "trainium2", "tpu-v7x", "mi300x", "gaudi3", "mlu370-x8"])
+def test_accelerators_without_rows_are_predicted_too(id: str, built: Built) -> None:
+    """Whether they have measurements or not, and know their links or not."""
+    training = {"model": "llama-3.1-8b", "tokens": "1T", "mfu": "predicted", "sequence": 8192, "batch_tokens": "4M"}
+    bom = built({"bomgen": 1, "name": "p", "workload": {"training": training}, "cluster": {"gpu": id, "gpus": 64}})
+    assert 0 < bom["workload"]["mfu_low"] < bom["workload"]["mfu"] < bom["workload"]["mfu_high"]
+
+
 @pytest.mark.parametrize("part", PODS, ids=lambda part: part.identity.id)
 def test_a_pod_ends_with_sizing(part: Any, built: Built) -> None:
     """No fabric is built for chips with links of their own, and the result says so; pods are counted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -64,3 +65,29 @@ def test_the_installation_of_a_floor() -> None:
 def test_no_installation_without_switches() -> None:
     """A plan of servers alone has no such chapter."""
     assert "installation" not in {section.id for section in _document("llama2-7b-chat").sections}
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "said", "stack"),
+    [
+        ("llama-3.1-70b", "h100-sxm", "{} measured steps of dense models on Hopper ({} %", "{} of them with megatron"),
+        ("mixtral-8x7b", "b300-sxm", "{} measured steps of mixtures of experts on Blackwell Ultra ({} %", "{} of them"),
+        ("mixtral-8x7b", "a100-sxm-80", "No step of mixtures of experts was measured on Ampere: the 90 %", ""),
+        ("llama-3.1-70b", "gaudi3", "No step of dense models was measured on Gaudi 3: the 90 %", ""),
+    ],
+)
+def test_what_stands_behind_an_interval(model: str, gpu: str, said: str, stack: str) -> None:
+    """The measured steps of the generation and the kind of model with their error, and those of the stack; or none."""
+    run = {"model": model, "tokens": "1T", "mfu": "predicted"}
+    plan = {"bomgen": 1, "name": "run", "workload": {"training": run}, "cluster": {"gpu": gpu, "gpus": 256}}
+    here = Path(__file__).parent
+    report = work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), here, here))
+    predicted = report.design.sizing.predicted
+    assert predicted
+    steps, of_stack, error = predicted.step.evidence
+    tables = document(report, language("en")).section("sizing").tables
+    caption = next(table.caption for table in tables if table.id == "prediction") or ""
+    percent = f"{float(error.value) * 100:.3g}" if error else ""
+    assert said.format(steps.value, percent) in caption
+    assert stack.format(of_stack.value) in caption
+    assert bool(steps.value) == bool(stack)

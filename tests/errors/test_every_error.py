@@ -114,7 +114,7 @@ NOT_PROVOKED = {
     "{}; the fabric requires {} at {}": "a reason of explain",
     "{}; memory used on the fullest GPU: {}": "a reason of explain",
     "{}; it holds {}": "a reason of explain",
-    "{}; `recompute: {}` is the least recomputation that fits": "a reason of explain",
+    "{}; with `recompute: {}`": "a reason of explain",
     "no table in the PDF has lines around its cells": "a bill that was sent; tests/cli/test_xray_command.py",
     "the program that reads the file failed": "a reader that fails; tests/reading/test_apart.py",
     "support {}; {} are required": "a reason of explain",

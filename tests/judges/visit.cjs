@@ -1,5 +1,6 @@
-// node visit.cjs BROWSER COLOURED PAGE...: opens each page; prints what axe finds, what was requested, what failed. Colours are
-// looked at in light and dark, with everything unfolded, on the first COLOURED pages: that takes long, and the style is one.
+// node visit.cjs BROWSER COLOURED PAGE...: opens each page; prints what axe finds, what was requested, what failed. Axe takes
+// as long as all else: it judges the pages that have a kind of element, or a kind of page in a language, that none before
+// them has. Colours are looked at in light and dark, with everything unfolded, on the first COLOURED pages: the style is one.
 const fs = require("fs");
 const path = require("path");
 const { chromium } = require("playwright-core");
@@ -8,7 +9,7 @@ const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const contrast = "color-contrast";
 const alike = ".derivations details:nth-child(n+9), tbody tr:nth-child(n+13)"; // as the first ones are
 const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND"];
+  "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND", "--process-per-site"];
 const atOnce = 2;
 const desk = { width: 1280, height: 1600 };
 const a4 = 665; // pixels between the margins of the style sheet
@@ -44,10 +45,16 @@ function clipped(kind) {
   return boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => `${box.getAttribute("aria-labelledby") || box.getAttribute("aria-label")}: ${box.scrollWidth} in ${box.clientWidth}`);
 }
 
-async function visit(browser, file, coloured) {
+// The kinds of elements by what axe looks at, each in its kind of parent, and the language, of a kind of page.
+function elements(kind) {
+  const told = (name) => /^(role|aria-.*|scope|tabindex|type|alt|title)$/.test(name);
+  const name = (element) => element && [element.localName, ...[...element.classList].sort(), element.getAttribute("role"), ...element.getAttributeNames().filter(told).sort()].join(" ");
+  const found = [...document.querySelectorAll("*")].map((element) => `${kind}: ${name(element)} in ${name(element.parentElement)}`);
+  return [...new Set(found), `${kind}: ${document.documentElement.lang}`];
+}
+
+async function visit(context, file, coloured, areNew) {
   const seen = { requests: [], errors: [] };
-  // The page's own policy forbids foreign scripts; axe is let in, the page's requests are still all recorded.
-  const context = await browser.newContext({ offline: true, bypassCSP: true, viewport: desk });
   const page = await context.newPage();
   const address = "file://" + path.resolve(file);
   page.on("request", (request) => { if (request.url() !== address && !/^(data|blob|about):/.test(request.url())) seen.requests.push(request.url()); });
@@ -62,6 +69,13 @@ async function visit(browser, file, coloured) {
   await page.setViewportSize({ width: a4, height: 1000 });
   await page.emulateMedia({ media: "print" });
   seen.misfits = await page.evaluate(misfits);
+  const [kind] = path.parse(file).name.split("-");
+  if (await areNew(await page.evaluate(elements, kind)) || coloured) await judge(page, seen, coloured);
+  await page.close();
+  return seen;
+}
+
+async function judge(page, seen, coloured) {
   await page.emulateMedia({ media: "screen" });
   await page.setViewportSize(desk);
   // Axe walks through all that a page has: what is alike goes first.
@@ -76,16 +90,32 @@ async function visit(browser, file, coloured) {
       seen[colorScheme] = await judged(page, { runOnly: { type: "rule", values: [contrast] } });
     }
   }
-  await context.close();
-  return seen;
 }
 
 (async () => {
   const [executablePath, coloured, ...files] = process.argv.slice(2);
   const browser = await chromium.launch({ executablePath, headless: true, args: switches });
-  const found = [];
-  let next = 0;
-  const work = async () => { for (let at = next++; at < files.length; at = next++) found[at] = await visit(browser, files[at], at < coloured); };
+  const found = [], known = new Set();
+  let next = 0, turn = Promise.resolve();
+  // Pages take turns in their order, so that the same pages are judged every time.
+  const inTurn = () => {
+    const before = turn;
+    let done;
+    turn = new Promise((resolve) => { done = resolve; });
+    return async (names) => {
+      await before;
+      const fresh = names.some((name) => !known.has(name));
+      names.forEach((name) => known.add(name));
+      done();
+      return fresh;
+    };
+  };
+  const work = async () => {
+    // The page's own policy forbids foreign scripts; axe is let in, the page's requests are still all recorded. The pages
+    // of a context share a process, which compiles axe once.
+    const context = await browser.newContext({ offline: true, bypassCSP: true, viewport: desk });
+    for (let at = next++; at < files.length; at = next++) found[at] = await visit(context, files[at], at < coloured, inTurn());
+  };
   await Promise.all(Array.from({ length: atOnce }, work));
   await browser.close();
   console.log(JSON.stringify(found));

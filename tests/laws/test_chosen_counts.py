@@ -298,7 +298,7 @@ def test_degrees_by_hand_are_told_of_whole_racks(worked: Worked, size: dict[str,
 def test_degrees_by_hand_are_timed_with_their_recomputation(worked: Worked, monkeypatch: pytest.MonkeyPatch) -> None:
     """The step of each number of GPUs is that with full recomputation, which the run takes: the first meets them."""
     monkeypatch.setattr(cluster_size, "MOST_CANDIDATES", 3)
-    degrees = {"tensor": 8, "pipeline": 9}
+    degrees = {"tensor": 8, "pipeline": 9, "sequence_parallel": False}
     keys = {"model": "llama-3.1-405b", "tokens": "3T", "target_days": 8, "batch_tokens": "256M", "mfu": "predicted"}
     found = sized(worked, keys | {"sequence": 8192, "parallelism": degrees}, gpu="gb200", server="gb200-nvl72")
     assert found

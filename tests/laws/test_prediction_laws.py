@@ -17,8 +17,9 @@ from bomgen.core.provenance import Cited, Figure
 from bomgen.results.numbers import numbers
 from bomgen.results.result import Report, result
 from bomgen.sizing.prediction import predict
-from bomgen.sizing.prediction.predict import learn, lower_bound, predict_steps, upper_bound
+from bomgen.sizing.prediction.predict import Members, learn, lower_bound, predict_steps, upper_bound
 from bomgen.sizing.prediction.terms import (
+    HIDDEN,
     HIDING,
     Machine,
     Split,
@@ -34,6 +35,7 @@ FASTER = st.floats(1, 100)
 SHARES = st.sampled_from([0.0, 1.0])
 PRECISIONS = st.sampled_from(["16-bit", "fp8", "mxfp8", "nvfp4"])
 GENERATIONS = st.sampled_from([None, "ampere", "hopper", "blackwell", "blackwell-ultra"])
+MODELS = st.sampled_from(["dense", "deepseek-v3", "none"])
 ROUNDING = 1 + 1e-9
 
 
@@ -42,7 +44,7 @@ def works(draw: st.DrawFn) -> Work[float]:
     """A dense model or a mixture of experts."""
     layers, hidden = float(draw(st.integers(1, 128))), float(draw(st.integers(1, 160)) * 128)
     sequence, moe = float(draw(st.sampled_from([512, 4096, 131072]))), draw(st.booleans())
-    weights = 12 * layers * hidden * hidden
+    weights, frozen = 12 * layers * hidden * hidden, draw(st.booleans())
     return Work(
         layers=layers,
         hidden=hidden,
@@ -60,6 +62,9 @@ def works(draw: st.DrawFn) -> Work[float]:
         expert_layers=layers if moe else 0.0,
         experts=64.0 if moe else 1.0,
         topk=8.0 if moe else 1.0,
+        trained=0.01 if frozen else 1.0,
+        adapted=7 * layers if frozen else 0.0,
+        stored_weight=draw(st.sampled_from([0.5, 2.0])) if frozen else 2.0,
     )
 
 
@@ -83,6 +88,8 @@ def splits(draw: st.DrawFn) -> Split[float]:
         flash=draw(SHARES),
         sequence_parallel=draw(SHARES),
         overlapped=draw(SHARES),
+        sent_once=draw(SHARES),
+        exchange_overlapped=draw(SHARES),
     )
 
 
@@ -104,7 +111,7 @@ def machines() -> st.SearchStrategy[Machine[float]]:
 def efficiencies(draw: st.DrawFn) -> Terms[float]:
     """Fitted inverse efficiencies of any generation, precision and stack."""
     stack = draw(st.sampled_from(predict.stack_names()))
-    return predict.inverse_efficiencies(draw(GENERATIONS), draw(PRECISIONS), stack)
+    return predict.inverse_efficiencies(Members(draw(GENERATIONS), draw(PRECISIONS), stack, draw(MODELS)))
 
 
 @given(works(), machines(), splits(), efficiencies(), FASTER)
@@ -119,15 +126,25 @@ def test_what_is_faster_never_slows(
         assert predict_steps(work, faster, split, inverse) <= step * ROUNDING
 
 
+@given(works(), machines(), splits(), efficiencies(), st.floats(0, 1))
+def test_frozen_weights_never_slow(
+    work: Work[float], machine: Machine[float], split: Split[float], inverse: Terms[float], share: float
+) -> None:
+    """Of the same work, a step that trains a smaller share of the weights takes no longer."""
+    frozen = predict_steps(work._replace(trained=work.trained * share), machine, split, inverse)
+    assert frozen <= predict_steps(work, machine, split, inverse) * ROUNDING
+
+
 def test_kernels_take_longer_than_the_starts_that_they_hide() -> None:
     """For each generation, precision and stack: else a slower GPU would come out faster."""
     found = predict.fit()
     for born in (None, *found["generation"]):
         for precision in found["precision"]:
             for stack in predict.stack_names():
-                inverse = predict.inverse_efficiencies(born, precision, stack)
+                inverse = predict.inverse_efficiencies(Members(born, precision, stack, "dense"))
                 hiding = [getattr(inverse, name) for name in HIDING]
-                assert inverse.launches <= min(hiding), (born, precision, stack)
+                hidden = [getattr(inverse, name) for name in HIDDEN]
+                assert max(hidden) <= min(hiding), (born, precision, stack)
 
 
 @given(works(), machines(), splits())

@@ -134,7 +134,7 @@ def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> di
 def workloads(draw: st.DrawFn) -> dict[str, Any]:
     """One workload of every kind, small enough for some servers."""
     model = draw(st.sampled_from(MODELS))
-    kind = draw(st.sampled_from(("training", "fine_tuning", "inference", "compute")))
+    kind = draw(st.sampled_from(("training", "fine_tuning", "reinforcement", "inference", "compute")))
     if kind == "compute":
         return {kind: {"target": f"{draw(st.integers(10, 400))} PFLOPS", "precision": "bf16"}}
     if kind == "inference":
@@ -142,6 +142,8 @@ def workloads(draw: st.DrawFn) -> dict[str, Any]:
         maybe(draw, served, "requests_per_minute", st.integers(1, 2000))
         served |= {"output_tokens": 300} if "requests_per_minute" in served else {}
         return {kind: served}
+    if kind == "reinforcement":
+        return {kind: draw(reinforcements())}
     run: dict[str, Any] = {"model": model, "tokens": f"{draw(st.integers(1, 40))}0B"}
     run["target_days"] = draw(st.integers(10, 60))
     maybe(draw, run, "mfu", st.integers(20, 60).map(lambda share: f"{share}%"))
@@ -158,6 +160,25 @@ def workloads(draw: st.DrawFn) -> dict[str, Any]:
     else:
         maybe(draw, run, "goodput", st.sampled_from(("95%", 0.9, "estimate")))
     return {kind: run}
+
+
+@st.composite
+def reinforcements(draw: st.DrawFn) -> dict[str, Any]:
+    """Reinforcement learning of every method, in one pool or two."""
+    learning: dict[str, Any] = {"model": draw(st.sampled_from(MODELS)), "steps": draw(st.integers(1, 100))}
+    learning |= {
+        "prompts": draw(st.integers(1, 128)),
+        "prompt_tokens": 100,
+        "response_tokens": draw(st.integers(1, 4000)),
+    }
+    learning["target_days"] = draw(st.integers(1, 20))
+    maybe(draw, learning, "method", st.sampled_from(("grpo", "ppo", "dpo")))
+    maybe(draw, learning, "pools", st.sampled_from(("one", "two")))
+    maybe(draw, learning, "reward", st.sampled_from(MODELS[:4]))
+    maybe(draw, learning, "goodput", st.sampled_from(("95%", "estimate")))
+    if learning.get("pools") == "two":
+        maybe(draw, learning, "schedule", st.sampled_from(("synchronous", "asynchronous")))
+    return learning
 
 
 @st.composite

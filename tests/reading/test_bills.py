@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.resources import languages
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.bills import GENERIC_NAMES, SentBill, require_whole
+from bomgen.reading.bills import SentBill, require_whole
 from bomgen.reading.list_columns import read_asked
 from bomgen.xray.files import open_bill
 from bomgen.xray.inspection import inspect
@@ -125,11 +125,36 @@ def test_own_quote(tmp_path: Path) -> None:
     assert bill.repeating == ("By part number",)
 
 
+NO_NUMBER = ("planning-part", "no-part-number", "quote-any-make", "quote-configured", "quote-number-later")
+"""Words of a quote that stand where a part number would."""
+
+
+@pytest.mark.parametrize("key", NO_NUMBER)
 @pytest.mark.parametrize("code", languages())
-def test_parts_without_a_number(code: str) -> None:
-    """What a quote of bomgen writes instead of a part number is read as none."""
-    words = language(code)
-    assert {words.word(key).lower() for key in ("planning-part", "no-part-number")} <= set(GENERIC_NAMES)
+def test_parts_without_a_number(code: str, key: str) -> None:
+    """What a quote of bomgen writes instead of a part number is read as none: the description names the part."""
+    word = language(code).word(key)
+    bill = read(f"Part\tDescription\tQty\n{word}\tQM9700\t2\n{word}\tPatch cord\t8\n")
+    assert [(line.part, line.id, line.shown, line.quantity) for line in bill.lines] == [
+        ("", "qm9700", "QM9700", 2),
+        ("", "", "Patch cord", 8),
+    ]
+
+
+@pytest.mark.parametrize("code", languages())
+def test_own_quote_with_parts_without_a_number(code: str, tmp_path: Path) -> None:
+    """No line of a quote that is read back has one of these words as its part number."""
+    options = ("-f", "xlsx", "--set", f"quote.language={code}", "-o", str(tmp_path))
+    done = CliRunner().invoke(main, ["build", "plans/llama65b-quote.yaml", *options])
+    assert done.exit_code == 0, done.output
+    quote = next(tmp_path.rglob("quote.xlsx")).read_bytes()
+    sheets = openpyxl.load_workbook(BytesIO(quote), read_only=True)
+    cells = {str(cell).lower() for sheet in sheets for row in sheet.iter_rows(values_only=True) for cell in row}
+    words = {language(code).word(key).lower() for key in NO_NUMBER}
+    lines = open_bill(quote, "quote.xlsx", CATALOG).lines
+    assert cells & words
+    assert lines
+    assert not words & {line.part.lower() for line in lines}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The memory of training runs against published values, from a plan to the delivered bom.json."""
+"""The memory of training runs against published and measured values, from a plan to the delivered bom.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import yaml
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
 STATES = ("weights", "gradients", "optimizer")
-CASES = yaml.safe_load(Path(__file__).with_name("training_memory.yaml").read_text(encoding="utf-8"))
+CASES, MEASURED = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    for name in ("training_memory.yaml", "measured_memory.yaml")
+)
+NOT_ALLOCATED = ("reserve_libraries", "reserve_nccl")
+"""What a GPU holds beside what PyTorch allocates."""
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -38,6 +43,28 @@ def test_memory_is_as_published(case: dict[str, Any], built: Built) -> None:
         assert least <= term(memory, name) / BYTES[case["unit"]] <= most
 
 
+@pytest.mark.parametrize("case", MEASURED, ids=lambda case: case["id"])
+def test_memory_is_as_measured(case: dict[str, Any], built: Built) -> None:
+    """The total is near what was measured, and a run that ended for want of memory does not fit."""
+    ((kind, run),) = case["workload"].items()
+    gpu = {"name": "any GPU", "bf16_tflops": 100, "memory": case["memory"]}
+    plan = {
+        "bomgen": 1,
+        "name": "measured",
+        "workload": {kind: {"tokens": "1B", "parallelism": {"tensor": 1}, **run}},
+        "cluster": {"gpu": gpu, "gpus": case.get("gpus", 1)},
+    }
+    memory = built(plan)["workload"]["memory"]
+    total = memory["per_gpu"]["total"]
+    assert (total <= memory["gpu"]) is case.get("fits", True)
+    if case.get("allocator"):
+        total -= sum(memory["per_gpu"].get(part, 0) for part in NOT_ALLOCATED)
+    if "measured" in case:
+        measured = case["measured"] * BYTES[case.get("unit", "GB")]
+        assert total == pytest.approx(measured, rel=case.get("within", 0.1))
+
+
 def test_every_case_states_its_source() -> None:
     """No value is expected without the document it was read in, and no case expects nothing."""
     assert all(case["source"] and ("per_gpu" in case or "replica" in case) for case in CASES)
+    assert all(case["source"] and ("measured" in case or "fits" in case) for case in MEASURED)

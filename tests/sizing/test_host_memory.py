@@ -15,6 +15,7 @@ from bomgen.workflow.plan_files import PlanFile
 
 HERE = Path(__file__).parent
 OF_GPU = 2 * 10**12 // 8
+SPLIT = {"tensor": 8, "pipeline": 8, "sequence_parallel": False}
 
 
 def fit(gpus: int, server: str = "dgx-h100", **keys: Any) -> MemoryFit:
@@ -40,7 +41,7 @@ def test_a_split_stays_within_the_memory_of_the_host() -> None:
 
 def test_a_split_by_hand_is_warned_of() -> None:
     """It does not fit, whatever is left on the GPU."""
-    found = fit(64, parallelism={"tensor": 8, "pipeline": 8})
+    found = fit(64, parallelism=SPLIT)
     assert found.per_gpu.host is not None
     assert found.per_gpu.host.value > OF_GPU
     assert found.fits is False
@@ -50,6 +51,6 @@ def test_a_split_by_hand_is_warned_of() -> None:
 
 def test_a_host_of_unknown_memory_limits_nothing() -> None:
     """A generic server says nothing of its memory: the same split fits."""
-    found = fit(64, "hgx-h100-8-generic", parallelism={"tensor": 8, "pipeline": 8})
+    found = fit(64, "hgx-h100-8-generic", parallelism=SPLIT)
     assert found.host_memory is None
     assert found.fits

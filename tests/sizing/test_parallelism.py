@@ -81,7 +81,8 @@ def by_hand(sequence_parallel: bool = False, **degrees: int) -> Parallelism:
     """Degrees as written in a plan; those left out are one."""
     names = ("tensor", "pipeline", "interleave", "context", "expert")
     figures = {name: given_(degrees.get(name, 1)) for name in names}
-    return Parallelism(**figures, sequence_parallel=sequence_parallel, mark=PLACE)
+    words = given_("yes" if sequence_parallel else "no", "word")
+    return Parallelism(**figures, sequence_parallel=words, mark=PLACE)
 
 
 def split(sequence_parallel: bool = False, **degrees: int) -> ParallelSplit:
@@ -235,6 +236,13 @@ def test_experts_of_unknown_number_are_at_least_the_idle_ones() -> None:
         ({"optimizer": "adam-8bit"}, (2, 4, 6)),
         ({"optimizer": "sgd"}, (2, 4, 8)),
         ({"optimizer": "adafactor"}, (2, 4, 4)),
+        ({"optimizer": "lion"}, (2, 4, 8)),
+        ({"optimizer": "muon"}, (2, 4, 8)),
+        ({"gradient_precision": "none"}, (2, 0, 12)),
+        ({"master_weights": "no", "gradient_precision": "bf16"}, (2, 2, 4)),
+        ({"master_weights": "no", "gradient_precision": "bf16", "optimizer": "adam-8bit"}, (2, 2, 2)),
+        ({"master_weights": "no", "gradient_precision": "bf16", "optimizer": "lion"}, (2, 2, 2)),
+        ({"master_weights": "no", "precision": "fp32"}, (4, 4, 8)),
     ],
 )
 def test_bytes_of_a_parameter(keys: dict[str, Any], expected: tuple[int, int, int]) -> None:
@@ -245,6 +253,12 @@ def test_bytes_of_a_parameter(keys: dict[str, Any], expected: tuple[int, int, in
         found.gradients.value,
         found.optimizer.value,
     )
+
+
+def test_muon_updates_embeddings_by_adam() -> None:
+    """Two moments of the embedding and of the output matrix, one of all other parameters."""
+    found = memory.replica(training({"parameters": 1000, "vocab": 20, "hidden": 5}, optimizer="muon"), split())
+    assert found.optimizer.value == 4 * 1000 + 4 * 1000 + 4 * 2 * 20 * 5
 
 
 def test_fp8_keeps_sixteen_bits_as_an_assumption() -> None:
@@ -264,6 +278,7 @@ def test_fp8_keeps_sixteen_bits_as_an_assumption() -> None:
         ({"recompute": "selective"}, {"tensor": 4}, 10 + 6),
         ({"recompute": "selective"}, {"tensor": 4, "sequence_parallel": True}, Fraction(34, 4)),
         ({"recompute": "full"}, {"tensor": 4}, 2),
+        ({"recompute": "full"}, {"tensor": 4, "sequence_parallel": True}, Fraction(2, 4)),
         ({"precision": "fp32", "recompute": "full"}, {}, 4),
     ],
 )
@@ -344,13 +359,13 @@ def test_experts_are_spread_over_replicas_that_there_are() -> None:
     assert (found.tensor.value, found.data.value, found.expert.value) == (2, 3, 3)
 
 
-def test_a_found_split_says_why_another_of_its_size_does_not_do() -> None:
-    """Full recomputation keeps the input of each layer whole: stages divide what tensor parallelism does not."""
+def test_a_found_split_says_why_smaller_ones_do_not_do() -> None:
+    """With sequence parallelism, tensor parallelism divides what full recomputation keeps: four ways fit, two not."""
     model = {"parameters": GIGA, "layers": 4, "hidden": 1024, "heads": 8}
     run = training(model, recompute="full", sequence=10**6, batch_tokens=10**6)
     found = fit(run, gpu(9), given_(4), given_(4))
-    assert (found.split.tensor.value, found.split.pipeline.value) == (2, 2)
-    assert found.reasons[0].startswith("tensor 4 x pipeline 1 does not fit")
+    assert (found.split.tensor.value, found.split.pipeline.value) == (4, 1)
+    assert found.reasons[0].startswith("tensor 2 x pipeline 1 does not fit")
 
 
 def test_degrees_that_would_suit_the_rest_are_named() -> None:
@@ -476,7 +491,8 @@ def test_a_model_that_nothing_holds_is_refused() -> None:
         fit(run, gpu(40), given_(8), given_(8))
     assert caught.value.message == (
         "no split of the model fits on 8 GPUs. tensor 8 x pipeline 1 does not fit: the fullest GPU needs 166.0 GB but "
-        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of settings is sufficient"
+        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of recomputation, "
+        "ZeRO stage, offloading, micro-batch or sequence is sufficient"
     )
     assert caught.value.because is run.model.parameters
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections import Counter
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,12 @@ import pytest
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
-from bomgen.core.provenance import Cited, walk
+from bomgen.core.provenance import Cited, Figure, walk
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict
-from bomgen.sizing.prediction.predict import predict_steps
-from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
-from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.prediction.predict import Members, predict_steps
+from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, apply_plain, line_rate_terms
+from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 
@@ -34,6 +35,7 @@ PLAN: dict[str, Any] = {
     "cluster": {"gpu": "h100-sxm", "gpus": 256, "server": "dgx-h100"},
 }
 
+ACCURACY = Path(__file__).parents[2] / "docs" / "accuracy.md"
 MOST_IN_SAMPLE = 0.08
 """docs/accuracy.md: the mean over clusters of dense rows in-sample is below."""
 FREE = ("MIT", "Apache-2.0", "BSD-3", "facts")
@@ -69,10 +71,41 @@ def test_every_row_has_a_source_and_a_licence() -> None:
         assert row["licence"].startswith(FREE), number
 
 
+def test_every_recomputation_is_described() -> None:
+    """A word that is not would count as none."""
+    words = {row["recompute"] for _, row in measurements.numbered_rows() if row["layers"]}
+    assert words - measurements.facts()["recomputation"].keys() == {"", "none", "selective"}
+
+
 def test_the_schema_offers_the_fitted_stacks() -> None:
     """No more and no fewer, versions included."""
     schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))
     assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == predict.stack_names()
+
+
+def test_the_fit_counts_its_rows(measured: list[measurements.MeasuredStep]) -> None:
+    """By generation, kind of model and stack, with the errors that the page of accuracy prints."""
+    found = {
+        (generation, kind): steps for generation, of in predict.fit()["measured"].items() for kind, steps in of.items()
+    }
+    of_kind = [((row.generation, predict.kind_of_model(row.moe)), row) for row in measured]
+    assert {key: steps["rows"] for key, steps in found.items()} == Counter(key for key, _ in of_kind)
+    assert {(*key, name): rows for key, steps in found.items() for name, rows in steps["stacks"].items()} == Counter(
+        (*key, name) for key, row in of_kind for name in {row.stack, row.version}
+    )
+    page = ACCURACY.read_text("utf-8").partition("## By generation")[2].partition("## ")[0]
+    lines = ([cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.startswith("| "))
+    printed = {(cells[1], cells[2]): (cells[3], cells[5]) for cells in lines if cells[3].isdigit()}
+    assert {key: printed.pop(key) for key in found} == {
+        key: (str(steps["rows"]), f"{steps['error']:.1%}") for key, steps in found.items()
+    }
+    assert {name for name, _ in printed} == {"all"}
+
+
+@pytest.mark.parametrize("generation", ["hopper", "blackwell", None])
+def test_the_default_stack_is_the_newest(generation: str | None) -> None:
+    """Of several of one year it is the one with the most rows; an accelerator without rows has the newest of all."""
+    assert predict.newest_stack(generation) == "megatron-bridge"
 
 
 def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.MeasuredStep]) -> None:
@@ -80,7 +113,7 @@ def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurement
     by_cluster: dict[str, list[float]] = {}
     for row in measured:
         if not row.moe:
-            inverse = predict.inverse_efficiencies(row.generation, row.precision, row.version)
+            inverse = predict.inverse_efficiencies(Members(row.generation, row.precision, row.version, row.model))
             step = predict_steps(row.work, row.machine, row.split, inverse)
             by_cluster.setdefault(row.cluster, []).append(abs(step / row.step - 1))
     assert np.mean([np.mean(errors) for errors in by_cluster.values()]) < MOST_IN_SAMPLE
@@ -101,9 +134,9 @@ def test_work_of_a_model_is_that_of_its_parameters() -> None:
 
 def test_terms_of_a_step_by_hand() -> None:
     """A layer of 2 x 10^6 weights, 8 sequences of 100 tokens on 2 GPUs with 2 stages of one layer each."""
-    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0)
+    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 2.0)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
-    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
     only = Terms(*(float(name == "matrix") for name in Terms._fields))
     # 2 FLOPs x 2e6 weights of a stage x 100 tokens x 3 passes x (8 + 1) slots
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2e6 * 100 * 3 * 9 / 1e12)
@@ -112,10 +145,62 @@ def test_terms_of_a_step_by_hand() -> None:
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2 * 1000 * 100 * 8 / 1e11)
 
 
+def test_work_with_adapters_by_hand() -> None:
+    """Rank 2 on the queries of Llama 3.1 8B: 32 matrices of 4096 x 4096, each with 2 x 8192 weights of adapters."""
+    model = part_records.model(Catalog().find("model", "llama-3.1-8b"))
+    work = work_of_model(model, Catalog().assumption("training-sequence"))
+    assert work is not None
+    rank = Figure(2, "count", Cited("rank", (), "high"))
+    adapted = work_with_adapters(work, model, Adapters(rank, ("q_proj",), quantised=False))
+    adapters = 32 * 2 * 8192
+    assert adapted.weights.value == work.weights.value + adapters
+    assert adapted.parameters.value == work.parameters.value + adapters
+    assert adapted.trained.value == adapters / (8_030_261_248 + adapters)
+    assert adapted.split_width.value == work.split_width.value + 32 * 2 * 8192
+    assert (adapted.adapted.value, adapted.stored_weight.value) == (32, 2)
+    quantised = work_with_adapters(work, model, Adapters(rank, ("q_proj",), quantised=True))
+    assert quantised.stored_weight.value * 8 == pytest.approx(4 + 8 / 64 + 32 / (64 * 256))
+
+
+def test_terms_of_frozen_weights_by_hand() -> None:
+    """The step of the test above on ZeRO 3 over 2 replicas, with a hundredth of the weights trained, in 4 bits."""
+    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.01, 8.0, 0.5)
+    machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
+    split = Split(8.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
+    found = line_rate_terms(apply_plain, work, machine, split)
+    # 4 micro-batches of 100 tokens: two passes, and a hundredth of a third
+    assert found.matrix == pytest.approx(2 * 4e6 * 100 * 2.01 * 4 / 1e12)
+    assert found.head == pytest.approx(2 * 1e6 * 100 * 2.01 * 4 / 1e12)
+    # two gathers of half a byte, and the gradients of a hundredth in two bytes, half of each from the other GPU
+    assert found.gathers_overlapped == pytest.approx(4 * 5e6 * (2 * 0.5 + 0.01 * 2) / 2 / 1e11)
+    # each pass reads half a byte, writes two and reads them; gradients of a hundredth are read and written
+    assert found.weights == pytest.approx(4 * 5e6 * ((0.5 + 2 + 2) * 2.01 + 8 * 0.01) / 1e12)
+    assert found.update == pytest.approx(30 * 5e6 * 0.01 / 2 / 1e12)
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+def test_fine_tuning_is_predicted(method: str) -> None:
+    """With its interval; frozen weights take less time, and full fine-tuning is a step of pre-training."""
+    keys = {"model": "llama-3.1-8b", "tokens": "1B", "mfu": "predicted", "sequence": 4096}
+    keys |= {"batch_tokens": 524288}
+    keys |= {"parallelism": {"tensor": 1}, "zero": 3, "recompute": "full"}
+    steps = []
+    for workload in ({"fine_tuning": {**keys, "method": method}}, {"training": keys}):
+        plan = PLAN | {"workload": workload, "cluster": {"gpu": "h100-sxm", "gpus": 8, "server": "dgx-h100"}}
+        folder = Path(__file__).parent
+        predicted = work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), folder, folder)).design.sizing.predicted
+        assert predicted is not None
+        bounds = predicted.step.steps[90]
+        assert bounds.low.value < predicted.step.step.value < bounds.high.value
+        steps.append(predicted.step.step.value)
+    tuned, trained = steps
+    assert tuned == trained if method == "full" else tuned < trained
+
+
 def test_arrays_give_what_single_numbers_give(measured: list[measurements.MeasuredStep]) -> None:
     """To the last bit, on every row of several clusters at once."""
     chosen = [row for row in measured if row.cluster.startswith(("mbridge", "vtrain-multi", "selene"))]
-    inverse = predict.inverse_efficiencies("hopper", "16-bit", "megatron-core")
+    inverse = predict.inverse_efficiencies(Members("hopper", "16-bit", "megatron-core", "dense"))
     work = Work(*(np.array(column) for column in zip(*(row.work for row in chosen), strict=True)))
     machine = Machine(*(np.array(column) for column in zip(*(row.machine for row in chosen), strict=True)))
     split = Split(*(np.array(column) for column in zip(*(row.split for row in chosen), strict=True)))
@@ -221,6 +306,21 @@ def test_gpus_that_only_allow_awkward_splits_are_named() -> None:
     assert fewer.fit is not None
     assert fewer.fit.fastest is not None
     assert fewer.fit.fastest.seconds == pytest.approx(faster.seconds)
+
+
+def test_more_recomputation_is_taken_where_less_leaves_a_slower_split() -> None:
+    """Without recomputation only tensor parallelism over four servers fits, which is slower than recomputing."""
+    keys = {"model": "nemotron-4-340b", "sequence": 4096, "batch_tokens": 131072}
+    fit = predicted_plan(**keys, gpus=128).sizing.fit
+    assert fit is not None
+    assert fit.fastest is not None
+    assert fit.fastest.recompute == "full"
+    less = predicted_plan(**keys, gpus=128, recompute="none")
+    assert less.sizing.fit is not None
+    assert less.sizing.fit.split.tensor.value == 32
+    assert less.sizing.predicted is not None
+    assert less.sizing.predicted.step.steps
+    assert fit.fastest.seconds < less.sizing.predicted.step.step.value
 
 
 def test_checking_a_predicted_plan_imports_no_numpy(tmp_path: Path) -> None:

@@ -180,8 +180,7 @@ def _how(writer: Writer, priced: QuoteLine) -> str:
 def bill_row(writer: Writer, priced: QuoteLine) -> Row:
     """Return the row of one bill line."""
     line, currency = priced.line, writer.report.quote.totals.currency
-    why = writer.paths.of.get(id(line.quantity))
-    why = why if why and "#" not in why and isinstance(line.quantity.origin, Derived) else None
+    why = writer.derivation_of(line.quantity)
     if (
         why is None
         and line.path in writer.paths.figures

@@ -16,6 +16,7 @@ from bomgen.documents.chapters import (
     evidence,
     installation,
     money,
+    reinforcement,
     serving,
     site,
     sizing,
@@ -118,6 +119,7 @@ def _sections(
         name = cluster.report.plan.cluster_name
         for section in (
             serving.serving(cluster),
+            reinforcement.reinforcement(cluster),
             sizing.sizing(cluster),
             build.network(cluster, drawings.get(name, ())),
             alternatives.choices(cluster),

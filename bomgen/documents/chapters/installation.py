@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from bomgen.cabling.rack_pairs import cables_by_racks
 from bomgen.cabling.types import Wiring
 from bomgen.cabling.wiring import wire
-from bomgen.core.document import Cell, Column, Note, Row, Section, Table, row_of
-from bomgen.core.provenance import Derived, Figure
+from bomgen.core.document import Column, Note, Section, Table, row_of
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.results.failures import LEAF, losses
@@ -96,19 +95,13 @@ def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
         figures = [("uplinks", leaf.up)] if leaf and leaf.up else []
         for name, figure in (*figures, *losses(built.fabric)):
             label = writer.joined(writer.fabric_title(built.plan.name), writer.word(f"install-{name}"))
-            rows.append(_row(writer, label, figure))
+            rows.append(writer.row_of_figure(label, figure))
     site = writer.report.plan.site
     if site and site.pdu and site.pdu.power_w:
-        rows.append(_row(writer, writer.word("install-pdu-rating", name=site.pdu.identity.name), site.pdu.power_w))
+        label = writer.word("install-pdu-rating", name=site.pdu.identity.name)
+        rows.append(writer.row_of_figure(label, site.pdu.power_w))
     rows += [writer.row((SITE, key)) for key in LOAD if (SITE, key) in writer.numbers]
     return writer.table("failures", rows=rows) if rows else Table("failures", "", (), ())
-
-
-def _row(writer: Writer, label: str, figure: Figure) -> Row:
-    why = writer.paths.of.get(id(figure))
-    why = why if why and "#" not in why and isinstance(figure.origin, Derived) else None
-    value = Cell(writer.held(figure), figure.unit, why, estimate=figure.bounds)
-    return row_of(label, value, "", writer.origin(figure))
 
 
 def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
@@ -120,8 +113,8 @@ def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
     shown = pairs
     caption = word("caption-rack-pairs")
     if len(pairs) > MOST_PAIRS:
-        most = sorted(pairs, key=lambda pair: -pair.cables)[:MOST_PAIRS]
-        shown = [pair for pair in pairs if pair in most]
+        most = sorted(range(len(pairs)), key=lambda at: -pairs[at].cables)[:MOST_PAIRS]
+        shown = [pairs[at] for at in sorted(most)]
         left = language.integer(len(pairs) - MOST_PAIRS)
         caption = word("caption-rack-pairs-most", shown=language.integer(MOST_PAIRS), left=left)
     columns = (

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.messages import message
 from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
+from bomgen.sizing.prediction.measurements import generation_name
+from bomgen.sizing.prediction.predict import Prediction, kind_of_model
 from bomgen.sizing.prediction.run import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored
@@ -146,7 +149,7 @@ def _notes(writer: Writer) -> Iterator[Note]:
         yield from (Note("info", writer.language.message(reason)) for reason in reasons)
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
-        yield Note("info", writer.word("memory-not-counted"))
+        yield Note("info", writer.word("memory-reserved" if found.fit.per_gpu.reserve else "memory-not-counted"))
         if found.fit.per_gpu.host and not found.fit.host_memory:
             yield Note("info", writer.word("host-memory-unknown"))
     yield from time_lost(writer)
@@ -172,9 +175,28 @@ def _fit(writer: Writer) -> Iterator[Table]:
 def _prediction(writer: Writer) -> Iterator[Table]:
     predicted = writer.report.design.sizing.predicted
     if predicted:
-        yield _captioned(writer, "prediction")
+        yield _captioned(writer, "prediction", evidence=describe_evidence(writer, predicted.step))
         yield _captioned(writer, "prediction-terms")
         yield _nearest(writer, predicted)
+
+
+def describe_evidence(writer: Writer, step: Prediction) -> str:
+    """Return which measured steps the interval of a prediction rests on."""
+    gpu, evidence = writer.report.plan.cluster.gpu, step.evidence
+    kind = message(f"evidence-{kind_of_model(step.moe)}")
+    generation = generation_name(step.generation) if step.generation else gpu.identity.name
+    if evidence.left_out_error is None:
+        return writer.language.message(message("evidence-none", kind=kind, generation=generation))
+    found = message(
+        "evidence-found",
+        steps=evidence.measured_steps.value,
+        kind=kind,
+        generation=generation,
+        error=writer.shown(evidence.left_out_error),
+        of_stack=evidence.measured_steps_of_stack.value,
+        stack=step.stack.name,
+    )
+    return writer.language.message(found)
 
 
 def _nearest(writer: Writer, predicted: Predicted) -> Table:
@@ -194,11 +216,10 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
         split = writer.word(
             "split-of-row", tensor=row["tp"], pipeline=row["pp"], data=row["dp"], sequence=row["seq"], batch=row["gbs"]
         )
-        cells = (
-            f"{row['source']}, {row['framework']}",
-            f"{row['gpus']} {row['gpu']}",
-            f"{row['model']} {writer.language.value(row['precision'], 'word')}",
-        )
+        model = f"{row['model']} {writer.language.value(row['precision'], 'word')}"
+        if row["tuning"]:
+            model += f", {writer.language.value('method-' + row['tuning'], 'word')}"
+        cells = (f"{row['source']}, {row['framework']}", f"{row['gpus']} {row['gpu']}", model)
         measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
         rows.append(row_of(*(Cell(text) for text in cells), split, *measured))
     caption = writer.word("caption-nearest-steps")
@@ -212,8 +233,8 @@ def _others(writer: Writer) -> Iterator[Table]:
         yield _published(writer, ask())
 
 
-def _captioned(writer: Writer, id: str) -> Table:
-    return replace(writer.table(id), caption=writer.word(f"caption-{id}"))
+def _captioned(writer: Writer, id: str, **values: str) -> Table:
+    return replace(writer.table(id), caption=writer.word(f"caption-{id}", **values))
 
 
 def _published(writer: Writer, opinions: Opinions) -> Table:

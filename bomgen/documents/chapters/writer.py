@@ -184,12 +184,21 @@ class Writer:
         rows = ((path, row_at(path)) for path in self.numbers if path[0] != CLUSTERS)
         return (path for path, row in rows if row and row.table in tables)
 
+    def derivation_of(self, figure: Figure) -> str | None:
+        """Return the path under which the derivation of a figure stands; None without one."""
+        path = self.paths.of.get(id(figure), "#")
+        return path if "#" not in path and isinstance(figure.origin, Derived) else None
+
     def row(self, path: Path) -> Row:
         """Return the number at a path as a row: label, value, unit, origin."""
-        figure, value = self.numbers[path], self.cell(path)
+        return self.row_of_figure(self.label(path), self.numbers[path], self.cell(path))
+
+    def row_of_figure(self, label: str, figure: Figure, value: Cell | None = None) -> Row:
+        """Return a figure as a row: label, value, unit, origin."""
+        value = value or Cell(self.held(figure), figure.unit, self.derivation_of(figure), estimate=figure.bounds)
         named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
         unit = "" if named else self.language.unit(figure.unit, value.value)
-        return row_of(self.label(path), value, unit, self.origin(figure))
+        return row_of(label, value, unit, self.origin(figure))
 
     def table(self, id: str, *parts: str, rows: Sequence[Row] = ()) -> Table:
         """Return a table of numbers with their origin: of rows, or of its parts in sequence."""

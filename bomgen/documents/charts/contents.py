@@ -188,6 +188,8 @@ OF_RUN = "cost_per_run"
 MEMORY: Path = ("workload", "memory")
 PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache")
 """Uses of a GPU's memory in training and serving."""
+RESERVE = ("reserve_libraries", "reserve_nccl", "reserve_step")
+"""What a fine-tuning run needs beside them; a served model keeps its reserve apart."""
 FEW_POINTS = 3
 """Loads below which a curve says nothing."""
 _MILLION = 10**6
@@ -202,7 +204,8 @@ def training_memory(writer: Writer) -> Iterator[Chart]:
 def memory(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the memory use of the fullest GPU, against its capacity."""
     of_gpu, numbers, language = (*MEMORY, "per_gpu"), writer.numbers, writer.language
-    paths = [(*of_gpu, name) for name in PARTS if (*of_gpu, name) in numbers]
+    parts = (*PARTS, *RESERVE) if writer.report.design.sizing.fit else PARTS
+    paths = [path for name in parts if (path := (*of_gpu, name)) in numbers]
     total, whole = numbers.get((*of_gpu, "total")), numbers.get((*MEMORY, "gpu"))
     if total is None or not total.value:
         return

@@ -22,7 +22,7 @@ from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, wi
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
-from bomgen.plan.binding.workload import compute, fine_tuning, inference, training
+from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
 from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
@@ -138,11 +138,13 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     root = PlanSection(source, (), catalog, problems)
     workload = root.below("workload")
     bought = cluster(root.below("cluster"))
-    run = serving = target = None
+    run = serving = target = learning = None
     if workload.has("training"):
         run = training(workload.below("training"), bought.gpu if bought else None)
     elif workload.has("fine_tuning"):
         run = fine_tuning(workload.below("fine_tuning"), bought.gpu if bought else None)
+    elif workload.has("reinforcement"):
+        learning, run = reinforcement(workload.below("reinforcement"), bought.gpu if bought else None)
     elif workload.has("inference"):
         serving = inference(workload.below("inference"))
     elif workload.has("compute"):
@@ -171,6 +173,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         training=run,
         inference=serving,
         compute=target,
+        reinforcement=learning,
         cluster=bought,
         fabrics=tuple(fabric_plan for fabric_plan in fabrics if (fabric_plan.switchless or not bought.gpu.pod_chips)),
         storage=stored,

@@ -6,23 +6,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
-from math import exp, log, sqrt
+from math import ceil, exp, log, sqrt
+from statistics import NormalDist
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
-from bomgen.core.provenance import Figure, difference, formula, product, require, sum_of
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Figure, difference, formula, product, require, sum_of
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import (
+    DPO,
     ESTIMATE,
     ONE_POOL,
+    PPO,
     PREDICTED,
     TWO_POOLS,
     Compute,
     Degrees,
+    Experience,
     Inference,
     OwnSpeed,
     OwnStep,
     Parallelism,
+    Reinforcement,
     Targets,
     Training,
     Tuning,
@@ -32,6 +38,12 @@ from bomgen.plan.types import (
 DEGREES = ("tensor", "pipeline", "interleave", "context", "expert")
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
+FSDP_STACKS = ("composer", "deepspeed", "fms-fsdp", "nemo-automodel", "torchtitan", "torchtitan-deepep")
+"""Stacks that shard weights, too, unless told otherwise."""
+FUSED_STACKS = ("megatron", "nemo-2", "primus", "rocm-nemo")
+"""Beginnings of the names of Megatron and of stacks on top of it, which fuse the kernels of norms and activations."""
+PAIR = Figure(2, "count", Assumed(message("pair-of-responses"), message("pair-of-responses-why"), (), "high"))
+"""Responses per prompt of dpo: one that is chosen, one that is rejected."""
 Z95 = 1.6448536269514722
 """Standard deviations between the mean and the 95th percentile of a normal distribution."""
 MOST_P95_OVER_MEAN = exp(Z95**2 / 2)
@@ -41,7 +53,12 @@ MOST_P95_OVER_MEAN = exp(Z95**2 / 2)
 def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
     """Return a training run on a GPU; None when it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
-    tokens = section.figure("tokens", "tokens")
+    return _run(section, gpu, model, section.figure("tokens", "tokens"))
+
+
+def _run(
+    section: PlanSection, gpu: parts.Gpu | None, model: parts.Model | None, tokens: Figure | None
+) -> Training | None:
     achieved = section.figure("achieved_tflops", "TFLOP/s")
     token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
     measured = achieved is not None or token_rate is not None
@@ -54,6 +71,8 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
     flash = section.yes_or_no("flash_attention", "training-flash-attention")
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
+    pure = section.data.get("master_weights") is False and precision.value not in ("fp64", "fp32", "tf32")
+    usual_batch = "fine-tuning-batch-tokens" if section.path[-1] == "fine_tuning" else "training-batch-tokens"
     if section.data.get("goodput") == ESTIMATE:
         goodput = section.word("goodput", "training-goodput")
     else:
@@ -75,21 +94,32 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         goodput=goodput,
         sequence=section.figure("sequence", "tokens") or (_usual_sequence(section, model) if model else None),
         micro_batch=section.quantity("micro_batch", "count", "training-micro-batch"),
-        batch_tokens=section.quantity("batch_tokens", "tokens", "training-batch-tokens"),
+        batch_tokens=section.quantity("batch_tokens", "tokens", usual_batch),
         optimizer=section.word("optimizer", "training-optimizer"),
-        gradient_precision=section.word("gradient_precision", "training-gradient-precision"),
-        zero=section.quantity("zero", "count", "training-zero", zero=True),
+        gradient_precision=section.word(
+            "gradient_precision", "training-gradient-precision" + ("-bf16" if pure else "")
+        ),
+        zero=section.quantity(
+            "zero", "count", "training-zero" + ("-fsdp" if section.data.get("stack") in FSDP_STACKS else ""), zero=True
+        ),
         parallelism=_parallelism(section.below("parallelism")),
         flops_per_parameter_token=section.catalog.assumption("flops-per-parameter-token"),
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
         published_runs=partial(part_records.published_runs, Catalog()),
         offload=tuple(section.data.get("offload", ())),
+        master_weights=_given_word(section, "master_weights"),
+        activation_fusion=_given_word(section, "activation_fusion"),
         predicted=predicted,
         stack=section.word("stack", "") if section.has("stack") else None,
         measured=tuple(map(_own_step, section.items("measured"))),
         network=section.catalog.assumption("prediction-network"),
+        block=str(section.path[-1]),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
+
+
+def _given_word(section: PlanSection, key: str) -> Figure | None:
+    return section.yes_or_no(key, "") if section.has(key) else None
 
 
 def _own_step(section: PlanSection) -> OwnStep:
@@ -129,13 +159,98 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         modules_mark=section.value_mark("target_modules") if modules else section.mark,
         frozen_flops_per_parameter_token=section.catalog.assumption("frozen-flops-per-parameter-token"),
     )
-    return run._replace(tuning=tuning) if run else None
+    fused = str(section.data.get("stack", "")).startswith(FUSED_STACKS)
+    usual = "fine-tuning-activation-fusion" + ("-megatron" if fused else "")
+    fusion = section.yes_or_no("activation_fusion", usual)
+    return run._replace(tuning=tuning, activation_fusion=fusion) if run else None
+
+
+def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforcement | None, Training | None]:
+    """Return reinforcement learning and the updates of its policy; None when wrong, which the section notes."""
+    model = section.part("model", "model", part_records.model)
+    method = section.word("method", "reinforcement-method")
+    prompt = section.figure("prompt_tokens", "tokens")
+    response, spread, _ = _lengths(section, "response_tokens")
+    steps, prompts = section.figure("steps", "steps"), section.figure("prompts", "count")
+    responses = PAIR if method.value == DPO else section.quantity("responses", "count", "reinforcement-responses")
+    if model is None or prompt is None or response is None or steps is None or prompts is None:
+        return None, None
+    spread = spread or section.catalog.assumption("inference-length-spread")
+    longest = section.figure("longest_response", "tokens") or longest_of_step(response, spread, prompts, responses)
+    sequence = context_of_request(prompt, response)
+    updates = section.quantity("updates", "count", "reinforcement-updates")
+    tokens = tokens_of_reinforcement(steps, prompts, responses, sequence)
+    run = _run(section, gpu, model, tokens)
+    assumed = section.catalog.assumption
+    generation, refit = section.below("generation"), section.word("refit", "reinforcement-refit")
+    found = Reinforcement(
+        mark=section.mark,
+        method=method,
+        reference=section.yes_or_no("reference", "reinforcement-reference"),
+        reward=None if method.value == DPO else section.part("reward", "model", part_records.model),
+        critic=(section.part("critic", "model", part_records.model) or model) if method.value == PPO else None,
+        steps=steps,
+        prompts=prompts,
+        responses=responses,
+        prompt_tokens=prompt,
+        response_tokens=response,
+        response_spread=spread,
+        longest=longest,
+        sequence=sequence,
+        updates=updates,
+        target_days=section.figure("target_days", "days"),
+        schedule=section.word("schedule", "reinforcement-schedule"),
+        refit=refit,
+        generation=None if method.value == DPO else _generation(generation, model, prompt, response),
+        pools=str(section.data.get("pools", ONE_POOL)),
+        generation_gpus=generation.figure("gpus", "GPUs"),
+        experience=Experience(
+            decode=assumed("reinforcement-decode"),
+            update=assumed("reinforcement-update"),
+            log_probabilities=assumed("reinforcement-log-probabilities"),
+            experts=assumed("reinforcement-experts"),
+            spread=assumed("reinforcement-spread"),
+            refit=assumed(f"reinforcement-{refit.value}-constant"),
+            refit_rate=assumed(f"reinforcement-{refit.value}-rate"),
+        ),
+    )
+    if run is None:
+        return found, None
+    return found, run._replace(
+        batch_tokens=tokens_of_update(prompts, responses, sequence, updates),
+        sequence=context_of_request(prompt, longest),
+        target_days=None,
+        predicted=method,
+    )
+
+
+def _generation(section: PlanSection, model: parts.Model, prompt: Figure, response: Figure) -> Inference:
+    """Return the engine that generates responses; it holds requests of mean length, since KV caches grow by blocks."""
+    engine = section.word("engine", "inference-engine")
+    return Inference(
+        mark=section.mark,
+        model=model,
+        precision=section.word("precision", "training-precision"),
+        kv_precision=section.word("kv_precision", "inference-kv-precision"),
+        context=context_of_request(prompt, response),
+        concurrency=None,
+        batch=None,
+        output_tokens=response,
+        requests_per_minute=None,
+        tokens_per_second_per_gpu=None,
+        engine=engine,
+        memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
+        degrees=_replica_degrees(section.below("parallelism")),
+        drafted=None,
+        accepted=None,
+        prompt_tokens=prompt,
+    )
 
 
 def _parallelism(section: PlanSection) -> Parallelism | None:
     if not section.data:
         return None
-    sequence_parallel = bool(section.data.get("sequence_parallel", False))
+    sequence_parallel = section.yes_or_no("sequence_parallel", "training-sequence-parallel")
     return Parallelism(sequence_parallel=sequence_parallel, mark=section.mark, **_degrees(section, DEGREES))
 
 
@@ -276,6 +391,28 @@ prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens"
 """Tokens of a request's prompt."""
 context_of_request = sum_of("context_of_request", "tokens", "prompt", "output_tokens")
 """Tokens of a long request: a long prompt and a long output."""
+
+
+tokens_of_reinforcement = product("tokens_of_reinforcement", "tokens", "steps", "prompts", "responses", "sequence")
+"""Tokens of all prompts and responses of a run."""
+
+
+@formula("tokens")
+def tokens_of_update(prompts: int, responses: int, sequence: int, updates: int) -> int:
+    """Tokens of an optimizer step, of which a step has one or several."""
+    return ceil(Fraction(prompts * responses * sequence) / updates)
+
+
+@formula("tokens", "The largest of that many lengths of a log-normal distribution, by its quantile")
+def longest_of_step(response_tokens: int, spread: float, prompts: int, responses: int) -> int:
+    """Tokens of the longest response of a step, at least the mean."""
+    return ceil(response_tokens * max(1.0, _over_mean(spread, 1 - 1 / (prompts * responses + 1))))
+
+
+def _over_mean(spread: float, share: float) -> float:
+    """Return the length that a share of log-normal lengths do not exceed, over their mean."""
+    deviation = sqrt(log(1 + float(spread) ** 2))
+    return exp(deviation * NormalDist().inv_cdf(share) - deviation**2 / 2)
 
 
 tokens_of_case = product("tokens_of_case", "tokens", "share", "tokens")

@@ -29,7 +29,7 @@ from bomgen.site import racks
 from bomgen.site.power import power_of
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.storage import StoredUnits
-from bomgen.sizing.training.memory import ModelSplit
+from bomgen.sizing.training.memory import ModelSplit, degrees_of
 from bomgen.sizing.training.parallelism import describe_faster, seconds_text
 
 
@@ -186,7 +186,7 @@ def _training_reason(asked: ReasonInputs) -> Reason | None:
     if fit is None or training is None:
         return None
     split = fit.split
-    chosen = ModelSplit(*(each.value for each in (split.tensor, split.pipeline, split.context, split.expert)))
+    chosen = degrees_of(split)
     by_hand = training.parallelism
     because = message("because-plan" if by_hand else "because-fewest-per-replica")
     if fit.fastest:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from bomgen.catalog.parts import Gpu
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.shape import divisors
+from bomgen.sizing.prediction import terms
 from bomgen.sizing.prediction.search import Predictor, classify_splits
 from bomgen.sizing.training.fitting_counts import Fitting, fitting
 from bomgen.sizing.training.memory import ModelSplit, TimedSplit, expert_degrees
@@ -56,8 +57,11 @@ def _drop_replicas(predict: Predictor, gpu: Gpu, gpus: Figure, gpus_per_server: 
     for count in range(split.gpus - unit, 0, -unit):
         degrees = [float(degree) for degree in (*one, count // one.size)]
         fewer = split._replace(seconds=float(predict.seconds(*degrees)), gpus=count)
-        if fewer.seconds >= split.seconds or not all(
-            fits for _, fits in classify_splits(predict.training, gpu, gpus, [fewer])
+        regular = predict.interleaves(one.pipeline, one.interleave, count // one.size)
+        if (
+            fewer.seconds >= split.seconds
+            or not regular
+            or not all(fits for _, fits in classify_splits(predict.training, gpu, gpus, [fewer]))
         ):
             break
         split = fewer
@@ -75,6 +79,7 @@ def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds:
     tried = list(_data_degrees(predict, degrees, unit, most))
     splits = np.vstack([np.tile(degrees, len(tried)), np.concatenate(tried)])
     splits = splits[:, _may_be_faster(predict, splits[:-1], splits[-1], seconds)]
+    splits = splits[:, predict.interleaves(splits[1], splits[4], splits[-1])]
     steps = predict.seconds(*splits.astype(float))
     recompute = str(predict.training.recompute.value)
     for place in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
@@ -90,7 +95,7 @@ def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Ite
     or outside the scale-up domain: the candidates are the fewest or the most with that number, or those that the domain
     holds.
     """
-    tensor, pipeline, context, _ = degrees
+    tensor, pipeline, context, *_ = degrees
     sequences = predict.batch / predict.micro_batch
     fewest = np.ceil(sequences / most)
     yield from (unit, most)
@@ -105,31 +110,36 @@ def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Ite
 
 
 def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) -> Any:
-    tensor, pipeline, context, _ = degrees.astype(float)
-    slots = np.ceil(predict.batch / (data * predict.micro_batch)) + pipeline - 1
+    tensor, pipeline, context, _, interleave = degrees.astype(float)
+    slots = terms.slots.plain(np.ceil(predict.batch / (data * predict.micro_batch)), pipeline, interleave)
     return predict.least_seconds(tensor, pipeline, context, slots) < seconds
 
 
 def unit_of_replicas(degrees: Any, gpus_per_server: int) -> Any:
     """Return the factor of the replicas of splits: they fill whole servers, and hold whole sets of experts."""
-    tensor, pipeline, context, expert = degrees
+    tensor, pipeline, context, expert, _ = degrees
     inner = tensor * pipeline * context
     return np.lcm(expert // np.gcd(expert, context), gpus_per_server // np.gcd(gpus_per_server, inner))
 
 
 def degrees_of_splits(predict: Predictor, gpus: int) -> Any:
-    """Return tensor, pipeline, context and expert degrees of all replicas with at most this many GPUs."""
+    """Return tensor, pipeline, context, expert and interleave of all replicas with at most this many GPUs."""
     if (given := predict.training.parallelism) is not None:
-        return np.array([[given.tensor.value], [given.pipeline.value], [given.context.value], [given.expert.value]])
+        degrees = (given.tensor, given.pipeline, given.context, given.expert, given.interleave)
+        return np.array([[degree.value] for degree in degrees])
     experts = int(predict.work.experts)
     heads = int(predict.training.model.shape["heads"].value)
+    pipelines = range(1, min(int(predict.work.layers), gpus) + 1)
+    stages = np.array([(pipeline, chunks) for pipeline in pipelines for chunks in predict.chunks(pipeline)])
     ranges = (
         predict.tensor_degrees(heads),
-        range(1, min(int(predict.work.layers), gpus) + 1),
+        range(len(stages)),
         divisors(int(predict.work.sequence)),
         expert_degrees(predict.training, experts),
     )
     grid = np.array(np.meshgrid(*map(np.array, map(list, ranges)), indexing="ij")).reshape(len(ranges), -1)
+    tensor, row, context, expert = grid
+    grid = np.stack([tensor, stages[row, 0], context, expert, stages[row, 1]])
     return grid[:, grid[:3].prod(axis=0) <= gpus]
 
 
@@ -151,7 +161,7 @@ class _Splits(NamedTuple):
 
     predict: Predictor
     degrees: Numbers
-    """Rows of tensor, pipeline, context and expert degrees."""
+    """Rows of tensor, pipeline, context and expert degrees, and of interleave."""
 
 
 class GpusOfRun(NamedTuple):
@@ -168,7 +178,7 @@ class GpusOfRun(NamedTuple):
 def counts_in_time(predictors: Sequence[Predictor], gpus: GpusOfRun, seconds: float) -> Iterator[tuple[int, float]]:
     """Yield ascending numbers of GPUs with a split that fits and is predicted to step in `seconds`, with the step.
 
-    `predictors` has one for each possible recomputation of the run, the lowest first: a run takes the lowest that fits.
+    `predictors` has one for each recomputation of the run that is possible: a run takes the fastest that fits.
     """
     above, upto = 0, int(gpus.first.value)
     while above < gpus.most:
@@ -188,18 +198,18 @@ class _Fits:
     def __call__(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
         """Return whether a split fits on a number of GPUs; the plan's split passes with the last recomputation."""
         if predict.training.parallelism is not None:
-            return predict is self.last or self.fits_given(predict, count)
+            return predict is self.last or self._fits_given(predict, count)
         recompute = str(predict.training.recompute.value)
         if (recompute, candidate) not in self.at_most:
             whole = self.upto // candidate.size * candidate.size
             self.at_most[recompute, candidate] = self._fits(predict, candidate, whole)
         return self.at_most[recompute, candidate] and self._fits(predict, candidate, count)
 
-    def fits_given(self, predict: Predictor, count: int) -> bool:
+    def _fits_given(self, predict: Predictor, count: int) -> bool:
         recompute, unit = str(predict.training.recompute.value), self.gpus.unit
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
-            self.given[recompute] = _fitting(predict, self.gpus, counts)
+            self.given[recompute] = fitting(predict.training, self.gpus.gpu, self.gpus.first, counts)
         found = self.given[recompute]
         return found is not None and bool(found.fits[count // unit - 1])
 
@@ -235,9 +245,8 @@ def _may_be_fast(splits: _Splits, unit: int, seconds: float, above: int, upto: i
     inverse = predict.inverse
     falling = predict._replace(inverse=inverse._replace(**dict.fromkeys((*RISING, *NEITHER), 0.0)))
     rising = predict._replace(inverse=inverse._replace(**{name: 0.0 for name in inverse._fields if name not in RISING}))
-    tensor, pipeline, context, expert = degrees.astype(float)
-    bound = falling.seconds(tensor, pipeline, context, expert, most.astype(float))
-    bound += rising.seconds(tensor, pipeline, context, expert, least.astype(float))
+    bound = falling.seconds(*np.vstack([degrees, most]).astype(float))
+    bound += rising.seconds(*np.vstack([degrees, least]).astype(float))
     return _Splits(predict, degrees[:, bound <= seconds])
 
 
@@ -252,11 +261,9 @@ def _counts_of_short_range(
                 fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
     predictors = [split.predict for split in splits]
     for count in sorted(fast):
-        fitting_splits = (each for each in sorted(fast[count]) if fits(predictors[each[1]], each[2], count))
-        for step, place, _ in fitting_splits:
-            if not any(_fits_with(predictor, gpus, fits, count) for predictor in predictors[:place]):
-                yield count, step
-                break
+        found = (step for step, place, split in sorted(fast[count]) if fits(predictors[place], split, count))
+        if (step := next(found, None)) is not None:
+            yield count, step
 
 
 def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelSplit, Any]]:
@@ -266,19 +273,9 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelS
     rows, places = np.nonzero(counts[:, None] % whole == 0)
     found = np.full((len(counts), degrees.shape[1]), np.inf)
     if rows.size:
-        tensor, pipeline, context, expert = degrees[:, places].astype(float)
-        replicas = counts[rows] / (tensor * pipeline * context)
-        found[rows, places] = predict.seconds(tensor, pipeline, context, expert, replicas)
+        replicas = counts[rows] / degrees[:3, places].prod(axis=0)
+        chosen = np.vstack([degrees[:, places], replicas])
+        regular = predict.interleaves(chosen[1], chosen[4], replicas)
+        found[rows, places] = np.where(regular, predict.seconds(*chosen), np.inf)
     for place in np.unique(places).tolist():
         yield ModelSplit(*map(int, degrees[:, place])), found[:, place]
-
-
-def _fits_with(predict: Predictor, gpus: GpusOfRun, fits: _Fits, count: int) -> bool:
-    if predict.training.parallelism is not None:
-        return fits.fits_given(predict, count)
-    found = _fitting(predict, gpus, np.array([count], np.int64))
-    return found is not None and bool(found.fits.all())
-
-
-def _fitting(predict: Predictor, gpus: GpusOfRun, counts: Numbers) -> Fitting | None:
-    return fitting(predict.training, gpus.gpu, gpus.first, counts)

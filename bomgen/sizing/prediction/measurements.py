@@ -21,10 +21,13 @@ from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.core.resources import content, folder
 from bomgen.sizing.prediction.terms import Machine, Split, Work
-from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.training.states import FULL, QUANTISED
 
 ROWS = "training-steps.csv"
 SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+TUNING = ("tuning", "rank", "modules")
+"""Columns that only rows of fine-tuning have: full, lora or qlora; the rank of adapters, and the adapted matrices."""
 FACTS = "facts.json"
 MODEL_FLOPS = 6
 """FLOPs of training per multiply-add of the forward pass."""
@@ -35,8 +38,10 @@ CLOCK_BY_POWER = 1 / 3
 VERSION_LENGTH = len("26.02")
 GATHERS = {"": 0.0, "zero2": 1.0}
 ALL_GATHERS = 3.0
-SELECTIVE_SHARE = {"selective-ac": 0.5}
-"""torchtitan's selective activation checkpointing repeats every other matrix product."""
+PLAIN, DEEPEP, OVERLAPPED = "plain", "deepep", "overlapped"
+"""How a stack exchanges tokens with experts: one all-to-all, kernels that send a token once per GPU, the same while
+another micro-batch computes."""
+SENT_ONCE = (DEEPEP, OVERLAPPED)
 
 
 class MeasuredStep(NamedTuple):
@@ -59,6 +64,11 @@ class MeasuredStep(NamedTuple):
     work: Work[float]
     machine: Machine[float]
     split: Split[float]
+
+    @property
+    def model(self) -> str:
+        """The model as a member of its level of the fit."""
+        return member(self.moe, str(facts()["models"].get(self.fields["model"], self.fields["model"])))
 
     @property
     def moe(self) -> bool:
@@ -106,7 +116,7 @@ def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
 def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the raw rows of the file, with their lines."""
     text = io.StringIO(file(ROWS).decode("utf-8"))
-    yield from enumerate(csv.DictReader(text), start=2)
+    yield from enumerate(csv.DictReader(text, restval=""), start=2)
 
 
 def _row(
@@ -124,7 +134,7 @@ def _row(
     if not fields["gbs"] or not fields["dp"]:
         raise Unusable("replicas are not published, or do not multiply to the number of GPUs")
     stack = _stack(fields["framework"])
-    shape = tuple(fields[name] for name in ("model", "seq", *SHAPE))
+    shape = tuple(fields[name] for name in ("model", "seq", *SHAPE, *TUNING))
     if shape not in known:
         known[shape] = _work(catalog, fields)
     numbers = known[shape]
@@ -143,16 +153,26 @@ def _row(
         work=numbers,
         machine=_machine(gpu, cluster["gpu"], precision, cluster, stack["kernel"]),
         generation=generation(cluster["gpu"]) or "",
-        version=_version(fields["framework"], stack["stack"]),
+        version=_version(fields["framework"], stack),
         split=split,
     )
 
 
 def _work(catalog: Catalog, fields: Mapping[str, str]) -> Work[float]:
-    work = work_of_model(_model(catalog, fields), Figure(int(fields["seq"]), "tokens", _origin(fields)))
+    model, origin = _model(catalog, fields), _origin(fields)
+    work = work_of_model(model, Figure(int(fields["seq"]), "tokens", origin))
     if work is None:
         raise Unusable("the terms do not describe this kind of model")
+    if adapts(fields):
+        modules = tuple(fields["modules"].split()) or None
+        rank = Figure(int(fields["rank"]), "count", origin)
+        work = work_with_adapters(work, model, Adapters(rank, modules, fields["tuning"] == QUANTISED))
     return Work(*(float(figure.value) for figure in work))
+
+
+def adapts(fields: Mapping[str, str]) -> bool:
+    """Return whether a row trains adapters and leaves weights frozen."""
+    return fields["tuning"] not in ("", FULL)
 
 
 def family(precision: str) -> str:
@@ -164,6 +184,11 @@ def family(precision: str) -> str:
     return "nvfp4" if precision in ("nvfp4", "fp4") else "16-bit"
 
 
+def member(moe: bool, model: str) -> str:
+    """Return the member of the level of models: each mixture of experts is its own, all dense models are one."""
+    return model if moe else "dense"
+
+
 PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
 
 
@@ -173,10 +198,20 @@ def generation(gpu: str) -> str | None:
     return next((name for name, ids in known.items() if gpu in ids), None)
 
 
-def _version(framework: str, stack: str) -> str:
+def generation_name(generation: str) -> str:
+    """Return the name of a generation as its vendor writes it."""
+    return str(facts()["generation_names"][generation])
+
+
+def stack_name(stack: Mapping[str, Any]) -> str:
+    """Return the name of a stack in plans, with its variant if it has one."""
+    return f"{stack['stack']}-{stack['variant']}" if "variant" in stack else str(stack["stack"])
+
+
+def _version(framework: str, stack: Mapping[str, Any]) -> str:
     """Return stack and version, the suffix of the framework's name: `Megatron-Bridge 26.02.01` is 26.02."""
-    number = framework.rpartition(" ")[2]
-    return f"{stack}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else stack
+    name, number = stack_name(stack), framework.rpartition(" ")[2]
+    return f"{name}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else name
 
 
 def _machine(gpu: Gpu, id: str, precision: str, cluster: Mapping[str, Any], kernel: str) -> Machine[float]:
@@ -210,9 +245,9 @@ def _split(
     def number(key: str, otherwise: float = 1.0) -> float:
         return float(fields[key]) if fields[key] else otherwise
 
-    recompute = fields["recompute"]
     fsdp = fields["fsdp"]
     flash = stack["kernel"] != "none"
+    again = facts()["recomputation"].get(fields["recompute"], {})
     chunks = min(float(stack.get("interleave", 1)), layers // number("pp")) if number("pp") > 1 else 1.0
     return Split(
         batch=number("gbs"),
@@ -226,11 +261,13 @@ def _split(
         gathers=GATHERS.get(fsdp, ALL_GATHERS),
         messages=float(stack.get("messages", 1)),
         sharded=float(stack["sharded"] or bool(fsdp)),
-        recompute=1.0 if recompute == "full" else SELECTIVE_SHARE.get(recompute, 0.0),
-        attention_recompute=float(recompute == "full" or (recompute == "selective" and not flash)),
+        recompute=float(again.get("share", 0)),
+        attention_recompute=float(again.get("attention", fields["recompute"] == "selective" and not flash)),
         flash=float(flash),
         sequence_parallel=float(stack["sequence_parallel"]),
         overlapped=float(stack["overlapped"]),
+        sent_once=float(stack.get("exchange", PLAIN) in SENT_ONCE),
+        exchange_overlapped=float(stack.get("exchange", PLAIN) == OVERLAPPED),
     )
 
 
@@ -275,7 +312,8 @@ NEAREST = 5
 OTHER_GENERATION = 3.0
 OTHER_KIND = 4.0
 OTHER_PRECISION = 1.5
-"""Distance of rows of another generation, kind of model or precision, in doublings of the quantities compared."""
+OTHER_TUNING = 2.0
+"""Distance of rows of another generation, kind of model, precision or frozen weights, in doublings of the rest."""
 COMPARED = ("gpus", "layers", "hidden", "seq", "tp", "pp")
 
 
@@ -287,7 +325,9 @@ class Nearest(NamedTuple):
     """Doublings between the row and the run, over all quantities compared."""
 
 
-def nearest_steps(born: str | None, precision: str, moe: bool, compared: Mapping[str, float]) -> list[Nearest]:
+def nearest_steps(
+    born: str | None, precision: str, moe: bool, frozen: bool, compared: Mapping[str, float]
+) -> list[Nearest]:
     """Return the nearest rows, each model, cluster and split once; `compared` has a number for each of `COMPARED`."""
     found: dict[tuple[str, ...], Nearest] = {}
     for _, fields in numbered_rows():
@@ -298,6 +338,7 @@ def nearest_steps(born: str | None, precision: str, moe: bool, compared: Mapping
         distance += OTHER_GENERATION * (generation(cluster["gpu"]) != born)
         distance += OTHER_PRECISION * (family(fields["precision"]) != precision)
         distance += OTHER_KIND * ((fields["moe"] == "1") != moe)
+        distance += OTHER_TUNING * (adapts(fields) != frozen)
         key = (fields["cluster"], fields["model"])
         if key not in found or distance < found[key].distance:
             found[key] = Nearest(fields, distance)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache, reduce
@@ -13,12 +14,23 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product
 from bomgen.core.units import TERA
 from bomgen.plan.types import OwnStep, Training
-from bomgen.sizing.prediction.measurements import ALL_GATHERS, facts, file, generation
+from bomgen.sizing.prediction.measurements import (
+    ALL_GATHERS,
+    OVERLAPPED,
+    PLAIN,
+    SENT_ONCE,
+    facts,
+    file,
+    generation,
+    member,
+    stack_name,
+)
 from bomgen.sizing.prediction.terms import (
+    HIDDEN,
     HIDING,
     Machine,
     Split,
@@ -29,8 +41,11 @@ from bomgen.sizing.prediction.terms import (
     apply_to_figures,
     line_rate_terms,
 )
-from bomgen.sizing.prediction.work import work_of_model
-from bomgen.sizing.training.memory import ParallelSplit, data_parallel
+from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.training import states
+from bomgen.sizing.training.activations import FULL, SELECTIVE
+from bomgen.sizing.training.memory import data_parallel
+from bomgen.sizing.training.states import ParallelSplit
 
 # fitted -------------------------------------------------------------------------------------------------------------
 # The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
@@ -39,6 +54,12 @@ FILE = "fit.json"
 TERMS = Terms._fields
 COVERAGES = (50, 90)
 """Percentages of unseen clusters that an interval covers."""
+WIDE = max(COVERAGES)
+UNMEASURED_FACTOR = 2.0
+"""Least factor between a predicted time and the ends of its wide interval without measurements of the like.
+
+So on accelerators without rows, and where a served model exchanges experts over the network, of which there are three.
+"""
 
 
 class SoftwareStack(NamedTuple):
@@ -52,6 +73,22 @@ class SoftwareStack(NamedTuple):
     """Whether collectives of replicas overlap matrix products."""
     messages: int
     """Collectives in which the weights of a layer are gathered."""
+    exchange: str
+    """How tokens are exchanged with experts; see `docs/prediction.md`."""
+
+
+class Members(NamedTuple):
+    """What a run is among the measured rows, by level of the fit."""
+
+    generation: str | None
+    precision: str
+    stack: str
+    model: str
+
+    @property
+    def unseen(self) -> list[str]:
+        """Levels without rows of the run's member."""
+        return [level for level, name in self._asdict().items() if name not in fit()[level]]
 
 
 @cache
@@ -69,32 +106,33 @@ def stack_names() -> list[str]:
 def stack_of(name: str) -> SoftwareStack:
     """Return a stack by its name, or that of one of its versions."""
     stacks = facts()["stacks"].values()
-    stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack['stack'])}(-[0-9].*)?", name))
+    stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack_name(stack))}(-[0-9].*)?", name))
     sequence_parallel, overlapped = bool(stack["sequence_parallel"]), bool(stack["overlapped"])
-    return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, int(stack.get("messages", 1)))
+    messages, exchange = int(stack.get("messages", 1)), str(stack.get("exchange", PLAIN))
+    return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, messages, exchange)
 
 
 def newest_stack(generation: str | None) -> str:
-    """Return the newest stack with rows of a generation; of all, where there is none for that generation."""
+    """Return the newest stack with rows of a generation, of several the one with the most; of all without rows."""
     years = {str(stack["stack"]): int(stack["year"]) for stack in facts()["stacks"].values()}
-    names: Iterable[str] = fit()["stacks_of_generation"].get(generation or "", years)
-    return max(names, key=lambda name: (years[name], name))
+    measured, rows = fit()["measured"], Counter[str]()
+    for kinds in [measured[generation]] if generation in measured else measured.values():
+        for steps in kinds.values():
+            rows.update(steps["stacks"])
+    return max((name for name in years if name in rows), key=lambda name: (years[name], rows[name]))
 
 
-def inverse_efficiencies(generation: str | None, precision: str, stack: str) -> Terms[float]:
+def inverse_efficiencies(members: Members) -> Terms[float]:
     """Return the prediction coefficients: the inverse efficiency of each term.
 
-    A generation without rows has those of an average one.
+    A generation or a mixture of experts without rows has those of an average one.
     """
     found = fit()
-    rows = [found["base"], found["stack"][stack]]
-    rows += [
-        found[level][name]
-        for level, name in (("generation", generation), ("precision", precision))
-        if name in found[level]
-    ]
+    rows = [found["base"]]
+    rows += [found[level][name] for level, name in members._asdict().items() if name in found[level]]
     inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
-    return inverse._replace(launches=min(inverse.launches, *(getattr(inverse, name) for name in HIDING)))
+    most = min(getattr(inverse, name) for name in HIDING)
+    return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
 
 
 def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
@@ -112,12 +150,17 @@ def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: 
 
 def factor(moe: bool, coverage: int) -> float:
     """Return the number of spreads that an interval extends to either side."""
-    return float(fit()["factors"]["moe" if moe else "dense"][str(coverage)])
+    return float(fit()["factors"][kind_of_model(moe)][str(coverage)])
 
 
 def within(moe: bool) -> float:
     """Return the remaining spread on a cluster whose deviation is known."""
-    return float(fit()["within"]["moe" if moe else "dense"])
+    return float(fit()["within"][kind_of_model(moe)])
+
+
+def kind_of_model(moe: bool) -> str:
+    """Return the kind of a model, as the fit names it."""
+    return "moe" if moe else "dense"
 
 
 # predict ------------------------------------------------------------------------------------------------------------
@@ -149,6 +192,17 @@ class Interval(NamedTuple):
     high: Figure
 
 
+class Evidence(NamedTuple):
+    """The measured steps of an accelerator's generation and of a kind of model, on which an interval rests."""
+
+    measured_steps: Figure
+    """0 where none was measured."""
+    measured_steps_of_stack: Figure
+    """Those with the stack of the run."""
+    left_out_error: Figure | None
+    """Mean error of the prediction for them, each cluster left out of the fit; None without measured steps."""
+
+
 class Prediction(NamedTuple):
     """A predicted training step."""
 
@@ -165,6 +219,7 @@ class Prediction(NamedTuple):
     generation: str | None
     """Generation of the accelerator; None: it has no measurements."""
     moe: bool
+    evidence: Evidence
 
 
 def stack_for(training: Training, gpu: Gpu) -> SoftwareStack:
@@ -180,18 +235,16 @@ def predict(
     ready = prepare(training, gpu, links)
     if ready is None:
         return None
-    work, machine, stack = ready
-    born = generation(gpu.identity.id)
+    work, machine, stack, members = ready
     moe = work.expert_weights.value > 0
-    terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
+    terms = _terms(work, machine, members, _split(training, split, stack, work))
     total = reduce(add_seconds, terms.values())
     shares = {name: float(terms[name].value / total.value) if name in terms else 0.0 for name in TERMS}
-    unseen = () if born in fit()["generation"] else ("generation",)
-    width_of_run = spread_of_shares(fit()["spread"], shares.values(), unseen)
+    width_of_run = spread_of_shares(fit()["spread"], shares.values(), members.unseen)
     errors = []
     for measured in training.measured:
         _check_own(training, measured, flops_per_token, machine.peak)
-        step = _plain_step(training, measured, work, machine, stack, born)
+        step = _plain_step(training, measured, ready)
         errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
     if errors:
         correction, width_of_run = learn(errors, width_of_run, within(moe))
@@ -201,30 +254,70 @@ def predict(
     gpus = gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
     peak = machine.peak
     mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
+    evidence = evidence_for(members.generation, moe, stack.name)
     steps, mfus = {}, {}
     for coverage in COVERAGES:
-        times = Figure(factor(moe, coverage), "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        spreads = factor(moe, coverage)
+        if coverage == WIDE and not errors:
+            spreads = max(spreads, _least_width(evidence) / width_of_run)
+        times = Figure(spreads, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
         steps[coverage] = bounds
         mfus[coverage] = Interval(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
         )
-    return Prediction(total, steps, terms, mfu, mfus, stack, born, moe)
+    return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe, evidence)
 
 
-def prepare(
-    training: Training, gpu: Gpu, links: GpuLinks
-) -> tuple[Work[Figure], Machine[Figure], SoftwareStack] | None:
-    """Return work, machine and stack of a run; None where inputs are unknown."""
+def _least_width(evidence: Evidence) -> float:
+    """Return the least log between a step and the ends of its wide interval: the error of the rows behind it."""
+    error = evidence.left_out_error
+    return log(1 + float(error.value) if error else UNMEASURED_FACTOR)
+
+
+def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:
+    """Return the measured steps of a generation and a kind of model, and how many of them are of a stack."""
+    found = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
+
+    def cited(value: float, unit: str, of: Message) -> Figure:
+        return Figure(value, unit, Cited(of, (FIT_REFERENCE,), "high"))
+
+    return Evidence(
+        cited(found["rows"] if found else 0, "steps", message("evidence-steps")),
+        cited(found["stacks"].get(stack, 0) if found else 0, "steps", message("evidence-of-stack", stack=stack)),
+        cited(found["error"], "share", message("evidence-error")) if found else None,
+    )
+
+
+class Prepared(NamedTuple):
+    """What of a run does not depend on its split."""
+
+    work: Work[Figure]
+    machine: Machine[Figure]
+    stack: SoftwareStack
+    members: Members
+
+
+def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
+    """Return work, machine, stack and members of a run; None where inputs are unknown.
+
+    Quantised weights are multiplied at 16 bits: with another precision they are not predicted.
+    """
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
-    known = family and peak and plain and gpu.memory_bandwidth and training.sequence and training.tuning is None
+    known = family and peak and plain and gpu.memory_bandwidth and training.sequence
     if not known or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
         return None
     work = work_of_model(training.model, training.sequence)
     if work is None:
         return None
+    if training.tuning and states.adapts(training):
+        quantised = training.tuning.method.value == states.QUANTISED
+        if quantised and family != FAMILIES["bf16"]:
+            return None
+        adapters = Adapters(training.tuning.rank, training.tuning.modules, quantised)
+        work = work_with_adapters(work, training.model, adapters)
     stack = stack_for(training, gpu)
     shares = facts()["kernels"][stack.kernel]
     share = float(shares.get(generation(gpu.identity.id) or "", min(shares.values())))
@@ -237,7 +330,9 @@ def prepare(
         domain=floating(links.domain),
         attention_share=Figure(share, "share", Cited(message("prediction-kernel"), (FIT_REFERENCE,), "medium")),
     )
-    return Work(*(floating(figure) for figure in work)), machine, stack
+    model = member(bool(work.expert_weights.value), training.model.identity.id)
+    members = Members(generation(gpu.identity.id), str(family), stack.name, model)
+    return Prepared(Work(*(floating(figure) for figure in work)), machine, stack, members)
 
 
 def floating(figure: Figure) -> Figure:
@@ -253,14 +348,17 @@ def settings(training: Training, stack: SoftwareStack) -> dict[str, Figure]:
     """Return the settings of a step from the run and its stack, independent of the split."""
     recompute = training.recompute.value
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
+    again = recompute == FULL or (recompute == SELECTIVE and not flash)
     return {
         "gathers": _setting(GATHERS_OF_STAGE.get(int(training.zero.value), 0.0), "zero"),
         "messages": _setting(float(stack.messages), "stack"),
         "sharded": _setting(float(training.zero.value >= 1), "zero"),
-        "recompute": _setting(float(recompute == "full"), "recompute"),
-        "attention_recompute": _setting(float(recompute in ("full", "selective")), "recompute"),
+        "recompute": _setting(float(recompute == FULL), "recompute"),
+        "attention_recompute": _setting(float(again), "recompute"),
         "flash": _setting(float(flash), "flash_attention"),
         "overlapped": _setting(float(stack.overlapped), "stack"),
+        "sent_once": _setting(float(stack.exchange in SENT_ONCE), "stack"),
+        "exchange_overlapped": _setting(float(stack.exchange == OVERLAPPED), "stack"),
     }
 
 
@@ -280,17 +378,9 @@ def _split(training: Training, split: ParallelSplit, stack: SoftwareStack, work:
     )
 
 
-def _terms(
-    training: Training,
-    work: Work[Figure],
-    machine: Machine[Figure],
-    stack: SoftwareStack,
-    born: str | None,
-    split: Split[Figure],
-) -> dict[str, Figure]:
+def _terms(work: Work[Figure], machine: Machine[Figure], members: Members, split: Split[Figure]) -> dict[str, Figure]:
     """Return the time of each term with work [s]."""
-    family = FAMILIES[str(training.precision.value)]
-    efficiencies = inverse_efficiencies(born, family, stack.name)
+    efficiencies = inverse_efficiencies(members)
     priors = fit()["priors"]
     found = {}
     at_line_rate = line_rate_terms(apply_to_figures, work, machine, split)
@@ -302,14 +392,7 @@ def _terms(
     return found
 
 
-def _plain_step(
-    training: Training,
-    own_step: OwnStep,
-    work: Work[Figure],
-    machine: Machine[Figure],
-    stack: SoftwareStack,
-    born: str | None,
-) -> float:
+def _plain_step(training: Training, own_step: OwnStep, prepared: Prepared) -> float:
     """Return the predicted step of the user's measured run, without correction by measurements [s]."""
     parallelism = training.parallelism
     split = ParallelSplit(
@@ -319,9 +402,11 @@ def _plain_step(
         context=own_step.context,
         expert=own_step.expert,
         data=data_parallel(own_step.gpus, own_step.tensor, own_step.pipeline, own_step.context),
-        sequence_parallel=own_step.tensor.value > 1 and (parallelism is None or parallelism.sequence_parallel),
+        sequence_parallel=own_step.tensor.value > 1
+        and (parallelism is None or parallelism.sequence_parallel.value == "yes"),
     )
-    terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
+    work, machine, stack, members = prepared
+    terms = _terms(work, machine, members, _split(training, split, stack, work))
     return float(sum(term.value for term in terms.values()))
 
 

@@ -8,30 +8,33 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Figure, formula, product, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import COMPUTE, Plan, Training
+from bomgen.plan.types import Plan, Training
 from bomgen.sizing.prediction.measurements import Nearest, nearest_steps
 from bomgen.sizing.prediction.predict import FAMILIES, GpuLinks, Prediction, predict
 from bomgen.sizing.servers import bytes_of_network, network_of_gpu
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
 from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.states import adapts
 
 
 def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
-    """Return the links of a GPU of the plan's cluster; None where none are known."""
+    """Return the links of a GPU of the plan's cluster; None where none are known.
+
+    GPUs of a server whose own links are not known reach each other over its NICs.
+    """
     gpu, server = plan.cluster.gpu, plan.cluster.server
     gpus = server.gpus if server else SERVER_GPUS
-    switched = any(fabric.role == COMPUTE and fabric.name in attached for fabric in plan.fabrics)
     workload = plan.training or plan.inference
     assumed = workload.network if workload else None
-    network = network_of_gpu(plan, attached, gpus) if switched else assumed
+    network = network_of_gpu(plan, attached, gpus) or assumed
     if network is None:
         return None
     outward = bytes_of_network(network)
     if gpu.scale_up:
-        domain = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
-        return GpuLinks(one_way(gpu.scale_up), outward, domain)
-    return GpuLinks(bytes_of_network(gpu.pcie_gbps), outward, gpus) if gpu.pcie_gbps else None
+        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
+        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
+    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
 
 
 @formula("bytes/s")
@@ -109,4 +112,4 @@ def nearest_to_run(workload: Training, predicted: Predicted, fit: MemoryFit, gpu
     }
     numbers = {name: float(figure.value) for name, figure in compared.items()}
     family = FAMILIES[str(workload.precision.value)]
-    return nearest_steps(predicted.step.generation, family, predicted.step.moe, numbers)
+    return nearest_steps(predicted.step.generation, family, predicted.step.moe, adapts(workload), numbers)

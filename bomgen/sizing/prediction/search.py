@@ -15,8 +15,7 @@ from bomgen.core.provenance import Figure, require
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
 from bomgen.sizing.prediction import predict, terms
-from bomgen.sizing.prediction.measurements import generation
-from bomgen.sizing.prediction.predict import FAMILIES, GpuLinks, predict_steps, prepare, settings
+from bomgen.sizing.prediction.predict import GpuLinks, predict_steps, prepare, settings
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
 from bomgen.sizing.training.memory import (
     FastestSplits,
@@ -31,7 +30,7 @@ from bomgen.sizing.training.memory import (
 BYTES_OF_WEIGHT = 2
 CHANGED_BY_EXPERTS = (
     *("short", "weights", "update", "data", "data_overlapped", "gathers", "gathers_overlapped"),
-    *("exchange", "exchange_network"),
+    *("exchange", "exchange_network", "exchange_overlapped"),
 )
 """Terms that depend on the number of GPUs over which the experts are spread."""
 BOUNDED, BOUNDED_CLOSELY, PREDICTED = range(3)
@@ -60,29 +59,41 @@ class Predictor(NamedTuple):
             if self.machine.domain % tensor_degree == 0
         ]
 
-    def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, data: Any) -> Any:
-        """Return the step of a split [s]."""
+    def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, interleave: Any, data: Any) -> Any:
+        """Return the step of a split [s], whether or not its micro-batches can be interleaved."""
         given = self.training.parallelism
         split = Split(
             batch=self.batch,
             micro_batch=self.micro_batch,
             tensor=tensor,
             pipeline=pipeline,
-            interleave=_number(given.interleave) if given else 1.0,
+            interleave=interleave,
             data=data,
             context=context,
             expert=expert * tensor if self.work.expert_weights else expert,
-            sequence_parallel=float(given.sequence_parallel) if given else (tensor > 1) * 1.0,
+            sequence_parallel=float(given.splits_sequence) if given else (tensor > 1) * 1.0,
             **self.fixed,
         )
         return predict_steps(self.work, self.machine, split, self.inverse)
+
+    def chunks(self, pipeline: int) -> list[int]:
+        """Return the numbers of stages that a GPU may have, all of equally many layers."""
+        layers = int(self.work.layers)
+        return divisors(layers // pipeline) if pipeline > 1 and layers % pipeline == 0 else [1]
+
+    def interleaves(self, pipeline: Any, interleave: Any, data: Any) -> Any:
+        """Return whether the schedule can interleave stages: by the plan, or micro-batches fill them in rounds."""
+        if self.training.parallelism:
+            return interleave > 0
+        count = terms.micro_batches.plain(self.batch, data, self.micro_batch)
+        return (interleave == 1) | (count % pipeline == 0)
 
     def least_seconds(self, tensor: Any, pipeline: Any, context: Any, slots: Any) -> Any:
         """Return the matrix products of a step [s], a lower bound of any split, to prune with."""
         work, machine, inverse = self.work, self.machine, self.inverse
         tokens = terms.tokens_of_gpu.plain(self.micro_batch, work.sequence, context)
         share = terms.share_of_stage.plain(work.layers, pipeline)
-        passes = terms.passes.plain(self.fixed["recompute"])
+        passes = terms.matrix_passes.plain(self.fixed["recompute"], work.trained)
         rest = (tokens, share, passes, slots, tensor, machine.peak)
         weights = terms.matrix_seconds.plain(work.weights, *rest) * inverse.matrix
         return weights + terms.matrix_seconds.plain(work.expert_weights, *rest) * inverse.experts
@@ -93,25 +104,28 @@ def predictor(training: Training, gpu: Gpu, links: GpuLinks) -> Predictor | None
     ready = prepare(training, gpu, links)
     if ready is None or gpu.memory_bytes is None:
         return None
-    figures, parts, stack = ready
-    work, machine = Work(*map(_number, figures)), Machine(*map(_number, parts))
-    family = FAMILIES[str(training.precision.value)]
+    work, machine = Work(*map(_number, ready.work)), Machine(*map(_number, ready.machine))
     return Predictor(
         training,
         work,
         machine,
-        predict.inverse_efficiencies(generation(gpu.identity.id), family, stack.name),
-        {name: _number(figure) for name, figure in settings(training, stack).items()},
+        predict.inverse_efficiencies(ready.members),
+        {name: _number(figure) for name, figure in settings(training, ready.stack).items()},
         _number(training.batch_tokens) / work.sequence,
         _number(training.micro_batch),
     )
 
 
-def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int) -> FastestSplits | None:
-    """Return the fastest splits over all GPUs, at most `count` that fit; None where none is known to fit."""
+def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int, below: float) -> FastestSplits | None:
+    """Return the fastest splits over all GPUs, at most `count` that fit.
+
+    None where none is known to fit, or none that steps in less than `below` seconds.
+    """
     splits = classify_splits(predict.training, gpu, gpus, _by_speed(predict, gpus.value))
     too_large: list[ModelSplit] = []
     for split, fits in splits:
+        if split.seconds >= below:
+            return None
         if fits:
             others = (other for other, fits in splits if fits)
             return FastestSplits([split, *islice(others, count - 1)], too_large[::-1])
@@ -125,7 +139,8 @@ def classify_splits(
     """Yield whether each split is known to fit; splits ruled out by ones that do not fit are pruned.
 
     A split that does not fit rules out others of the same tensor and pipeline degrees: those of no more GPUs, with
-    fewer parts of a sequence, of which whole ones make one of its parts, and experts on no more GPUs.
+    fewer parts of a sequence, of which whole ones make one of its parts, experts on no more GPUs, and as many
+    micro-batches in flight: one stage per GPU has the fewest, then many stages before few.
     """
     refused: defaultdict[tuple[int, int], list[TimedSplit]] = defaultdict(list)
     for split in splits:
@@ -135,6 +150,7 @@ def classify_splits(
             split.gpus <= other.gpus
             and other.candidate.context % one.context == 0
             and one.expert <= other.candidate.expert
+            and (other.candidate.interleave == 1 or 1 < one.interleave <= other.candidate.interleave)
             for other in too_large
         ):
             continue
@@ -156,9 +172,9 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
     dense = predict._replace(inverse=predict.inverse._replace(**dict.fromkeys(CHANGED_BY_EXPERTS, 0.0)))
     waiting: list[tuple[float, int, ModelSplit]] = []
     for candidate in _candidates(predict, gpus):
-        tensor, pipeline, context, _ = map(float, candidate)
+        tensor, pipeline, context, _, interleave = map(float, candidate)
         count = terms.micro_batches.plain(predict.batch, gpus // candidate.size, predict.micro_batch)
-        slots = terms.slots.plain(count, pipeline, 1.0)
+        slots = terms.slots.plain(count, pipeline, interleave)
         waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
     heapify(waiting)
     while waiting:
@@ -177,13 +193,19 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
 
 
 def _candidates(predict: Predictor, gpus: int) -> Iterator[ModelSplit]:
-    """Yield every split of all GPUs within scale-up domains, equal parts of a sequence and all experts on each GPU."""
+    """Yield every split of all GPUs within scale-up domains, equal parts of a sequence and all experts on each GPU.
+
+    Stages are interleaved where they are equal and the schedule can be.
+    """
     length = int(predict.work.sequence)
     for tensor in predict.tensor_degrees(gpus):
         for pipeline in divisors(gpus // tensor):
             if pipeline <= predict.work.layers:
                 for context in divisors(gcd(gpus // (tensor * pipeline), length)):
-                    yield ModelSplit(tensor, pipeline, context, 1)
+                    data = gpus // (tensor * pipeline * context)
+                    for interleave in predict.chunks(pipeline):
+                        if predict.interleaves(pipeline, interleave, data):
+                            yield ModelSplit(tensor, pipeline, context, 1, interleave)
 
 
 def _weights_fit(training: Training, candidate: ModelSplit, gpu: Gpu) -> bool:

@@ -17,8 +17,8 @@ from bomgen.sizing.prediction.terms import (
     Apply,
     Number,
     bandwidth_of_neighbours,
-    exchange_inside,
-    exchange_outside,
+    greater,
+    lesser,
 )
 from bomgen.sizing.prediction.work import add_counts
 
@@ -224,6 +224,18 @@ def exchanged_bytes(
 ) -> float:
     """Bytes that a GPU sends to experts on other GPUs and gets back."""
     return EXCHANGED_BYTES * expert_layers * hidden * topk * tokens / width * (gpus - 1) / gpus * exchanges
+
+
+@formula("s")
+def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: float) -> float:
+    """Expert all-to-all inside a scale-up domain."""
+    return exchanged * lesser(1.0, domain / expert) / scale_up
+
+
+@formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
+def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
+    """Expert all-to-all between scale-up domains."""
+    return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
 
 
 @formula("s")

@@ -29,6 +29,10 @@ LOGIT_BYTES = 40
 It is 16 bits five times around the matrix products and casts, 32 bits about eight times by a softmax of several kernels
 and its gradient.
 """
+QUANTISING_BYTES = 4
+"""Bytes read and written to quantise an element: its 16 bits, and 8 bits along its rows and along its columns."""
+PERMUTATIONS = 4
+"""Reads and writes of the tokens that are sorted by expert, and of what the experts return, in a pass."""
 UPDATE_BYTES = 30
 """Bytes read and written by the optimizer per parameter: gradient, moments and master weight in 32 bits, the weight."""
 EXCHANGES = 4
@@ -41,6 +45,8 @@ HIDDEN_TRAFFIC = 8
 """Reads and writes of the hidden state per layer outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
 """Reads and writes of the score matrix per pass without FlashAttention, which keeps it on the chip."""
+DRAWS = (1, 2, 4, 8, 16)
+"""Binary digits of the number of experts of a token."""
 LINK_HOP_S = 3.4e-6
 NETWORK_HOP_S = 9.6e-6
 """Latency of a hop of a ring in a scale-up domain and over the network [s].
@@ -49,6 +55,8 @@ NCCL 2.8, src/graph/tuning.cc, rings of the simple protocol.
 """
 LAUNCH_S = 600e-6
 """Time for the host to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
+ADAPTER_LAUNCH_S = 48e-6
+"""Time for the host to start the kernels of an adapter in a pass: two products, scaling and sum [s]."""
 ROUTING_S = 200e-6
 """Unit of the time of a layer in a pass to route tokens to experts, besides their exchange [s]."""
 CONSTANT_S = 0.01
@@ -83,6 +91,12 @@ class Work(NamedTuple, Generic[Number]):
     experts: Number
     """Experts; 1 for a dense model, as for all of these that divide."""
     topk: Number
+    trained: Number
+    """Share of the weights that the run trains: 1, or with frozen weights that of the adapters."""
+    adapted: Number
+    """Matrices with an adapter that a token passes."""
+    stored_weight: Number
+    """Bytes of a stored weight: 2, or fewer if the weights are quantised."""
 
 
 class Machine(NamedTuple, Generic[Number]):
@@ -133,6 +147,10 @@ class Split(NamedTuple, Generic[Number]):
     """1 or 0."""
     overlapped: Number
     """1: collectives of replicas overlap matrix products; else 0."""
+    sent_once: Number
+    """1: a token is sent once to a GPU that has several of its experts; 0: once per expert."""
+    exchange_overlapped: Number
+    """1: the exchange with experts of a micro-batch overlaps the compute of another; else 0."""
 
 
 class Terms(NamedTuple, Generic[Number]):
@@ -151,6 +169,8 @@ class Terms(NamedTuple, Generic[Number]):
     update: Number
     launches: Number
     routing: Number
+    permutation: Number
+    quantisation: Number
     tensor: Number
     tensor_network: Number
     context: Number
@@ -161,14 +181,17 @@ class Terms(NamedTuple, Generic[Number]):
     gathers_overlapped: Number
     exchange: Number
     exchange_network: Number
+    exchange_overlapped: Number
     constant: Number
     constant_network: Number
 
 
 HIDING = ("matrix", "experts", "attention", "memory", "scores")
-"""Terms whose kernels hide the starts of others.
+"""Terms whose kernels hide others."""
+HIDDEN = ("launches", "exchange_overlapped")
+"""Terms that are hidden.
 
-A hidden start never takes longer than the kernel that hides it: otherwise a slower GPU could have the faster step.
+What is hidden never takes longer than the kernel that hides it: otherwise a slower GPU could have the faster step.
 """
 
 
@@ -180,6 +203,17 @@ def lesser(one: float, other: float) -> float:
 def greater(one: float, other: float) -> float:
     """Return the greater of two numbers, or of two arrays element by element."""
     return (one >= other) * one + (one < other) * other
+
+
+def missed(places: float, draws: float) -> float:
+    """Return the probability that none of up to 31 draws hits one of a number of places.
+
+    By squaring, since the powers of NumPy and of Python differ in the last bit.
+    """
+    none, power = 1.0, 1 - 1 / places
+    for digit in DRAWS:
+        none, power = none * (1 + draws // digit % 2 * (power - 1)), power * power
+    return none
 
 
 # what the terms have in common ---------------------------------------------------------------------------------------
@@ -213,6 +247,18 @@ def share_of_stage(layers: float, pipeline: float) -> float:
 def passes(recompute: float) -> float:
     """Compute per step in forward passes, with recomputation."""
     return PASSES + recompute
+
+
+@formula("passes")
+def matrix_passes(recompute: float, trained: float) -> float:
+    """Matrix products per step in forward passes; frozen weights have no gradients."""
+    return PASSES - 1 + trained + recompute
+
+
+@formula("count")
+def collectives_of_weights(gathers: float, trained: float, stored_weight: float) -> float:
+    """Collectives per micro-batch in those of all weights at 16 bits: gathers, and the reduce-scatter of gradients."""
+    return (gathers > 0) * ((gathers - 1) * stored_weight / BYTES + trained)
 
 
 @formula("parameters")
@@ -298,9 +344,11 @@ def short_seconds(
 
 
 @formula("s")
-def head_seconds(head: float, tokens: float, micro_batches: float, tensor: float, plain_peak: float) -> float:
+def head_seconds(
+    head: float, tokens: float, trained: float, micro_batches: float, tensor: float, plain_peak: float
+) -> float:
     """Matrix product of the output projection, on the last pipeline stage only."""
-    return 2 * PASSES * head / tensor * tokens * micro_batches / plain_peak
+    return 2 * (PASSES - 1 + trained) * head / tensor * tokens * micro_batches / plain_peak
 
 
 @formula("s")
@@ -350,7 +398,10 @@ def memory_seconds(
     sequence_parallel: float,
     memory_bandwidth: float,
 ) -> float:
-    """Memory traffic of activations; only sequence parallelism splits the hidden state."""
+    """Memory traffic of activations; only sequence parallelism splits the hidden state.
+
+    Gradients of weights are the third pass: they read, and in 8 bits cast, the inputs again.
+    """
     return (
         BYTES
         * (
@@ -392,9 +443,21 @@ def score_seconds(
 
 
 @formula("s")
-def weight_seconds(parameters: float, passes: float, micro_batches: float, memory_bandwidth: float) -> float:
-    """Memory traffic of weights and gradients, per micro-batch."""
-    return parameters * (BYTES * passes + 2 * GRADIENT_BYTES) * micro_batches / memory_bandwidth
+def weight_seconds(
+    parameters: float,
+    passes: float,
+    trained: float,
+    stored_weight: float,
+    micro_batches: float,
+    memory_bandwidth: float,
+) -> float:
+    """Memory traffic of weights and gradients, per micro-batch; quantised weights are restored to 16 bits each pass."""
+    return (
+        parameters
+        * ((BYTES + (stored_weight < BYTES) * (stored_weight + BYTES)) * passes + 2 * GRADIENT_BYTES * trained)
+        * micro_batches
+        / memory_bandwidth
+    )
 
 
 @formula("s")
@@ -406,6 +469,7 @@ def update_seconds(parameters: float, sharded: float, data: float, context: floa
 @formula("s")
 def launch_seconds(
     layers: float,
+    adapted: float,
     share: float,
     passes: float,
     slots: float,
@@ -418,7 +482,7 @@ def launch_seconds(
     """Kernel launches of the host that the GPU waits for."""
     return greater(
         0.0,
-        LAUNCH_S * layers * share * passes * slots
+        (LAUNCH_S * layers + ADAPTER_LAUNCH_S * adapted) * share * passes * slots
         - (matrix_seconds + expert_seconds + attention_seconds + memory_seconds + score_seconds),
     )
 
@@ -427,6 +491,64 @@ def launch_seconds(
 def routing_seconds(expert_layers: float, share: float, passes: float, slots: float) -> float:
     """Unit of the fitted time for routing tokens to experts."""
     return ROUTING_S * expert_layers * share * passes * slots
+
+
+@formula("s")
+def permutation_seconds(
+    hidden: float,
+    topk: float,
+    expert_layers: float,
+    tokens: float,
+    share: float,
+    passes: float,
+    slots: float,
+    tensor: float,
+    memory_bandwidth: float,
+) -> float:
+    """Memory traffic of tokens that are copied for each of their experts, sorted by expert, and summed again."""
+    return (
+        PERMUTATIONS
+        * BYTES
+        * hidden
+        * topk
+        * expert_layers
+        * share
+        * tokens
+        * passes
+        * slots
+        / tensor
+        / memory_bandwidth
+    )
+
+
+@formula("s")
+def quantisation_seconds(
+    split_width: float,
+    hidden: float,
+    layers: float,
+    topk: float,
+    expert_layers: float,
+    tokens: float,
+    share: float,
+    passes: float,
+    slots: float,
+    tensor: float,
+    peak: float,
+    plain_peak: float,
+    memory_bandwidth: float,
+) -> float:
+    """Memory traffic of the quantisation of activations and their gradients; none at 16 bits."""
+    return (
+        (peak > plain_peak)
+        * QUANTISING_BYTES
+        * (split_width + hidden * (2 * layers + topk * expert_layers))
+        / tensor
+        * share
+        * tokens
+        * passes
+        * slots
+        / memory_bandwidth
+    )
 
 
 @formula("s", "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction")
@@ -550,45 +672,76 @@ def gather_seconds(
 @formula("bytes")
 def exchanged_bytes(
     hidden: float,
-    topk: float,
     expert_layers: float,
     tokens: float,
     share: float,
     recompute: float,
     slots: float,
     tensor: float,
-    expert: float,
 ) -> float:
-    """Bytes per GPU sent to experts on other GPUs and back, forward and backward."""
+    """Bytes per GPU of one copy of each token, sent to an expert and back, forward and backward."""
+    return (EXCHANGES + 2 * recompute) * BYTES * hidden * expert_layers * share * tokens / tensor * slots
+
+
+@formula("count")
+def domains_of_experts(expert: float, domain: float) -> float:
+    """Scale-up domains over which the experts of a layer are spread."""
+    return greater(1.0, expert / domain)
+
+
+@formula("count", "with DeepEP also those from other domains, which one of its GPUs receives and passes on")
+def copies_inside(topk: float, expert: float, domain: float, sent_once: float) -> float:
+    """Copies of a token that cross the links of a scale-up domain to experts; experts are drawn independently."""
     return (
-        (EXCHANGES + 2 * recompute)
-        * BYTES
-        * hidden
-        * topk
-        * expert_layers
-        * share
-        * tokens
-        / tensor
-        * slots
-        * (expert - 1)
-        / expert
+        sent_once * (expert - 1) * (1 - missed(expert, topk))
+        + (1 - sent_once) * topk * (lesser(expert, domain) - 1) / expert
     )
 
 
+@formula("count", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: with DeepEP a token crosses once per domain")
+def copies_outside(topk: float, domains: float, sent_once: float) -> float:
+    """Copies of a token that cross the network to experts in other scale-up domains."""
+    return sent_once * (domains - 1) * (1 - missed(domains, topk)) + (1 - sent_once) * topk * (1 - 1 / domains)
+
+
 @formula("s")
-def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: float) -> float:
-    """Expert all-to-all inside a scale-up domain."""
-    return exchanged * lesser(1.0, domain / expert) / scale_up
+def exchange_seconds(exchanged: float, copies: float, link_bandwidth: float) -> float:
+    """Exchange with experts over one kind of link."""
+    return exchanged * copies / link_bandwidth
 
 
-@formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
-def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
-    """Expert all-to-all between scale-up domains."""
-    return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
+@formula("s")
+def beyond_compute(inner_seconds: float, outer_seconds: float, compute_seconds: float) -> float:
+    """Time that the exchange over the slower kind of link takes longer than the compute that it overlaps."""
+    return greater(0.0, greater(inner_seconds, outer_seconds) - compute_seconds)
 
 
 hidden = product("hidden", "s", "seconds", "overlapped")
 """Time of a collective that overlaps with matrix products."""
+
+
+compute_seconds = sum_of(
+    "compute_seconds", "s", "matrix_seconds", "expert_seconds", "attention_seconds", "memory_seconds"
+)
+"""Time of a step in which a GPU computes and its links are free."""
+
+
+@formula("s")
+def backward_seconds(compute_seconds: float, passes: float, slots: float) -> float:
+    """Backward pass of one micro-batch, with what it recomputes."""
+    return compute_seconds * (passes - 1) / passes / slots
+
+
+@formula("s")
+def bucket_latency(gathers: float, messages: float, layers: float, share: float, latency: float) -> float:
+    """Latency of gradients that are exchanged layer by layer: a reduce-scatter and an all-gather each."""
+    return (gathers == 0) * 2 * messages * layers * share * latency
+
+
+@formula("s")
+def beyond_backward(seconds: float, latency: float, backward_seconds: float) -> float:
+    """Time that the exchange of gradients takes longer than the backward pass of the last micro-batch."""
+    return greater(0.0, seconds + latency - backward_seconds)
 
 
 @formula("s")
@@ -611,6 +764,8 @@ def network_constant_seconds(gpus: float, domain: float) -> float:
 
 product_of_degrees = product("product_of_degrees", "count", "one", "other")
 """GPUs of two degrees of parallelism combined."""
+trained_parameters = product("trained_parameters", "parameters", "parameters", "trained")
+"""Weights that the run trains."""
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 """Time of two parts of a term, or of two terms."""
 
@@ -636,17 +791,18 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     tokens = apply(tokens_of_gpu, s.micro_batch, w.sequence, s.context)
     share = apply(share_of_stage, w.layers, s.pipeline)
     times = apply(passes, s.recompute)
+    products = apply(matrix_passes, s.recompute, w.trained)
     links = (m.scale_up, m.network, m.domain)
     own = apply(parameters_of_gpu, w.parameters, w.expert_parameters, s.tensor, s.pipeline, s.expert)
     replicas = apply(product_of_degrees, s.data, s.context)
     width = apply(product_of_degrees, s.tensor, s.context)
     all_gpus = apply(product_of_degrees, apply(product_of_degrees, s.tensor, replicas), s.pipeline)
-    matrix = apply(matrix_seconds, w.weights, tokens, share, times, lasting, s.tensor, m.peak)
-    experts = apply(matrix_seconds, w.expert_weights, tokens, share, times, lasting, s.tensor, m.peak)
+    matrix = apply(matrix_seconds, w.weights, tokens, share, products, lasting, s.tensor, m.peak)
+    experts = apply(matrix_seconds, w.expert_weights, tokens, share, products, lasting, s.tensor, m.peak)
     attended = (w.products, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute)
     attention = apply(attention_seconds, *attended, m.plain_peak, m.attention_share)
     scored = (w.scores, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.memory_bandwidth)
-    widths = (w.split_width, w.hidden, w.layers, tokens, share, times, lasting, s.tensor, s.sequence_parallel)
+    widths = (w.split_width, w.hidden, w.layers, tokens, share, products, lasting, s.tensor, s.sequence_parallel)
     memory = apply(memory_seconds, *widths, m.memory_bandwidth)
     scores = apply(score_seconds, *scored)
     neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
@@ -658,43 +814,59 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     stages = apply(bandwidth_of_stages, all_gpus, *links)
     copies = apply(expert_replicas, s.data, s.context, s.tensor, s.expert)
     copy_ring = apply(bandwidth_of_group, copies, s.expert, *links)
-    exchanged = apply(
-        exchanged_bytes, w.hidden, w.topk, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor, s.expert
-    )
+    exchanged = apply(exchanged_bytes, w.hidden, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor)
+    homes = apply(domains_of_experts, s.expert, m.domain)
+    inside_copies = apply(copies_inside, w.topk, s.expert, m.domain, s.sent_once)
+    inner = apply(exchange_seconds, exchanged, inside_copies, m.scale_up)
+    outer = apply(exchange_seconds, exchanged, apply(copies_outside, w.topk, homes, s.sent_once), m.network)
+    trained = apply(trained_parameters, w.parameters, w.trained)
+    trained_experts = apply(trained_parameters, w.expert_parameters, w.trained)
     ringed = apply(
         add_seconds,
-        apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
-        apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
+        apply(data_seconds, trained, s.tensor, s.pipeline, replicas, s.gathers, ring),
+        apply(data_seconds, trained_experts, s.expert, s.pipeline, copies, s.gathers, copy_ring),
     )
+    computing = apply(compute_seconds, matrix, experts, attention, memory)
+    backward = apply(backward_seconds, computing, products, lasting)
     spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
     delay = apply(ring_latency, replicas, spanned)
-    parts = (s.gathers, own, replicas, count, s.messages, w.layers, share, ring, delay)
+    buckets = apply(bucket_latency, s.gathers, s.messages, w.layers, share, delay)
+    collectives = apply(collectives_of_weights, s.gathers, w.trained, w.stored_weight)
+    parts = (collectives, own, replicas, count, s.messages, w.layers, share, ring, delay)
     gathered = apply(gather_seconds, *parts)
+    routed = (w.hidden, w.topk, w.expert_layers, tokens, share, times, lasting, s.tensor)
+    narrowed = (w.split_width, w.hidden, w.layers, w.topk, w.expert_layers, tokens, share, products, lasting, s.tensor)
+    launched = (w.layers, w.adapted, share, times, lasting)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
     return Terms(
         matrix=matrix,
         experts=experts,
         narrow=apply(narrow_seconds, matrix, experts, s.tensor, w.hidden, w.expert_width),
         short=apply(short_seconds, matrix, experts, tokens, s.tensor, s.expert, w.topk, w.experts),
-        head=apply(head_seconds, w.head, tokens, count, s.tensor, m.plain_peak),
+        head=apply(head_seconds, w.head, tokens, w.trained, count, s.tensor, m.plain_peak),
         logits=apply(logit_seconds, w.head, w.hidden, tokens, count, s.tensor, m.memory_bandwidth),
         attention=attention,
         memory=memory,
         scores=scores,
-        weights=apply(weight_seconds, own, times, count, m.memory_bandwidth),
-        update=apply(update_seconds, own, s.sharded, s.data, s.context, m.memory_bandwidth),
-        launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention, memory, scores),
+        weights=apply(weight_seconds, own, products, w.trained, w.stored_weight, count, m.memory_bandwidth),
+        update=apply(
+            update_seconds, apply(trained_parameters, own, w.trained), s.sharded, s.data, s.context, m.memory_bandwidth
+        ),
+        launches=apply(launch_seconds, *launched, matrix, experts, attention, memory, scores),
         routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
+        permutation=apply(permutation_seconds, *routed, m.memory_bandwidth),
+        quantisation=apply(quantisation_seconds, *narrowed, m.peak, m.plain_peak, m.memory_bandwidth),
         tensor=apply(inside, reduced, s.tensor, m.domain),
         tensor_network=apply(outside, reduced, s.tensor, m.domain),
         context=apply(context_seconds, w.kv_width, tokens, share, times, lasting, s.tensor, s.context, block),
         pipeline=apply(pipeline_seconds, *passed, stages),
         data=apply(exposed, ringed, s.overlapped),
-        data_overlapped=apply(hidden, ringed, s.overlapped),
+        data_overlapped=apply(hidden, apply(beyond_backward, ringed, buckets, backward), s.overlapped),
         gathers=apply(exposed, gathered, s.overlapped),
         gathers_overlapped=apply(hidden, gathered, s.overlapped),
-        exchange=apply(exchange_inside, exchanged, s.expert, m.domain, m.scale_up),
-        exchange_network=apply(exchange_outside, exchanged, w.topk, s.expert, m.domain, m.network),
+        exchange=apply(exposed, inner, s.exchange_overlapped),
+        exchange_network=apply(exposed, outer, s.exchange_overlapped),
+        exchange_overlapped=apply(hidden, apply(beyond_compute, inner, outer, computing), s.exchange_overlapped),
         constant=apply(constant_seconds),
         constant_network=apply(network_constant_seconds, all_gpus, m.domain),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
+from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
@@ -12,10 +13,30 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, difference, formula, product, sum_of
 from bomgen.sizing.attention import CONVENTIONS, products_of_token
 from bomgen.sizing.prediction.terms import Work
+from bomgen.sizing.training import states
 
 NONE = Figure(0, "count", Cited(message("prediction-dense"), (), "high"))
 ONE = Figure(1, "count", Cited(message("prediction-dense"), (), "high"))
 """Experts of a dense model, where a term divides by their number or width."""
+ADAPTER_TRAFFIC = 2
+"""Reads and writes per pass of an adapter's input and output.
+
+Forward it reads its input, and writes its output that is added to that of the matrix, four accesses of the output;
+backward it reads two gradients of the output and its input, and its gradient of the input is added to that of the
+matrix: six accesses of each over three passes.
+"""
+ALL = Figure(1, "share", Cited(message("prediction-all-trained"), (), "high"))
+NOT_ADAPTED = Figure(0, "count", Cited(message("prediction-all-trained"), (), "high"))
+
+
+class Adapters(NamedTuple):
+    """The adapters that a run trains instead of the weights."""
+
+    rank: Figure
+    modules: tuple[str, ...] | None
+    """The matrices that get an adapter; None: all of attention and feed-forward."""
+    quantised: bool
+    """Whether the frozen weights are stored in four bits."""
 
 
 def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
@@ -51,6 +72,47 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
         expert_layers=matrices.layers_with_experts(model) if routed else NONE,
         experts=shape["experts"] if routed else ONE,
         topk=shape["topk"] if routed else ONE,
+        trained=ALL,
+        adapted=NOT_ADAPTED,
+        stored_weight=states.HALF,
+    )
+
+
+def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> Work[Figure]:
+    """Return the work of a model whose weights are frozen, with its adapters: they count as further weights."""
+    found = [
+        matrix
+        for matrix in matrices.matrices(model) or ()
+        if matrix.name not in states.LEFT_ALONE and (adapters.modules is None or matrix.name in adapters.modules)
+    ]
+    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
+    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
+
+    def more(count: Figure, parts: Iterable[Figure]) -> Figure:
+        return reduce(add_counts, parts, count)
+
+    def weights(matrix: Matrix, copies: Figure) -> Figure:
+        return states.adapter(adapters.rank, matrix.inputs, matrix.outputs, copies)
+
+    parameters = more(work.parameters, (weights(matrix, matrix.count) for matrix in others))
+    expert_parameters = more(work.expert_parameters, (weights(matrix, matrix.count) for matrix in routed))
+    return work._replace(
+        weights=more(work.weights, (weights(matrix, matrix.active) for matrix in others)),
+        expert_weights=more(work.expert_weights, (weights(matrix, matrix.active) for matrix in routed)),
+        split_width=more(
+            work.split_width, (elements_of_adapter(matrix.inputs, matrix.outputs, matrix.active) for matrix in found)
+        ),
+        parameters=parameters,
+        expert_parameters=expert_parameters,
+        trained=trained_share(
+            _sum([weights(matrix, matrix.count) for matrix in found] or [NONE]), parameters, expert_parameters
+        ),
+        adapted=_sum([*(matrix.active for matrix in others), *(work.expert_layers for _ in routed)] or [NONE]),
+        stored_weight=states.quantised_bytes(
+            states.NF4_BITS, states.SCALE_BITS, states.BLOCK, states.GROUP_BITS, states.GROUP
+        )
+        if adapters.quantised
+        else states.HALF,
     )
 
 
@@ -78,6 +140,18 @@ score_elements = product("score_elements", "count", "layers", "heads", "sequence
 def key_value_elements(layers: int, kv_heads: int, head_dim: int) -> int:
     """Elements of keys and values per token."""
     return 2 * layers * kv_heads * head_dim
+
+
+@formula("count")
+def elements_of_adapter(inputs: int, outputs: int, copies: int) -> int:
+    """Elements per token that adapters read or write beside their matrices."""
+    return ADAPTER_TRAFFIC * (inputs + outputs) * copies
+
+
+@formula("share")
+def trained_share(adapters: int, parameters: int, expert_parameters: int) -> float:
+    """Share of the weights that is trained: that of the adapters."""
+    return adapters / (parameters + expert_parameters)
 
 
 weights_of_head = product("weights_of_head", "count", "hidden", "vocab")

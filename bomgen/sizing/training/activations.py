@@ -19,10 +19,10 @@ from math import ceil
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, minimum, product, sum_of
 from bomgen.plan.types import Training
-from bomgen.sizing.training.states import HALF, bytes_of_weight
+from bomgen.sizing.training.states import HALF, WEIGHTS, bytes_of_weight, quantises
 
 NARAYANAN = "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters"
 KORTHIKANTI = "Korthikanti et al. 2022, Reducing Activation Recomputation"
@@ -47,12 +47,47 @@ LAYER_INPUT = _cited(2, message("activations-layer-input"))
 MLP_WHOLE = _cited(3, message("activations-mlp-whole"))
 PLAIN_BLOCK = _cited(16, message("activations-mlp"))
 ATTENTION = _cited(8, message("activations-attention"))
+NORM_INPUTS = _cited(4, message("activations-norm-inputs"))
 ELEMENT = _cited(2, message("activations-element"))
 PLAIN_TENSORS = _cited(2, message("activations-mlp-tensors"))
 GATED_TENSORS = Figure(3, "count", Assumed(message("gated-tensors"), message("gated-tensors-why"), (_GATED,), "medium"))
+_UNFUSED = Reference(
+    "Hugging Face Transformers, modeling_llama.py: LlamaRMSNorm in fp32, LlamaMLP; as LitGPT and torchtune",
+    "https://github.com/huggingface/transformers/blob/main/src/transformers/models/llama/modeling_llama.py",
+    "2026-11-28",
+)
+_RECOMPUTED = "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 3.2.3"
+_DEEPSEEK = Reference(
+    f"{_RECOMPUTED}; Megatron Core, recompute_modules: mla_up_proj, layernorm, moe_act",
+    "https://arxiv.org/abs/2412.19437",
+    "2026-11-28",
+)
+_TRANSFORMER_ENGINE = "NVIDIA, Transformer Engine, module/linear.py: quantised inputs are saved for the backward pass"
+_NARROW = Reference(
+    _TRANSFORMER_ENGINE,
+    "https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/module/linear.py",
+    "2026-11-28",
+)
+_FOUR_BIT = Reference(
+    "bitsandbytes, pull request 1270: inputs of 4-bit products are kept up to version 0.43.1",
+    "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1270",
+    "2026-11-28",
+)
+
+
+def _kept(value: int, unit: str, name: Message, why: Message, reference: Reference) -> Figure:
+    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
+
+
+NORMS_FP32 = _kept(4, "bytes", message("norms-fp32"), message("norms-fp32-why"), _UNFUSED)
+UNFUSED_TENSORS = _kept(1, "count", message("unfused-tensors"), message("unfused-tensors-why"), _UNFUSED)
+INPUTS_KEPT = _kept(4, "bytes", message("inputs-kept"), message("inputs-kept-why"), _FOUR_BIT)
+TENSORS_KEPT = _kept(1, "count", message("tensors-kept"), message("tensors-kept-why"), _FOUR_BIT)
+RECOMPUTED_TENSORS = _kept(2, "count", message("recomputed-tensors"), message("recomputed-tensors-why"), _DEEPSEEK)
+NARROW_INPUT = _kept(1, "bytes", message("narrow-input"), message("narrow-input-why"), _NARROW)
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
-"""Recomputations in ascending order; AUTO is the first of them that fits."""
+"""Recomputations in ascending order; AUTO is the fastest of them that fits, where steps are not predicted the first."""
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:
@@ -60,8 +95,10 @@ def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) 
     hidden = training.model.shape.get("hidden")
     if hidden is None:
         return None
+    kept: Figure | None
     if training.recompute.value == FULL:
-        kept: Figure | None = input_of_layer(hidden, LAYER_INPUT)
+        divided = sequence_parallel and tensor.value > 1
+        kept = part_of_input(hidden, LAYER_INPUT, tensor) if divided else input_of_layer(hidden, LAYER_INPUT)
     else:
         kept = _kept_in_layer(training, tensor, sequence_parallel, hidden)
     weight = bytes_of_weight(training)
@@ -98,17 +135,37 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     as many tokens as it sends. The total is over tensor-parallel GPUs.
     """
     model = training.model
-    attention = _mean_of_attention(model, _attention_bytes(model, hidden))
+    recomputed = _recomputes_latents(training)
+    of_layer = _latent_bytes(model) if recomputed else _attention_bytes(training, hidden)
+    attention = _mean_of_attention(model, of_layer)
     if {"layers", "linear_layers"} <= model.shape.keys():
         attention = add_states(attention, _state_bytes(model))
+    whole = _whole_bytes(training)
     if not model.moe:
-        return WHOLE, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(model, hidden)))
+        return whole, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(training, hidden)))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
-    inside = expert_bytes(block_bytes(width, GATED_TENSORS, ELEMENT), active)
-    return whole_bytes_with_experts(WHOLE, MLP_WHOLE, active), divided_bytes(attention, _mean_of_blocks(model, inside))
+    tensors = RECOMPUTED_TENSORS if recomputed else _tensors(training, gated=True)
+    inside = _mean_of_blocks(model, expert_bytes(_inside_block(training, width, tensors), active))
+    if recomputed:
+        sent = NARROW_INPUT if _is_narrow(training) else ELEMENT
+        return whole_bytes_recomputed(NORM_INPUTS, sent, topk), divided_bytes(attention, inside)
+    of_expert = narrow_mlp_bytes(MLP_WHOLE, ELEMENT, NARROW_INPUT) if _is_narrow(training) else MLP_WHOLE
+    return whole_bytes_with_experts(whole, of_expert, active), divided_bytes(attention, inside)
+
+
+def _is_narrow(training: Training) -> bool:
+    """Return whether matrix products are in a format narrower than 16 bits."""
+    return str(training.precision.value) not in WEIGHTS
+
+
+def _recomputes_latents(training: Training) -> bool:
+    """Return whether selective recomputation covers up-projections, norms and experts' activation, not scores alone."""
+    model = training.model
+    known = {"kv_lora_rank", "rope_head_dim", "v_head_dim"} <= model.shape.keys()
+    return model.moe and known and training.recompute.value == SELECTIVE
 
 
 def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
@@ -133,22 +190,63 @@ def _state_bytes(model: Model) -> Figure:
     return mean_of_layers(kept, shape["linear_layers"], shape["layers"])
 
 
-def _attention_bytes(model: Model, hidden: Figure) -> Figure:
+def _attention_bytes(training: Training, hidden: Figure) -> Figure:
     """Return queries, keys, values and attention output of a token in a layer [bytes]."""
+    model = training.model
     heads, width, kv_heads = model.shape.get("heads"), matrices.head_dim(model), matrices.kv_heads(model)
     if heads is None or width is None or kv_heads is None:
         return bytes_per_hidden_unit(hidden, ATTENTION)
+    value_width, kept = width, attention_bytes(heads, kv_heads, width, ELEMENT)
     if model.mla and "v_head_dim" in model.shape:
-        return latent_attention_bytes(heads, width, model.shape["v_head_dim"], ELEMENT)
-    return attention_bytes(heads, kv_heads, width, ELEMENT)
+        value_width = model.shape["v_head_dim"]
+        kept = latent_attention_bytes(heads, width, value_width, ELEMENT)
+    return with_narrow_output(kept, heads, value_width, NARROW_INPUT) if _is_narrow(training) else kept
 
 
-def _block_bytes(model: Model, hidden: Figure) -> Figure:
+def _latent_bytes(model: Model) -> Figure:
+    """Return what latent attention keeps of a token in a layer if it expands its latents again [bytes]."""
+    shape = model.shape
+    latents = matrices.compressed_width(shape["kv_lora_rank"], shape["rope_head_dim"])
+    if "q_lora_rank" in shape:
+        latents = add_queries(latents, shape["q_lora_rank"])
+    return recomputed_attention_bytes(latents, shape["heads"], shape["v_head_dim"], ELEMENT)
+
+
+def _block_bytes(training: Training, hidden: Figure) -> Figure:
     """Return the activations of a token inside the MLP of a layer [bytes]."""
-    width = model.shape.get("ffn")
+    width = training.model.shape.get("ffn")
     if width is None:
         return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
-    return block_bytes(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
+    return _inside_block(training, width, _tensors(training, training.model.mlp == matrices.GATED))
+
+
+def _inside_block(training: Training, width: Figure, tensors: Figure) -> Figure:
+    """Return the activations of a token between the projections of an MLP of a width [bytes]."""
+    kept = block_bytes(width, tensors, ELEMENT)
+    narrow = _is_narrow(training) and tensors is not RECOMPUTED_TENSORS
+    return narrow_block_bytes(kept, width, ELEMENT, NARROW_INPUT) if narrow else kept
+
+
+def _whole_bytes(training: Training) -> Figure:
+    """Return the activations per hidden unit that every GPU keeps in a layer [bytes]."""
+    whole = narrow_whole_bytes(WHOLE, ELEMENT, NARROW_INPUT) if _is_narrow(training) else WHOLE
+    if training.tuning is None or fuses_kernels(training):
+        return whole
+    whole = more_bytes(whole, NORMS_FP32)
+    return more_bytes(whole, INPUTS_KEPT) if quantises(training) else whole
+
+
+def fuses_kernels(training: Training) -> bool:
+    """Return whether the kernels of norms and activation functions are fused."""
+    return training.activation_fusion is None or training.activation_fusion.value == "yes"
+
+
+def _tensors(training: Training, gated: bool) -> Figure:
+    """Return the number of tensors that are kept inside an MLP."""
+    tensors = GATED_TENSORS if gated else PLAIN_TENSORS
+    if gated and not fuses_kernels(training):
+        tensors = more_tensors(tensors, UNFUSED_TENSORS)
+    return more_tensors(tensors, TENSORS_KEPT) if quantises(training) else tensors
 
 
 bytes_per_hidden_unit = product("bytes_per_hidden_unit", "bytes", "hidden", "unit_bytes")
@@ -165,6 +263,22 @@ def attention_bytes(heads: int, kv_heads: int, head_dim: int, element_bytes: int
 def latent_attention_bytes(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
     """Bytes of latent attention per token and layer; keys and values are expanded for every head."""
     return 2 * heads * (head_dim + value_dim) * element_bytes
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def with_narrow_output(attention: int, heads: int, head_dim: int, narrow_bytes: int) -> int:
+    """Bytes of attention per token and layer, and the narrow copy of its output for the projection."""
+    return attention + heads * head_dim * narrow_bytes
+
+
+add_queries = sum_of("add_queries", "count", "latents", "q_lora_rank")
+"""Width of the latent vectors of keys, values and queries."""
+
+
+@formula("bytes", f"{_RECOMPUTED}: up-projections are computed again")
+def recomputed_attention_bytes(latents: int, heads: int, value_dim: int, element_bytes: int) -> int:
+    """Bytes of latent attention per token and layer with selective recomputation: latent vectors and output."""
+    return (latents + heads * value_dim) * element_bytes
 
 
 @formula("bytes", "Hugging Face Transformers, modular_qwen3_next.py; what kernels compute again is left out")
@@ -185,6 +299,30 @@ def mean_of_layers(kept: Fraction, layers_that_keep: int, layers: int) -> Fracti
 
 block_bytes = product("block_bytes", "bytes", "width", "tensors", "element_bytes")
 """Bytes inside an MLP per token and layer: the tensors between the projections."""
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def narrow_block_bytes(kept: int, width: int, element_bytes: int, narrow_bytes: int) -> int:
+    """Bytes inside an MLP per token and layer, the input of the second projection in a narrow format."""
+    return kept - width * (element_bytes - narrow_bytes)
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def narrow_whole_bytes(whole_bytes: int, element_bytes: int, narrow_bytes: int) -> int:
+    """Bytes per token and hidden unit on every GPU, the inputs of attention and MLP in a narrow format."""
+    return whole_bytes - 2 * (element_bytes - narrow_bytes)
+
+
+@formula("bytes", _TRANSFORMER_ENGINE)
+def narrow_mlp_bytes(mlp_bytes: int, element_bytes: int, narrow_bytes: int) -> int:
+    """Input and mask of an MLP per token and hidden unit [bytes], the input in a narrow format."""
+    return mlp_bytes - (element_bytes - narrow_bytes)
+
+
+more_bytes = sum_of("more_bytes", "bytes", "whole_bytes", "further_bytes")
+"""Bytes per token and hidden unit on every GPU, with those that programs of fine-tuning keep."""
+more_tensors = sum_of("more_tensors", "count", "tensors", "further_tensors")
+"""Tensors kept inside an MLP, with those that kernels keep which do not recompute them."""
 active_experts = sum_of("active_experts", "count", "topk", "shared")
 """Experts that process a token: routed and shared ones."""
 expert_bytes = product("expert_bytes", "bytes", "inside", "active")
@@ -197,6 +335,12 @@ divided_bytes = sum_of("divided_bytes", "bytes", "attention", "block")
 def whole_bytes_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
     """Bytes per token and hidden unit on every GPU: 10 as in eq. 2, and input and mask of each further expert's MLP."""
     return whole_bytes - mlp_bytes + mlp_bytes * active
+
+
+@formula("bytes", f"{_RECOMPUTED}: norms are computed again")
+def whole_bytes_recomputed(norm_bytes: int, input_bytes: int, topk: int) -> int:
+    """Bytes per token and hidden unit with selective recomputation: inputs of both norms and of the routed experts."""
+    return norm_bytes + input_bytes * topk
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 1")
@@ -238,6 +382,13 @@ def layer_with_sequence_parallel(
 
 input_of_layer = product("input_of_layer", "bytes", "hidden", "input_bytes", source=f"{KORTHIKANTI}, table 2: 2 s b h")
 """Activations of a token in one layer on one GPU [bytes] with full recomputation: the layer's input."""
+
+
+# Megatron Core refuses distribute_saved_activations with sequence parallelism, because the input is divided already.
+@formula("bytes", f"{KORTHIKANTI}, section 4.2.2; Megatron Core, transformer_config.py: distribute_saved_activations")
+def part_of_input(hidden: int, input_bytes: int, tensor: int) -> Fraction:
+    """Activations of a token in one layer on one GPU [bytes] with full recomputation and sequence parallelism."""
+    return Fraction(hidden * input_bytes, tensor)
 
 
 @formula("bytes")

@@ -54,6 +54,9 @@ def fitting(training: Training, gpu: Gpu, gpus: Figure, counts: Counts) -> Fitti
     """
     if training.offload and gpu.host_memory:
         return None
+    if training.tuning and counts.min() == 1:
+        # A single GPU has no buffers for communication: it may fit where two do not.
+        return None
     most = int(counts.max())
     gpus = replace(gpus, value=most)
     if training.parallelism is not None:

@@ -1,15 +1,17 @@
 """Memory of a training run: of a replica, of its fullest GPU, and of the splits that a search may choose.
 
 Model states follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is in the
-first pipeline stage. Not counted, as in [2]: activations of embeddings and logits, buffers of libraries, fragmentation,
-and the layer that full recomputation restores at a time.
+first pipeline stage. Not counted for pre-training, as in [2]: activations of embeddings and logits, buffers of
+libraries, fragmentation, and the layer that full recomputation restores at a time. Fine-tuning has a reserve for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from math import ceil, gcd
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
@@ -28,7 +30,8 @@ from bomgen.sizing.training.activations import (
     held_by_first_interleaved,
     micro_batches,
 )
-from bomgen.sizing.training.states import states_of_gpu, states_of_model
+from bomgen.sizing.training.reserve import reserve_of_gpu
+from bomgen.sizing.training.states import ParallelSplit, states_of_gpu, states_of_model
 
 OFFLOAD = "Ren et al. 2021, ZeRO-Offload, arXiv 2101.06840, section 4: optimizer states and its work on the CPU"
 _CPU_OFFLOAD = Reference(
@@ -40,18 +43,6 @@ LAYERS_KEPT = Figure(
 )
 
 
-class ParallelSplit(NamedTuple):
-    """The split of a run over GPUs; `data` is the number of replicas."""
-
-    tensor: Figure
-    pipeline: Figure
-    data: Figure
-    context: Figure
-    expert: Figure
-    interleave: Figure
-    sequence_parallel: bool
-
-
 class Memory(NamedTuple):
     """Memory of a run [bytes]."""
 
@@ -61,9 +52,11 @@ class Memory(NamedTuple):
     activations: Figure | None
     """Activations; None: the model's shape or the sequence is unknown."""
     total: Figure
-    """Sum of the known parts."""
+    """Sum of the known parts, and of the reserve."""
     host: Figure | None = None
     """Host memory per GPU [bytes]; None: the plan moves nothing there."""
+    reserve: Mapping[str, Figure] = MappingProxyType({})
+    """Memory beside these by purpose [bytes]; empty for pre-training, and for a whole replica."""
 
 
 def replica(training: Training, split: ParallelSplit) -> Memory:
@@ -87,7 +80,11 @@ def per_gpu(training: Training, split: ParallelSplit) -> Memory:
     if OPTIMIZER in training.offload:
         host = moved_states(optimizer, host) if host else moved_states_alone(optimizer)
         optimizer = optimizer_beside_host()
-    return _memory((weights, gradients, optimizer), activations)._replace(host=host)
+    need = _memory((weights, gradients, optimizer), activations)._replace(host=host)
+    reserve = reserve_of_gpu(training, split, gradients)
+    if reserve:
+        need = need._replace(total=total_with_reserve(need.total, reduce(sum_of_reserve, reserve.values())))
+    return need._replace(reserve=reserve)
 
 
 def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
@@ -117,6 +114,10 @@ total_of_states = sum_of("total_of_states", "bytes", "weights", "gradients", "op
 """Weights, gradients and optimizer states [bytes], where activations are not known."""
 total = sum_of("total", "bytes", "weights", "gradients", "optimizer", "activations")
 """Weights, gradients, optimizer states and activations [bytes]."""
+sum_of_reserve = sum_of("sum_of_reserve", "bytes", "reserve_part", "more_reserve")
+"""Parts of the reserve [bytes]."""
+total_with_reserve = sum_of("total_with_reserve", "bytes", "without_reserve", "reserve_part")
+"""Model states, activations and reserve [bytes]."""
 
 
 def equivalent_stages(model: Model, pipeline: Figure) -> Figure:
@@ -189,6 +190,7 @@ class ModelSplit(NamedTuple):
     pipeline: int
     context: int
     expert: int
+    interleave: int = 1
 
     @property
     def size(self) -> int:
@@ -199,7 +201,15 @@ class ModelSplit(NamedTuple):
         text = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
         if self.context > 1:
             text = message("split-with-context", split=text, ways=self.context)
+        if self.interleave > 1:
+            text = message("split-with-interleave", split=text, ways=self.interleave)
         return message("split-with-experts", split=text, ways=self.expert) if self.expert > 1 else text
+
+
+def degrees_of(split: ParallelSplit) -> ModelSplit:
+    """Return the degrees of a split as plain numbers."""
+    degrees = (split.tensor, split.pipeline, split.context, split.expert, split.interleave)
+    return ModelSplit(*(int(degree.value) for degree in degrees))
 
 
 class TimedSplit(NamedTuple):
@@ -249,7 +259,7 @@ def memory_needed(training: Training, candidate: ModelSplit, gpus: Figure) -> Me
 
 def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> ParallelSplit:
     """Return a candidate as a split of all GPUs, chosen as the fastest or for its size."""
-    degrees = zip((*candidate, 1), _origins_of_degrees(fastest), strict=True)
+    degrees = zip(candidate, _origins_of_degrees(fastest), strict=True)
     tensor, pipeline, context, expert, interleave = (Figure(degree, "count", origin) for degree, origin in degrees)
     return ParallelSplit(
         tensor=tensor,
@@ -264,10 +274,10 @@ def split_of(candidate: ModelSplit, gpus: Figure, fastest: bool = False) -> Para
 
 @cache
 def _origins_of_degrees(fastest: bool) -> tuple[Assumed, ...]:
-    """Return the origins of the degrees of a `ModelSplit` and of `interleave`, cached for thousands of candidates."""
+    """Return the origins of the degrees of a `ModelSplit`, cached for thousands of candidates."""
     why, expert_why = ("fastest-why", "fastest-why") if fastest else ("split-why", "expert-why")
     reasons = {"tensor-degree": why, "pipeline-stages": why, "context-degree": why, "expert-degree": expert_why}
-    reasons["degree"] = "degree-why"
+    reasons["degree"] = why if fastest else "degree-why"
     return tuple(
         Assumed(message(name), message(reason), (NARAYANAN,), "medium", chosen=True) for name, reason in reasons.items()
     )

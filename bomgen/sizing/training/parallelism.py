@@ -10,7 +10,7 @@ far as necessary, as Megatron Core folds their groups.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, gcd, lcm, prod
@@ -22,7 +22,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
-from bomgen.plan.types import Parallelism, Training
+from bomgen.plan.types import OPTIMIZER, Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
 from bomgen.sizing.training.memory import (
@@ -30,7 +30,6 @@ from bomgen.sizing.training.memory import (
     FastestSplits,
     Memory,
     ModelSplit,
-    ParallelSplit,
     TimedSplit,
     data_parallel,
     exceeds_host,
@@ -40,6 +39,7 @@ from bomgen.sizing.training.memory import (
     split_of,
     tensor_degrees,
 )
+from bomgen.sizing.training.states import ParallelSplit
 
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)
@@ -49,6 +49,7 @@ _KORTHIKANTI = Reference(
     "https://arxiv.org/abs/2205.05198",
     "2026",
 )
+_RECOMPUTATION = Assumed(message("recompute-degree"), message("recompute-why"), (_KORTHIKANTI,), "high", chosen=True)
 SERVER_GPUS = Figure(8, "count", Assumed(message("server-gpus"), message("server-gpus-why"), (NARAYANAN,), "medium"))
 
 
@@ -97,15 +98,24 @@ def fit(
     return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
-def add_recomputation(memory_fit: MemoryFit, recompute: Figure, refused: Sequence[str]) -> MemoryFit:
-    """Return a split with the recomputation of the run, and why less is not enough, where the program chose it."""
+def add_recomputation(
+    memory_fit: MemoryFit, recompute: Figure, refused: tuple[str, str] | None, slower: TimedSplit | None
+) -> MemoryFit:
+    """Return a split with the recomputation of the run, and why less is not chosen, where the program chose it.
+
+    `refused` is a lower recomputation and its shortage, `slower` the fastest split with a lower one.
+    """
     if not isinstance(recompute.origin, Assumed):
         return memory_fit
-    reasons = memory_fit.reasons
-    if refused and memory_fit.fits is not False:
-        less = f"`recompute: {LEAST_FIRST[len(refused) - 1]}`"
-        asked = f"`recompute: {recompute.value}`"
-        chosen = message("recomputation-chosen", recompute=asked, less=less, shortage=refused[-1])
+    reasons, asked = memory_fit.reasons, f"`recompute: {recompute.value}`"
+    if slower:
+        less, split = f"`recompute: {slower.recompute}`", str(slower.candidate)
+        seconds = seconds_text(slower.seconds)
+        faster = message("recomputation-faster", recompute=asked, less=less, split=split, seconds=seconds)
+        reasons = (*reasons, faster)
+    elif refused and memory_fit.fits is not False:
+        less, shortage = refused
+        chosen = message("recomputation-chosen", recompute=asked, less=f"`recompute: {less}`", shortage=shortage)
         reasons = (*reasons, chosen)
     return memory_fit._replace(recompute=recompute, reasons=reasons)
 
@@ -114,12 +124,7 @@ def with_recomputation(training: Training) -> tuple[Training, ...]:
     """Return the run with its recomputation: as given, else every choice, the lowest first."""
     if training.recompute.value != AUTO:
         return (training,)
-    name, why = message("recompute-degree"), message("recompute-why")
-    chosen = (Assumed(name, why, (_KORTHIKANTI,), "high", chosen=True) for _ in LEAST_FIRST)
-    return tuple(
-        training._replace(recompute=Figure(word, "word", origin))
-        for word, origin in zip(LEAST_FIRST, chosen, strict=True)
-    )
+    return tuple(training._replace(recompute=Figure(word, "word", _RECOMPUTATION)) for word in LEAST_FIRST)
 
 
 replica_size = product("replica_size", "GPUs", "tensor", "pipeline", "context")
@@ -163,7 +168,7 @@ def given_split(parallelism: Parallelism, gpus: Figure) -> ParallelSplit:
         context=parallelism.context,
         expert=parallelism.expert,
         data=data_parallel(gpus, parallelism.tensor, parallelism.pipeline, parallelism.context),
-        sequence_parallel=parallelism.sequence_parallel,
+        sequence_parallel=parallelism.splits_sequence,
     )
 
 
@@ -344,6 +349,8 @@ def _largest(need: Memory) -> tuple[Message, Figure]:
     terms = {"weights": need.weights, "gradients": need.gradients, "optimizer-states": need.optimizer}
     if need.activations is not None:
         terms["activations"] = need.activations
+    if "step" in need.reserve:
+        terms["working-memory"] = need.reserve["step"]
     code, figure = max(terms.items(), key=lambda term: term[1].value)
     return message(code), figure
 
@@ -379,6 +386,8 @@ def _smaller_states(training: Training, split: ParallelSplit) -> Iterator[tuple[
     """Yield higher stages of ZeRO, which shard more of weights, gradients and optimizer states."""
     for stage in ZERO_STAGES[training.zero.value :]:
         yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
+    if OPTIMIZER not in training.offload:
+        yield f"`offload: [{OPTIMIZER}]`", training._replace(offload=(*training.offload, OPTIMIZER)), split
 
 
 def _shorter_sequences(

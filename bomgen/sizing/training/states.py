@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
@@ -74,6 +75,10 @@ matrix_parameters = product("matrix_parameters", "parameters", "inputs", "output
 """Parameters of one kind of matrix."""
 
 
+parameters_of_matrix = product("parameters_of_matrix", "parameters", "inputs", "outputs")
+"""Parameters of one matrix."""
+
+
 @formula("bytes", f"{QLORA}: 4 + 8 / 64 + 32 / (64 x 256) bits")
 def quantised_bytes(weight_bits: int, scale_bits: int, block: int, group_bits: int, group: int) -> Fraction:
     """Bytes of a weight in NF4 with double quantisation."""
@@ -114,6 +119,17 @@ def adapts(training: Training) -> bool:
     return training.tuning is not None and training.tuning.method.value != FULL
 
 
+def quantises(training: Training) -> bool:
+    """Return whether the run keeps the matrices of its model in four bits."""
+    return training.tuning is not None and training.tuning.method.value == QUANTISED
+
+
+def widest_matrix(training: Training) -> Figure:
+    """Return the parameters of the largest matrix. Raises Infeasible when the model's shape is unknown."""
+    largest = max(_matrices(training), key=lambda matrix: matrix.inputs.value * matrix.outputs.value)
+    return parameters_of_matrix(largest.inputs, largest.outputs)
+
+
 def adapters(training: Training) -> Figure:
     """Return the parameters of all adapters of a run.
 
@@ -132,7 +148,7 @@ def active_adapters(training: Training) -> Figure:
 def adapter_weights(training: Training, weight_bytes: Figure) -> Figure:
     """Return the memory of frozen weights and adapters [bytes]. Raises as `adapters` does."""
     parameters, extra = training.model.parameters, adapters(training)
-    if _tuning(training).method.value != QUANTISED:
+    if not quantises(training):
         return frozen_and_adapters(parameters, extra, weight_bytes)
     narrow = quantised_bytes(NF4_BITS, SCALE_BITS, BLOCK, GROUP_BITS, GROUP)
     quantised = _sum(matrix_parameters(matrix.inputs, matrix.outputs, matrix.count) for matrix in _matrices(training))
@@ -195,10 +211,20 @@ _DISTRIBUTED = Reference(
 _EIGHT_BIT = Reference(
     "Dettmers et al. 2021, 8-bit Optimizers via Block-wise Quantization", "https://arxiv.org/abs/2110.02861", "2026"
 )
+_LION = Reference(
+    "Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, section 3", "https://arxiv.org/abs/2302.06675"
+)
+_MUON = Reference(
+    "Liu et al. 2025, Muon is Scalable for LLM Training, sections 2.1 and 2.3", "https://arxiv.org/abs/2502.16982"
+)
 _ADAFACTOR = Reference(
     "Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost",
     "https://arxiv.org/abs/1804.04235",
     "2026",
+)
+_IN_BACKWARD = Reference(
+    "PyTorch tutorials, How to save memory by fusing an optimizer step into the backward pass",
+    "https://docs.pytorch.org/tutorials/intermediate/optimizer_step_in_backward_tutorial.html",
 )
 _LOW_PRECISION = Reference(
     "NVIDIA, Transformer Engine, introduction to low precision training",
@@ -222,17 +248,38 @@ DOUBLE = _cited(8, "bytes", message("value-fp64"), _IEEE)
 MASTER = _cited(4, "bytes", message("master-copy"), _ZERO, _DISTRIBUTED)
 GRADIENT_FP32 = _cited(4, "bytes", message("gradient-fp32"), _DISTRIBUTED)
 GRADIENT_BF16 = _cited(2, "bytes", message("gradient-16-bit"), _ZERO)
+NO_GRADIENT = _cited(0, "bytes", message("gradient-none"), _IN_BACKWARD)
 ADAM = _cited(8, "bytes", message("adam-states"), _ZERO)
-ADAM_8BIT = _cited(2, "bytes", message("adam-8-bit-states"), _EIGHT_BIT)
+ADAM_8BIT = _cited(
+    2,
+    "bytes",
+    message("adam-8-bit-states"),
+    _EIGHT_BIT,
+    note="Two fp32 constants per block of 2048 values, section 2.2, or 256 (bitsandbytes): at most 0.03 bytes more.",
+)
 SGD = _cited(4, "bytes", message("sgd-states"), _EIGHT_BIT)
+LION = _cited(4, "bytes", message("lion-states"), _LION)
+MUON = _cited(4, "bytes", message("muon-states"), _MUON)
 ADAFACTOR = _cited(
     0, "bytes", message("adafactor-states"), _ADAFACTOR, note="Row and column sums of the second moment: below 0.1 %."
 )
 WEIGHTS = {"bf16": HALF, "fp16": HALF, "fp32": SINGLE, "tf32": SINGLE, "fp64": DOUBLE}
 """Bytes of a weight by the format of matrix products; narrower formats keep 16 bits."""
-GRADIENTS = {"fp32": GRADIENT_FP32, "bf16": GRADIENT_BF16}
-MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "sgd": SGD, "adafactor": ADAFACTOR}
-"""Bytes per parameter that an optimizer keeps between steps."""
+GRADIENTS = {"fp32": GRADIENT_FP32, "bf16": GRADIENT_BF16, "none": NO_GRADIENT}
+MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "muon": MUON, "lion": LION, "sgd": SGD, "adafactor": ADAFACTOR}
+"""Bytes per parameter that an optimizer keeps between steps beside fp32 master weights."""
+
+
+class ParallelSplit(NamedTuple):
+    """The split of a run over GPUs; `data` is the number of replicas."""
+
+    tensor: Figure
+    pipeline: Figure
+    data: Figure
+    context: Figure
+    expert: Figure
+    interleave: Figure
+    sequence_parallel: bool
 
 
 def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
@@ -257,19 +304,30 @@ def states_of_gpu(
     if adapts(training):
         # Adapters are split like the weights they belong to: both count on average over all parameters.
         weight, gradient, optimizer = (bytes_per_parameter(total, parameters) for total in states_of_model(training))
-    experts = expert_parameters(training.model)
     if pipeline.value > 1:
         parameters = _full_stage_parameters(training.model, pipeline, stages)
-    if experts is None:
-        local = parameters_of_gpu(parameters, tensor, stages)
-    else:
-        local = parameters_of_gpu_with_experts(parameters, experts, tensor, stages, expert)
+    local = _local_parameters(training.model, parameters, tensor, stages, expert)
     share = parameters_of_gpu_by_zero(parameters, tensor, stages, data, context)
     return (
         weights_of_gpu(local, share, training.zero, weight),
         gradients_of_gpu(local, share, training.zero, gradient),
         optimizer_states_of_gpu(local, share, training.zero, optimizer),
     )
+
+
+def parameters_of_layer(model: Model, tensor: Figure, layers: Figure, expert: Figure) -> Figure:
+    """Return the parameters of a layer on a GPU; with its share of the embedding where that is unknown."""
+    embeddings, parameters = _embeddings(model), model.parameters
+    if embeddings and has_room_for_parts(model):
+        parameters = parameters_in_layers(parameters, embeddings[0])
+    return _local_parameters(model, parameters, tensor, layers, expert)
+
+
+def _local_parameters(model: Model, parameters: Figure, tensor: Figure, stages: Figure, expert: Figure) -> Figure:
+    experts = expert_parameters(model)
+    if experts is None:
+        return parameters_of_gpu(parameters, tensor, stages)
+    return parameters_of_gpu_with_experts(parameters, experts, tensor, stages, expert)
 
 
 def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Figure:
@@ -301,7 +359,17 @@ def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
     """Return bytes of weight, gradient and optimizer states per parameter."""
     weight = bytes_of_weight(training)
     gradient = GRADIENTS[str(training.gradient_precision.value)]
-    return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), MOMENTS[str(training.optimizer.value)])
+    moments, embeddings = MOMENTS[str(training.optimizer.value)], _embeddings(training.model)
+    if moments is MUON and embeddings and not adapts(training):
+        moments = mean_moments(moments, ADAM, embeddings[0], training.model.parameters)
+    if has_master_weights(training):
+        return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), moments)
+    return weight, gradient, moments if moments is ADAM_8BIT else moments_like_weights(moments, weight, SINGLE)
+
+
+def has_master_weights(training: Training) -> bool:
+    """Return whether the optimizer keeps fp32 master weights, in a run of narrower ones."""
+    return training.master_weights is None or training.master_weights.value == "yes"
 
 
 def bytes_of_weight(training: Training) -> Figure:
@@ -313,6 +381,18 @@ def bytes_of_weight(training: Training) -> Figure:
 def master_bytes(weight_bytes: int, fp32_bytes: int) -> int:
     """Bytes of the fp32 master copy of a weight; weights of fp32 or wider need none."""
     return fp32_bytes if weight_bytes < fp32_bytes else 0
+
+
+@formula("bytes", "Liu et al. 2025, section 2.2: embeddings and output matrix are updated by AdamW")
+def mean_moments(moments: int, adam_moments: int, embeddings: int, parameters: int) -> Fraction:
+    """Bytes of moments per parameter with Muon, averaged over matrices and embeddings."""
+    return moments + Fraction((adam_moments - moments) * embeddings, parameters)
+
+
+@formula("bytes", "PyTorch, torch/optim/adamw.py: states have the format of the parameters")
+def moments_like_weights(moments: Fraction, weight_bytes: int, fp32_bytes: int) -> Fraction:
+    """Bytes of moments per parameter without fp32 master weights."""
+    return Fraction(moments * weight_bytes, fp32_bytes)
 
 
 optimizer_bytes = sum_of("optimizer_bytes", "bytes", "master_bytes", "moment_bytes", source=f"{ZERO}, section 3.1: K")
@@ -337,6 +417,8 @@ def expert_parameters(model: Model) -> Figure | None:
     return routed_parameters(model.parameters, model.active_parameters, experts, topk)
 
 
+parameters_in_layers = difference("parameters_in_layers", "parameters", "parameters", "embeddings")
+"""Parameters of all layers."""
 idle_parameters = difference("idle_parameters", "parameters", "parameters", "active_parameters")
 """Parameters of the experts that a token skips: a lower bound for those of all routed experts."""
 
