@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bomgen.catalog.plausible import implausible_figures
 from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
+from bomgen.catalog.trade_words import with_canonical_words
 from bomgen.catalog.unsized_models import kind_of_unsized
 from bomgen.core import progress, schema
 from bomgen.core.caching import cache_one
@@ -326,6 +327,11 @@ class Catalog:
         found = {(record.kind, record.id): record for record in self._records.values()}
         return tuple(found[key] for key in sorted(found))
 
+    @staticmethod
+    def is_id(name: str) -> bool:
+        """Return whether the file of a part may have this name without its suffix."""
+        return bool(_ID.fullmatch(name))
+
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind, in alphabetical order."""
         return sorted({id for place in self._places(kind) for id in self._list(place)})
@@ -529,12 +535,12 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     Raises PlanErrors for a file that violates the schema of its kind, has an implausible figure, or names a source that
     it does not describe.
     """
-    whole = source
+    name = kind if kind in NOT_PARTS else f"part/{kind}"
+    whole = source = with_canonical_words(source, schema.document(name))
     if changed:
         given = changed.data | source.data
         given[SOURCES] = changed.data.get(SOURCES, {}) | source.data.get(SOURCES, {})
         whole = source._replace(data=given)
-    name = kind if kind in NOT_PARTS else f"part/{kind}"
     problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
     if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)
