@@ -6,6 +6,7 @@ no id matches. The user's part folders take precedence over the built-in data.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -297,6 +298,12 @@ class Catalog:
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """Return the substitute parts of a kind, each with the id of the first part that it replaces."""
         return {other: id for (of, id), other in reversed(list(self.substitutes.items())) if of == kind}
+
+    def before(self, other: Catalog) -> Catalog:
+        """Return the catalogue with the folders of another behind its own."""
+        roots = [str(root) for root in (self.root, other.root) if root]
+        root = Path(os.path.commonpath(roots)) if roots else None
+        return Catalog((*self.folders, *other.folders), {**other.shown, **self.shown}, root)
 
     def find(self, kind: str, name: str) -> Record:
         """Return the record of a part, or of its substitute; otherwise as `find_original`."""
