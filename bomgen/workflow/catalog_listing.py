@@ -21,7 +21,6 @@ from bomgen.core.units import parse
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
 from bomgen.plan.schema import PLAN, document
-from bomgen.reading.part_numbers import LookedUp, PartIndex
 
 INDENT = "  "
 """Indentation of the fields of a figure."""
@@ -102,6 +101,8 @@ def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
 
     A number that several parts share lists them. Raises UnknownPart if there is none.
     """
+    from bomgen.reading.part_numbers import LookedUp, PartIndex
+
     wanted = text.lower()
     found = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
     looked_up = LookedUp(tuple(found), text) if found else PartIndex(catalog).look_up(text)
