@@ -43,14 +43,12 @@ _NAMED = (("server", "gpu", "gpu"), ("server", "nic", "nic"), ("server", "storag
 def open_folders(given: Sequence[str], root: str | None = None) -> Catalog:
     """Return the catalogue with part folders given on the command line, the first of which wins.
 
-    Raises PlanErrors for a folder that is not there or leads out of the root: its checkout, or the folder itself.
+    Raises PlanErrors for a folder that leads out of the root: its checkout, or the folder itself.
     """
     folders, shown, roots = list[Path](), dict[Path, str](), list[Path]()
     for name in given:
         place = Path(os.path.realpath(name))
         widest = Path(root).resolve() if root else checkout(Path(os.path.abspath(name)))
-        if not os.path.isdir(place) or not os.access(place, os.R_OK | os.X_OK):
-            raise PlanErrors([_problem(name, "there is no folder of this name that can be read", "no-file")])
         if not place.is_relative_to(widest.resolve()):
             message = "the folder leads out of its folder tree; name the folder itself, or widen it with --root"
             raise PlanErrors([_problem(name, message, "outside-root")])
@@ -71,7 +69,7 @@ class CheckedFolder(NamedTuple):
 
 
 def check_folder(given: str, root: str | None = None) -> CheckedFolder:
-    """Check every file of a part folder. Raises PlanErrors as `open_folders`."""
+    """Check every file of a part folder. Raises PlanErrors as `open_folders`, and for a folder that cannot be read."""
     catalog = open_folders([given], root)
     problems, records = list[Problem](), list[Record]()
     try:
@@ -143,19 +141,19 @@ def _unknown_parts(record: Record, catalog: Catalog) -> Iterator[Problem]:
 def _list_files(place: Path, shown: str) -> tuple[list[tuple[str, str, Mark]], list[Problem]]:
     """Return kind, id and place of every part file of a folder, and a problem for each YAML file that is none."""
     files, problems = list[tuple[str, str, Mark]](), list[Problem]()
-    for entry in _entries(place):
+    for entry in _entries(place, shown):
         name = f"{shown}/{entry.name}"
         if not entry.is_dir():
             if entry.name.endswith(SUFFIXES):
                 problems.append(_problem(name, f"a part file outside the folder of its kind; {FORM}", "part-place"))
         elif entry.name in KINDS:
-            for below in _entries(Path(entry.path)):
+            for below in _entries(Path(entry.path), name):
                 file = f"{name}/{below.name}"
-                if found := _misplaced(below):
+                if found := _misplaced(below, file):
                     problems.append(_problem(file, found, "part-place"))
                 elif below.name.endswith(".yaml"):
                     files.append((entry.name, below.name.removesuffix(".yaml"), Mark(file, 1, 1)))
-        elif any(below.name.endswith(SUFFIXES) for below in _entries(Path(entry.path))):
+        elif _has_part_files(entry, name):
             hint = suggestion(entry.name, KINDS, f"there are {', '.join(KINDS)}")
             problems.append(_problem(name, f"no kind of part {quote(entry.name, MAX_NAME)}; {hint}", "part-place"))
     if not files and not problems:
@@ -163,8 +161,11 @@ def _list_files(place: Path, shown: str) -> tuple[list[tuple[str, str, Mark]], l
     return files, problems
 
 
-def _entries(place: Path) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder by name, without hidden ones. Raises TooMuch for a huge folder."""
+def _entries(place: Path, shown: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder by name, without hidden ones.
+
+    Raises PlanErrors for a folder that cannot be read, TooMuch for a huge one.
+    """
     found = list[os.DirEntry[str]]()
     try:
         with os.scandir(place) as entries:
@@ -172,16 +173,20 @@ def _entries(place: Path) -> list[os.DirEntry[str]]:
                 spend(OF_NAME)
                 if not entry.name.startswith("."):
                     found.append(entry)
-    except OSError:
-        return []
+    except OSError as error:
+        message = f"the folder of parts cannot be read ({error.strerror}); make it readable"
+        raise PlanErrors([_problem(shown, message, "no-file")]) from None
     return sorted(found, key=lambda entry: entry.name)
 
 
-def _misplaced(entry: os.DirEntry[str]) -> str:
+def _has_part_files(entry: os.DirEntry[str], shown: str) -> bool:
+    return any(below.name.endswith(SUFFIXES) for below in _entries(Path(entry.path), shown))
+
+
+def _misplaced(entry: os.DirEntry[str], shown: str) -> str:
     """Return why an entry of the folder of a kind is not read although it looks like a part file; empty if it is."""
     if entry.is_dir():
-        found = any(below.name.endswith(SUFFIXES) for below in _entries(Path(entry.path)))
-        return f"part files in a folder below that of their kind; {FORM}" if found else ""
+        return f"part files in a folder below that of their kind; {FORM}" if _has_part_files(entry, shown) else ""
     stem, suffix = os.path.splitext(entry.name)
     if suffix not in SUFFIXES:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.work_budget import MAX_STEPS
 from bomgen.workflow import part_folders
 from bomgen.workflow.part_folders import check_folder, open_folders
 
@@ -132,6 +134,25 @@ def test_a_folder_that_is_itself_a_link_out_of_the_checkout_is_refused(tmp_path:
         open_folders([str(tmp_path / "checkout" / "parts")])
 
 
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
+    """Reading a pipe would wait forever."""
+    (tmp_path / "switch").mkdir()
+    os.mkfifo(tmp_path / "switch" / "acme.yaml")
+    (problem,) = check_folder(str(tmp_path)).problems
+    assert "not a regular file" in problem.message
+
+
+def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not taken for one without parts."""
+
+    def refuse(place: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(place))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PlanErrors, match=r"cannot be read \(Permission denied\)"):
+        check_folder(str(tmp_path))
+
+
 def test_files_that_attack_the_reader_are_refused(tmp_path: Path) -> None:
     """A bomb of aliases, and a huge file, of which no more is read than the limit."""
     bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -148,5 +169,5 @@ def test_a_folder_of_very_many_files_ends(tmp_path: Path, monkeypatch: pytest.Mo
     """The work is counted as that of a plan is."""
     for number in range(20):
         write(tmp_path, "rack", f"rack-{number}", "name: A\n")
-    monkeypatch.setattr(part_folders, "OF_NAME", part_folders.MAX_STEPS // 10)
+    monkeypatch.setattr(part_folders, "OF_NAME", MAX_STEPS // 10)
     assert rules(tmp_path) == ["work-limit"]
