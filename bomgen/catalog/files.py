@@ -6,7 +6,6 @@ no id matches. The user's part folders take precedence over the built-in data.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -266,6 +265,8 @@ class Catalog:
     """Name of a folder in messages."""
     root: Path | None = None
     """Folder that the files must resolve to; None: any."""
+    roots: Mapping[Path, Path] = field(default_factory=dict)
+    """The same for folders that have one of their own, because they were not named by a plan."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's folders that were read, by their name in messages."""
@@ -293,7 +294,7 @@ class Catalog:
 
     def start_again(self) -> Catalog:
         """Return the catalogue with nothing looked up; part files already read are not read again."""
-        return Catalog(self.folders, self.shown, self.root, _listed=self._listed, _contents=self._contents)
+        return Catalog(self.folders, self.shown, self.root, self.roots, _listed=self._listed, _contents=self._contents)
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """Return the substitute parts of a kind, each with the id of the first part that it replaces."""
@@ -301,9 +302,8 @@ class Catalog:
 
     def before(self, other: Catalog) -> Catalog:
         """Return the catalogue with the folders of another behind its own."""
-        roots = [str(root) for root in (self.root, other.root) if root]
-        root = Path(os.path.commonpath(roots)) if roots else None
-        return Catalog((*self.folders, *other.folders), {**other.shown, **self.shown}, root)
+        roots = {place: other.root for place in other.folders if other.root} | {**self.roots}
+        return Catalog((*self.folders, *other.folders), {**other.shown, **self.shown}, None, roots)
 
     def find(self, kind: str, name: str) -> Record:
         """Return the record of a part, or of its substitute; otherwise as `find_original`."""
@@ -443,7 +443,8 @@ class Catalog:
     def _read(self, kind: str, path: Path) -> Source:
         place = path.parent.parent
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        if self.root and not path.resolve().is_relative_to(self.root):
+        root = self.roots.get(place, self.root)
+        if root and not path.resolve().is_relative_to(root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         spend(OF_PART)

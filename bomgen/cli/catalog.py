@@ -8,7 +8,7 @@ import click
 
 from bomgen.catalog.files import KINDS, Catalog, UnknownPart
 from bomgen.cli.documents import give
-from bomgen.cli.messages import WRONG_PLAN, say
+from bomgen.cli.messages import WRONG_PLAN, complain
 from bomgen.cli.options import proposed, root_option
 from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors, suggestion
@@ -97,7 +97,7 @@ def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, where: str |
     elif kind not in KINDS:
         found, number = catalog_listing.parts_named(shelves, kind)
         if number != kind:
-            say(f"Read as {number}.")
+            complain(f"Read as {number}.")
     else:
         found = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
     give(found, language(ENGLISH))

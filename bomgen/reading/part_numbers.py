@@ -154,14 +154,13 @@ class PartIndex:
 
         Unlike `find`, which identifies a part on a bill, it ignores endings that nobody described.
         """
-        words = [_plain(text), *_tokens(_plain(text))]
-        for word in dict.fromkeys(words):
+        whole = _plain(text)
+        words = dict.fromkeys((whole, *_tokens(whole)))
+        numbers = [word for word in words if word == whole or _is_number(word)]
+        starts = [start for word in numbers for start in _beginnings(word) if _is_number(start)]
+        for word in (*numbers, *starts, *words):
             if found := self._all_of(word):
                 return LookedUp(found, word)
-        for word in dict.fromkeys(words):
-            for start in _beginnings(word):
-                if _is_number(start) and (found := self._all_of(start)):
-                    return LookedUp(found, start)
         return LookedUp((), text)
 
     def _all_of(self, word: str) -> tuple[tuple[str, str], ...]:

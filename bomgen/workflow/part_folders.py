@@ -18,6 +18,8 @@ from bomgen.core.yaml_source import SUFFIXES
 from bomgen.workflow.plan_files import checkout
 
 FORM = "part files are in folders by kind, such as switch/ID.yaml"
+OUTSIDE = f"a part file outside the folder of its kind; {FORM}, and a plan is checked by its own name"
+LINK = "outside-root"
 MAX_NAME = 100
 """Characters of a file name that a message repeats."""
 _READERS: Mapping[str, Callable[[Record, Catalog], Any]] = {
@@ -45,17 +47,17 @@ def open_folders(given: Sequence[str], root: str | None = None) -> Catalog:
 
     Raises PlanErrors for a folder that leads out of the root: its checkout, or the folder itself.
     """
-    folders, shown, roots = list[Path](), dict[Path, str](), list[Path]()
+    folders, shown, roots = list[Path](), dict[Path, str](), dict[Path, Path]()
     for name in given:
         place = Path(os.path.realpath(name))
-        widest = Path(root).resolve() if root else checkout(Path(os.path.abspath(name)))
-        if not place.is_relative_to(widest.resolve()):
+        widest = (Path(root) if root else checkout(Path(os.path.abspath(name)))).resolve()
+        if not place.is_relative_to(widest):
             message = "the folder leads out of its folder tree; name the folder itself, or widen it with --root"
-            raise PlanErrors([_problem(name, message, "outside-root")])
+            raise PlanErrors([_problem(name, message, LINK)])
         folders.append(place)
         shown[place] = name.rstrip("/") or name
-        roots.append(widest.resolve())
-    return Catalog(tuple(folders), shown, Path(os.path.commonpath(roots)) if roots else None)
+        roots[place] = widest
+    return Catalog(tuple(folders), shown, None, roots)
 
 
 class CheckedFolder(NamedTuple):
@@ -74,7 +76,7 @@ def check_folder(given: str, root: str | None = None) -> CheckedFolder:
     problems, records = list[Problem](), list[Record]()
     try:
         with budget():
-            files, problems = _list_files(catalog.folders[0], catalog.shown[catalog.folders[0]])
+            files, problems = _list_files(catalog)
             for kind, id, mark in files:
                 try:
                     record = catalog.find_original(kind, id)
@@ -138,14 +140,20 @@ def _unknown_parts(record: Record, catalog: Catalog) -> Iterator[Problem]:
             continue  # reported at its own file
 
 
-def _list_files(place: Path, shown: str) -> tuple[list[tuple[str, str, Mark]], list[Problem]]:
-    """Return kind, id and place of every part file of a folder, and a problem for each YAML file that is none."""
+def _list_files(catalog: Catalog) -> tuple[list[tuple[str, str, Mark]], list[Problem]]:
+    """Return kind, id and place of every part file of the first folder, and a problem for each other YAML file."""
+    place = catalog.folders[0]
+    shown = catalog.shown[place]
     files, problems = list[tuple[str, str, Mark]](), list[Problem]()
     for entry in _entries(place, shown):
         name = f"{shown}/{entry.name}"
         if not entry.is_dir():
             if entry.name.endswith(SUFFIXES):
-                problems.append(_problem(name, f"a part file outside the folder of its kind; {FORM}", "part-place"))
+                problems.append(_problem(name, OUTSIDE, "part-place"))
+        elif entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(catalog.roots[place]):
+            problems.append(
+                _problem(name, "a link that leads out of the folder tree; put the folder itself here", LINK)
+            )
         elif entry.name in KINDS:
             for below in _entries(Path(entry.path), name):
                 file = f"{name}/{below.name}"
