@@ -10,15 +10,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from bomgen.catalog.files import NOT_PARTS, Catalog, Record, UnknownPart
 from bomgen.catalog.parts import ANY
 from bomgen.catalog.servers import parse_pcie
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.work_budget import spend
 
 RULE = "cross-check"
+SHOWN_OTHERS = 5
+"""Parts that a message lists."""
 GBPS_PER_TBPS = 1000
 WATTS_A_KILOWATT = 1000
 LANES = {"sr": 1, "dr1": 1, "fr1": 1, "sr4": 4, "vr4": 4, "dr4": 4, "fr4": 4, "lr4": 4, "sr8": 8, "vr8": 8, "dr8": 8}
@@ -74,9 +77,11 @@ def numbers_in_conflict(records: Sequence[Record], known: Mapping[str, Sequence[
     for record in records:
         for key in ("part_number", "ordering_number"):
             number = str(record.value(key) or "").lower()
-            others = [f"{other.kind} {other.id}" for other in known.get(number, ()) if _conflict(record, other)]
-            if number and others:
-                text = f"the number {record.value(key)} is also that of {', '.join(others)}"
+            same = known.get(number, ()) if number else ()
+            spend(len(same))
+            others = (f"{other.kind} {other.id}" for other in same if _conflict(record, other))
+            if listed := list(islice(others, SHOWN_OTHERS)):
+                text = f"the number {record.value(key)} is also that of {', '.join(listed)}"
                 message = f"{text}; correct one, or remove the part that is described twice"
                 yield Problem(record.source.mark((key,)), "warning", message, "number-twice", key)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bomgen.catalog.cross_checks import SHOWN_OTHERS
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.work_budget import MAX_STEPS
@@ -171,3 +172,12 @@ def test_a_folder_of_very_many_files_ends(tmp_path: Path, monkeypatch: pytest.Mo
         write(tmp_path, "rack", f"rack-{number}", "name: A\n")
     monkeypatch.setattr(part_folders, "OF_NAME", MAX_STEPS // 10)
     assert rules(tmp_path) == ["work-limit"]
+
+
+def test_a_number_of_very_many_parts_lists_a_few(tmp_path: Path) -> None:
+    """Each part says so once, in a message of a bounded length; comparisons count as work."""
+    for number in range(20):
+        write(tmp_path, "rack", f"rack-{number}", "name: A\nrack_units: 48\npart_number: SAME\n")
+    problems = check_folder(str(tmp_path)).problems
+    assert [problem.rule for problem in problems] == ["number-twice"] * 20
+    assert {problem.message.count("rack rack-") for problem in problems} == {SHOWN_OTHERS}
