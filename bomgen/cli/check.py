@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from bomgen.cli.messages import QUIET, WRONG_PLAN, is_set, print_text, say
+from bomgen.catalog.files import KINDS
+from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_text, say
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_plans, watched
 from bomgen.cli.problems import print_problems, show
@@ -49,6 +50,12 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     files, code = open_plans([plan for plan in plans if plan not in folders], root)
     found = list["Problem"]()
     for folder in folders:
+        if not any(os.path.isdir(os.path.join(folder, kind)) for kind in KINDS):
+            complain(
+                f"Error: '{folder}' has no folder of a kind of part, such as switch; name a plan or a folder of parts"
+            )
+            code = WRONG_USAGE
+            continue
         found += _check_folder(folder, root, form)
         if any(problem.severity == "error" for problem in found):
             code = max(code, WRONG_PLAN)

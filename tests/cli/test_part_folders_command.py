@@ -37,6 +37,8 @@ def test_folders_and_plans_are_checked_together(folder: Path) -> None:
     (folder / "parts" / "switch" / "other.yaml").write_text("ports: 64\nport_gbps: fast\n", encoding="utf-8")
     assert said("check", "parts/", "pilot.yaml")[0] == 1
     assert said("check", "nowhere/")[0] == 2
+    code, _, messages = said("check", ".")
+    assert (code, "'.' has no folder of a kind of part" in messages) == (2, True)
 
 
 def test_problems_of_a_folder_as_json_and_for_github(folder: Path) -> None:
