@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bomgen.catalog.plausible import implausible_figures
 from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
+from bomgen.catalog.trade_words import with_canonical_words
 from bomgen.catalog.unsized_models import kind_of_unsized
 from bomgen.core import progress, schema
 from bomgen.core.caching import cache_one
@@ -264,6 +265,8 @@ class Catalog:
     """Name of a folder in messages."""
     root: Path | None = None
     """Folder that the files must resolve to; None: any."""
+    roots: Mapping[Path, Path] = field(default_factory=dict)
+    """The same for folders that have one of their own, because they were not named by a plan."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's folders that were read, by their name in messages."""
@@ -291,11 +294,16 @@ class Catalog:
 
     def start_again(self) -> Catalog:
         """Return the catalogue with nothing looked up; part files already read are not read again."""
-        return Catalog(self.folders, self.shown, self.root, _listed=self._listed, _contents=self._contents)
+        return Catalog(self.folders, self.shown, self.root, self.roots, _listed=self._listed, _contents=self._contents)
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """Return the substitute parts of a kind, each with the id of the first part that it replaces."""
         return {other: id for (of, id), other in reversed(list(self.substitutes.items())) if of == kind}
+
+    def before(self, other: Catalog) -> Catalog:
+        """Return the catalogue with the folders of another behind its own."""
+        roots = {place: other.root for place in other.folders if other.root} | {**self.roots}
+        return Catalog((*self.folders, *other.folders), {**other.shown, **self.shown}, None, roots)
 
     def find(self, kind: str, name: str) -> Record:
         """Return the record of a part, or of its substitute; otherwise as `find_original`."""
@@ -325,6 +333,11 @@ class Catalog:
         """Return every record that was looked up so far, each once, by kind and id."""
         found = {(record.kind, record.id): record for record in self._records.values()}
         return tuple(found[key] for key in sorted(found))
+
+    @staticmethod
+    def is_id(name: str) -> bool:
+        """Return whether the file of a part may have this name without its suffix."""
+        return bool(_ID.fullmatch(name))
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind, in alphabetical order."""
@@ -430,7 +443,8 @@ class Catalog:
     def _read(self, kind: str, path: Path) -> Source:
         place = path.parent.parent
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        if self.root and not path.resolve().is_relative_to(self.root):
+        root = self.roots.get(place, self.root)
+        if root and not path.resolve().is_relative_to(root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         spend(OF_PART)
@@ -529,12 +543,12 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     Raises PlanErrors for a file that violates the schema of its kind, has an implausible figure, or names a source that
     it does not describe.
     """
-    whole = source
+    name = kind if kind in NOT_PARTS else f"part/{kind}"
+    whole = source = with_canonical_words(source, schema.document(name))
     if changed:
         given = changed.data | source.data
         given[SOURCES] = changed.data.get(SOURCES, {}) | source.data.get(SOURCES, {})
         whole = source._replace(data=given)
-    name = kind if kind in NOT_PARTS else f"part/{kind}"
     problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
     if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)

@@ -36,6 +36,11 @@ SAYS = re.compile("; | must |: at most |: name |: give |: write ")
 """The form of an error: what is wrong, then what would be right."""
 LEAST_WORDS = 2
 NOT_PROVOKED = {
+    "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
+    "more than {} steps of work; split the folder": "20 files of much work; tests/workflow/test_part_folders.py",
+    "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",
+    "a link that leads out of the folder tree; put": "a link; tests/workflow/test_part_folders.py",
+    "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",
     "pyarrow is not installed; install the extra bomgen[parquet], or take csv": "the tests have it",
     "a plan from standard input cannot be extended": "a plan that is piped in; tests/workflow/test_search.py",
     "{} is outside the plan's folder tree": "a folder of the machine's; tests/workflow/test_search.py",
@@ -127,6 +132,9 @@ NOT_PROVOKED = {
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {
+    "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
+    "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",
+    "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",
     "rounding": "a search that has settled in every plan",
     "no-bill": "a bill that was sent; tests/cli/test_xray_command.py",
     "not-explained": "a bill that was sent; tests/cli/test_xray_command.py",
