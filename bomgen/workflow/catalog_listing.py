@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, Catalog, Record, UnknownPart, named_length
+from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, MODEL, Catalog, Record, UnknownPart, named_length
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
@@ -102,6 +102,9 @@ def parts_named(catalog: Catalog, number: str) -> list[Document]:
     wanted = number.lower()
     family = LENGTH_CODE.sub(ANY_LENGTH, wanted)
     found = [record for kind in KINDS for record in catalog.all(kind) if {wanted, family} & set(record.names)]
+    if not found:
+        with suppress(UnknownPart):
+            found = [catalog.find_original(MODEL, number)]
     if not found:
         raise UnknownPart("part", number, lambda: "`bomgen catalog KIND` lists the parts of a kind")
     return [part(catalog, record.kind, wanted if family in record.names else record.id) for record in found]
@@ -352,10 +355,14 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
     other = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
     text = {"type": "string"}
     named = {
-        "pattern": _pattern(records),
+        "pattern": _pattern(records) + (OF_PUBLISHER if MODEL in kinds else ""),
         "patternErrorMessage": f"no {several} of this name is in the catalogue that this schema was written for",
     }
     return {"anyOf": [*found, other, {"not": text}], "if": text, "then": text | named}
+
+
+OF_PUBLISHER = "|^.+/.+$"
+"""The pattern of names with a publisher, such as `Qwen/Qwen3-32B`, whose endings are too many to list."""
 
 
 def _pattern(records: Sequence[Record]) -> str:
