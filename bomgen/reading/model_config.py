@@ -108,8 +108,8 @@ _DELTA_NET = (
     *("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim"),
     "linear_conv_kernel_dim",
 )
-_STORED = {(4, "int"): "int4", (8, "int"): "w8a8", (8, "float"): "fp8"}
-"""Formats of compressed-tensors by bits and type."""
+_STORED = {"int 4": "int4", "float 4": "nvfp4", "int 8": "w8a8", "float 8": "fp8"}
+"""Formats of compressed-tensors by type and bits; MXFP4 names itself."""
 
 
 class ReadModel(NamedTuple):
@@ -411,9 +411,8 @@ def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:
     if method in ("", "modelopt"):
         found = {"fp8": "fp8", "nvfp4": "nvfp4"}.get(algorithm)
     elif method == "compressed-tensors" and isinstance(weights, dict):
-        bits, kind = weights.get("num_bits"), str(weights.get("type"))
-        four = "mxfp4" if "mxfp4" in stored.text("format") else "nvfp4"
-        found = four if (bits, kind) == (4, "float") else _STORED.get((bits if isinstance(bits, int) else 0, kind))
+        found = _STORED.get(f"{weights.get('type')} {weights.get('num_bits')}")
+        found = "mxfp4" if found == "nvfp4" and "mxfp4" in stored.text("format") else found
     if config.text("expert_dtype") == "fp4":
         yield "eight_bits_rest", found == "fp8"
         found = "mxfp4"
