@@ -40,6 +40,7 @@ NORMS_BESIDE_EXPERTS = 7
 _LLAMA_LIKE = (
     "llama",
     "mistral",
+    "ministral3",
     "mixtral",
     "qwen2",
     "qwen2_moe",
@@ -49,7 +50,16 @@ _LLAMA_LIKE = (
     "phi3",
     "phimoe",
 )
-_DEEPSEEK_LIKE = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "kimi_k2", "kimi_linear", "glm_moe_dsa")
+_DEEPSEEK_LIKE = (
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "deepseek_v4",
+    "kimi_k2",
+    "kimi_linear",
+    "glm_moe_dsa",
+    "mistral4",
+)
 _OTHERS = (
     "glm4",
     "glm4_moe",
@@ -63,14 +73,24 @@ _OTHERS = (
 )
 _GEMMA = ("gemma", "gemma2", "gemma3", "gemma3_text", "gemma4_text")
 _QWEN_SEEING = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text")
-_SMALL = ("smollm3", "olmo2", "olmo3", "apertus", "mimo", "step3p7", "falcon", "gpt_neox")
+_SMALL = ("hy_v3", "smollm3", "olmo2", "olmo3", "apertus", "mimo", "mimo_v2_flash", "step3p7", "falcon", "gpt_neox")
 KNOWN = (*_LLAMA_LIKE, *_DEEPSEEK_LIKE, *_OTHERS, *_GEMMA, *_QWEN_SEEING, *_SMALL)
 """Types whose defaults are known."""
 _TIED = (*_GEMMA, "falcon", "smollm3")
 _PLAIN = ("nemotron", "nemotron_h", "apertus", "falcon", "gpt_neox")
 _LAYER_NORMS = ("nemotron", "falcon", "gpt_neox")
 _FOUR_NORMS = ("gemma2", "gemma3", "gemma3_text", "gemma4_text", "glm4")
-_QK_NORMS = ("qwen3", "qwen3_moe", "qwen3_next", *_QWEN_SEEING, "gemma3", "gemma3_text", "gemma4_text", "apertus")
+_QK_NORMS = (
+    "hy_v3",
+    "qwen3",
+    "qwen3_moe",
+    "qwen3_next",
+    *_QWEN_SEEING,
+    "gemma3",
+    "gemma3_text",
+    "gemma4_text",
+    "apertus",
+)
 _BIASED = {"qwen2": "qkv", "qwen2_moe": "qkv", "gpt_neox": "all"}
 _ROUTER_BIASES = ("deepseek_v3", "deepseek_v32", "deepseek_v4", "kimi_k2", "kimi_linear", "glm_moe_dsa", "nemotron_h")
 _GATED_OUTPUTS = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
@@ -304,7 +324,7 @@ def _feed_forward(config: _Config, shape: dict[str, Any]) -> Pairs:
     yield "shared", shared or int(bool(of_shared) or config.kind == "llama4_text")
     if of_shared and of_shared != of_expert * max(shared, 1):
         yield "ffn_shared", of_shared
-    biased = any(map(config.is_true, ("use_routing_bias", "use_moe_router_bias")))
+    biased = any(map(config.is_true, ("use_routing_bias", "use_moe_router_bias", "moe_router_enable_expert_bias")))
     if biased or config.kind in _ROUTER_BIASES or config.text("topk_method") == "noaux_tc":
         yield "router_bias", True
 
@@ -344,6 +364,8 @@ def _windows(config: _Config, shape: dict[str, Any]) -> Pairs:
         sliding = layers if window < shape.get("context", MAX_COUNT) else 0
     if sliding:
         yield "window", window
+        if heads := config.count("swa_num_key_value_heads"):
+            yield from (("kv_heads", heads), ("global_kv_heads", shape.get("kv_heads")))
         if sliding < layers:
             yield "window_layers", sliding
 
