@@ -26,6 +26,8 @@ LANGUAGE_PARTS = ("text_config", "llm_config", "language_config")
 BLOCK_TYPES = "layers_block_type"
 """The key of the kinds of Nemotron's layers, one by one, which also tells their number."""
 SLIDING, LINEAR = "sliding_attention", "linear_attention"
+QUERIES_KEYS_VALUES_OUTPUT = 4
+"""Square matrices of attention with as many KV heads as heads."""
 EACH_FOURTH = 4
 """Of Qwen3-Next and Llama 4 every fourth layer has full attention."""
 EACH_SIXTH = 6
@@ -167,6 +169,8 @@ def read_model(source: Source, name: str) -> ReadModel:
     config = _language_part(source)
     data: dict[str, Any] = {"name": name}
     data |= _shape(config)
+    if vision := _vision(config._replace(data=config.whole).below("vision_config")):
+        data["vision_parameters"] = vision
     known = config.kind in KNOWN
     data |= {"confidence": "high" if known else "low", "source": ["config"]}
     data["sources"] = {"config": {"title": f"{source.file}, configuration of model_type {config.kind or 'unknown'}"}}
@@ -421,6 +425,27 @@ def _sparse(config: _Config, shape: dict[str, Any]) -> Pairs:
         yield "index_heads", blocks.count("sparse_num_index_heads")
         yield "index_head_dim", blocks.count("sparse_index_dim")
         yield "sparse_layers", blocks.items("sparse_attention_freq").count(1)
+
+
+def _vision(tower: _Config) -> int:
+    """Return the parameters of a vision tower of Qwen3-VL's kind, with its projectors; 0 for others.
+
+    As Hugging Face Transformers, modeling_qwen3_vl.py: patches and positions, blocks with biases and two norms, and a
+    projector behind the last block and behind each of `deepstack_visual_indexes`.
+    """
+    names = ("hidden_size", "intermediate_size", "depth", "out_hidden_size", "spatial_merge_size", "patch_size")
+    hidden, inner, depth, out, merge, patch = (tower.count(name) for name in names)
+    if not all((hidden, inner, depth, out, merge, patch)):
+        return 0
+    colours, frames = tower.count("in_channels"), tower.count("temporal_patch_size")
+    wide = merge * merge * hidden
+    block = (
+        QUERIES_KEYS_VALUES_OUTPUT * (hidden * hidden + hidden) + 2 * hidden * inner + inner + hidden + 2 * 2 * hidden
+    )
+    projector = wide * wide + wide + wide * out + out
+    deep = len(tower.items("deepstack_visual_indexes")) * (projector + 2 * wide)
+    embedded = (colours * frames * patch * patch + 1 + tower.count("num_position_embeddings")) * hidden
+    return embedded + depth * block + projector + 2 * hidden + deep
 
 
 def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:

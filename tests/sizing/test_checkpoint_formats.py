@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -55,3 +56,39 @@ def test_a_mean_of_several() -> None:
 def test_the_output_projection_apart() -> None:
     """DeepSeek's is in 4 bits beside attention in 16: the mean lies between."""
     assert FOUR < bytes_of_rest(model("deepseek-v3.2"), "nvfp4").value < SIXTEEN
+
+
+def test_a_vision_tower_completes_the_published_total() -> None:
+    """Of Gemma 3, whose publisher counts language model, SigLIP and projector; of Qwen3-VL as its files hold them."""
+    for id in ("gemma-3-4b", "gemma-3-12b", "gemma-3-27b"):
+        published = Catalog().find("model", id).value("parameters_published")
+        assert total(id) == published
+    assert [round(total(id) / 10**6) for id in ("qwen3-vl-8b", "qwen3-vl-2b")] == [8767, 2128]
+
+
+def total(id: str) -> int:
+    """Parameters of the language model and the vision tower."""
+    found = model(id)
+    assert found.vision_parameters is not None
+    return int(found.parameters.value + found.vision_parameters.value)
+
+
+@pytest.mark.parametrize("tensor", [1, 8])
+def test_a_vision_tower_is_in_16_bits_in_memory(tensor: int, built: Any) -> None:
+    """Beside weights in 8, split over the GPUs of a replica."""
+    shape = {key: figure.value for key, figure in model("qwen3-32b").shape.items()} | {"name": "a", "type": "dense"}
+    serving = {"precision": "fp8", "context": 4096, "parallelism": {"tensor": tensor}}
+    plans = ({"model": shape | more, **serving} for more in ({}, {"vision_parameters": 8 * 10**8}))
+    without, seeing = (
+        built({"bomgen": 1, "name": "a", "workload": {"inference": plan}, "cluster": {"gpu": "h200-sxm", "gpus": 8}})
+        for plan in plans
+    )
+    grown = weights(seeing) - weights(without)
+    assert grown == pytest.approx(2 * 8 * 10**8 / tensor)
+    assert seeing["workload"]["parameters"] == without["workload"]["parameters"]
+
+
+def weights(bom: dict[str, Any]) -> float:
+    """Weights on a GPU."""
+    found: float = bom["workload"]["memory"]["per_gpu"]["weights"]
+    return found

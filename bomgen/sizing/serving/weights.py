@@ -7,6 +7,8 @@ layers and shared experts have the formats of the published checkpoint where its
 checkpoints (gpt-oss, Kimi K2, NVIDIA's NVFP4 models) keep them in 16 bits, or in 8 where the model was published in
 FP8 (DeepSeek). AWQ and GPTQ quantise them as well. Where the size of the files is known, the parts are scaled to it.
 
+A vision tower is in 16 bits beside these parts, and in the published files.
+
 A module for multi-token prediction is part of the published files of DeepSeek-V3 and R1, and is loaded only for
 speculative decoding. Without it the size of the files is reduced by the module: a layer with experts, and copies of
 embedding and head.
@@ -38,6 +40,7 @@ from bomgen.sizing.training.states import expert_parameters
 _SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM_LAYERS = "vLLM, model_executor/layers/linear.py: QKVParallelLinear and ReplicatedLinear"
 _VLLM_EXPERTS = "vLLM documentation, expert parallel deployment: redundant experts fill equal slots"
+_VLLM_VISION = "vLLM, mm_encoder_tp_mode: weights; quantised checkpoints exclude the vision tower"
 _NVFP4 = "NVIDIA Model Optimizer and OpenAI gpt-oss model cards: modules excluded from 4-bit quantisation"
 _DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
 
@@ -103,6 +106,11 @@ def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figu
             held = add_key_values(held, projection.parameters, formats.rest, projection.heads, tensor)
     if parts.routed.value:
         held = _add_routed(inference, parts.routed, formats.routed, held, tensor)
+    if vision := inference.model.vision_parameters:
+        value = BYTES[SIXTEEN_BITS]
+        held = (
+            add_vision(held, vision, value) if by_requests(inference) else add_split_vision(held, vision, value, tensor)
+        )
     files = _of_files(inference, parts)
     if files is None:
         return weights_of_stage(held, stages)
@@ -184,7 +192,9 @@ def _of_files(inference: Inference, parts: Parts) -> Figure | None:
 def _by_rule(inference: Inference, parts: Parts) -> Figure:
     """Return the weights of a model by the formats of its parts [bytes]."""
     formats = formats_of_parts(inference)
-    return weights_by_format(inference.model.parameters, parts.embeddings, parts.routed, *formats)
+    weights = weights_by_format(inference.model.parameters, parts.embeddings, parts.routed, *formats)
+    vision = inference.model.vision_parameters
+    return weights if vision is None else add_vision(weights, vision, BYTES[SIXTEEN_BITS])
 
 
 def _parts(model: Model) -> Parts:
@@ -235,6 +245,18 @@ def _sum(parts: Iterable[Figure]) -> Figure:
 
 add_parts = sum_of("add_parts", "parameters", "parameters", "more")
 """Parameters of several parts of a model."""
+
+
+@formula("bytes", _VLLM_VISION)
+def add_vision(weights: Fraction, vision_parameters: int, value_bytes: int) -> Fraction:
+    """Weights, plus those of the vision tower."""
+    return weights + vision_parameters * value_bytes
+
+
+@formula("bytes", _VLLM_VISION)
+def add_split_vision(held: Fraction, vision_parameters: int, value_bytes: int, tensor: int) -> Fraction:
+    """Weights of all stages on a GPU, plus its part of the vision tower, which the GPUs of a tensor group split."""
+    return held + Fraction(vision_parameters * value_bytes, tensor)
 
 
 bytes_of_parameters = product("bytes_of_parameters", "bytes", "parameters", "value_bytes")
