@@ -316,7 +316,11 @@ class Catalog:
         wanted = name.lower()
         key = (kind, wanted)
         if key not in self._records:
-            self._records[key] = self._find_by_id(kind, wanted) or self._find_by_alias(kind, wanted, name)
+            own = any(place.parent in self.folders for place in self._places(kind))
+            # A name of the user's own parts comes before an id that only its ending hides.
+            ids = (wanted, *bare_names(wanted)) if kind == MODEL and not own else (wanted,)
+            found = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
+            self._records[key] = found or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
     def find_part(self, name: str) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,16 @@ def test_every_model_is_found_behind_a_publisher() -> None:
     for record in catalog.all("model"):
         for name in record.names:
             assert catalog.find("model", f"someone/{name.upper()}-Instruct-FP8").id == record.id
+
+
+def test_a_name_of_the_users_own_comes_first(tmp_path: Path) -> None:
+    """An alias in a part folder is not taken for the built-in model that its ending hides."""
+    (tmp_path / "model").mkdir()
+    part = "{name: Own, aliases: [qwen3-32b-awq], parameters: 30B}\n"
+    (tmp_path / "model" / "own.yaml").write_text(part, encoding="utf-8")
+    catalog = Catalog((tmp_path,))
+    found = [catalog.find("model", name).id for name in ("Qwen3-32B-AWQ", "Qwen/Qwen3-32B")]
+    assert found == ["own", "qwen3-32b"]
 
 
 @pytest.mark.parametrize(

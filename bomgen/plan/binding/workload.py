@@ -309,7 +309,8 @@ def _served_precision(section: PlanSection, model: parts.Model | None) -> Figure
     if section.has("precision"):
         return section.word("precision", "inference-precision")
     usual = section.catalog.assumption("inference-precision")
-    if model and not model.identity.inline and (named := format_of_checkpoint(section.text("model") or "")):
+    named = format_of_checkpoint(section.text("model") or "")
+    if model and named and section.text("model") != model.identity.id:
         return replace(usual, value=named)
     return replace(usual, value=model.checkpoint.value) if model and model.checkpoint else usual
 
