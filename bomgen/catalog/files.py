@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from bomgen.catalog.checkpoint_names import bare_names, untuned
 from bomgen.catalog.plausible import implausible_figures
 from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
 from bomgen.catalog.trade_words import with_canonical_words
@@ -76,6 +77,10 @@ INLINE = "inline"
 
 CHASSIS = "chassis"
 """The key of the components of a modular switch."""
+
+
+MAX_FAMILY = 4
+"""Models of a family that a message names."""
 
 
 REPLACE = "replace"
@@ -319,7 +324,11 @@ class Catalog:
         wanted = name.lower()
         key = (kind, wanted)
         if key not in self._records:
-            self._records[key] = self._find_by_id(kind, wanted) or self._find_by_alias(kind, wanted, name)
+            own = any(place.parent in self.folders for place in self._places(kind))
+            # A name of the user's own parts comes before an id that only its ending hides.
+            ids = (wanted, *bare_names(wanted)) if kind == MODEL and not own else (wanted,)
+            found = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
+            self._records[key] = found or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
     def find_part(self, name: str) -> Record:
@@ -466,10 +475,12 @@ class Catalog:
             self._aliases[kind] = self._ids_by_name(kind)
         names = self._aliases[kind]
         fits = names.get(wanted, set())
+        if kind == MODEL:
+            fits = next((names[short] for short in (wanted, *bare_names(wanted)) if short in names), set())
         if len(fits) > 1:
             raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
-            return self.find_original(kind, fits.pop())
+            return self.find_original(kind, min(fits))
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
 
     def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
@@ -488,9 +499,24 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
             "cluster needs: FLOPs per sample x samples per second / MFU"
         )
     spend(OF_NAME * len(names))
+    if kind == MODEL and (family := _family(wanted, names)):
+        return f"did you mean {family}?"
+    if kind == MODEL:
+        wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
     return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
+
+
+def _family(wanted: str, names: Mapping[str, set[str]]) -> str:
+    """Return the models whose ids begin with a name, such as those of DeepSeek-V4; empty for none."""
+    for short in (*bare_names(wanted), untuned(wanted)):
+        begun = sorted(id for id in {id for ids in names.values() for id in ids} if id.startswith(f"{short}-"))
+        if begun:
+            *first, last = [f"'{id}'" for id in begun[:MAX_FAMILY]]
+            more = [last, "others"] if begun[MAX_FAMILY:] else [last]
+            return " or ".join(filter(None, (", ".join([*first, *more[:-1]]), more[-1])))
+    return ""
 
 
 @cache_one

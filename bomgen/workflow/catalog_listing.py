@@ -10,7 +10,17 @@ from typing import Any
 
 from bomgen.catalog import part_records
 from bomgen.catalog.cross_checks import contradictions
-from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Catalog, Record, UnknownPart, named_length
+from bomgen.catalog.files import (
+    ANY_LENGTH,
+    KINDS,
+    LENGTH_CODE,
+    MODEL,
+    NOT_PARTS,
+    Catalog,
+    Record,
+    UnknownPart,
+    named_length,
+)
 from bomgen.catalog.plausible import plausible_ranges
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
@@ -105,6 +115,9 @@ def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
 
     wanted = text.lower()
     found = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
+    if not found:
+        with suppress(UnknownPart):
+            found = [(MODEL, catalog.find_original(MODEL, text).id)]
     looked_up = LookedUp(tuple(found), text) if found else PartIndex(catalog).look_up(text)
     if not looked_up.parts:
         raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")
@@ -378,10 +391,14 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
     other = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
     text = {"type": "string"}
     named = {
-        "pattern": _pattern(records),
+        "pattern": _pattern(records) + (OF_PUBLISHER if MODEL in kinds else ""),
         "patternErrorMessage": f"no {several} of this name is in the catalogue that this schema was written for",
     }
     return {"anyOf": [*found, other, {"not": text}], "if": text, "then": text | named}
+
+
+OF_PUBLISHER = "|^.+/.+$"
+"""The pattern of names with a publisher, such as `Qwen/Qwen3-32B`, whose endings are too many to list."""
 
 
 def _pattern(records: Sequence[Record]) -> str:
