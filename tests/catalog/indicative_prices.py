@@ -6,7 +6,7 @@ of other things than the part (an indication that says `what`, of a cable by its
 An indication without a date, or older than a year, is marked, and its range is that of a class 4 estimate. Parts
 without an indication are estimated from those of others, marked, with the range of a class 5 estimate: modules and NICs
 from those of their rate, switches of 400 Gb/s and more from the capacity of one that has a price, servers from their
-GPUs. No server costs less than its GPUs.
+GPUs, MPO cables from the price of one connector pair and of a metre. No server costs less than its GPUs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from bomgen.catalog.files import id_at_length
+
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "bomgen" / "data"
 BOOK = DATA / "indicative-prices.yaml"
 CURRENCY = "USD"
 KINDS = ("accessory", "nic", "server", "storage", "switch", "transceiver")
-"""Parts that are on bills as they are; GPUs come in servers, and a fibre's price is that of its length."""
+"""Parts that are on bills as they are; GPUs come in servers, and a fibre has a price for each length."""
 READ = date(2026, 11, 28)
 """The day on which the age of an indication is counted."""
 ESTIMATE_CLASSES = "AACE International 18R-97"
@@ -58,6 +60,15 @@ and https://www.pulse.bot/hardware/news/ (VDURA CEO sees the end of the all-flas
 TB = {"TB": 1, "PB": 1000}
 GPUS_OF_A_BASEBOARD = 8
 PRICED_SWITCH = "qm9700"
+FIBRE_METRE = (116 - 59) / (5 - 1)
+"""USD: MTP-12 jumpers of OM4 at 1 m and 5 m."""
+FIBRE_OF_ONE_METRE = {"multimode": 59, "single-mode": 105.08}
+FIBRE_DATE = "2026-09-01"
+FIBRE_SOURCE = (
+    "MTP-12 of 1 m at {price} USD and {metre} USD a further metre; Price notes of 2026-09 quoting FS.com fibre"
+)
+CHEAPEST_GBPS = 33_894 / (64 * 800)
+"""Per Gb/s: the list price of the FS N9600-64OD of 2026-09, 33,894 EUR, taken as USD for the low end of switches."""
 SLOWEST_ESTIMATED_PORT = 400
 """Gb/s: the price per Gb/s of a switch for management is another one."""
 HEAD = f"""\
@@ -85,6 +96,20 @@ def _entries() -> Iterator[dict[str, Any]]:
             entry = _published(record) or _estimated(kind, record, records)
             if entry:
                 yield {"part": part} | _not_below_its_gpus(entry, record)
+    for part, record in _records("cable").items():
+        if record["kind"] == "fibre" and str(record["connector"]).startswith("mpo") and "trunk" not in part:
+            yield from _fibres(part, record)
+
+
+def _fibres(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    shortest = FIBRE_OF_ONE_METRE[record["fibre"]]
+    source = FIBRE_SOURCE.format(price=shortest, metre=FIBRE_METRE)
+    for length in record["lengths_m"]:
+        named = id_at_length(part, length)
+        price = round(shortest + FIBRE_METRE * (length - 1), 2)
+        yield {"part": named if named != part else f"{part}-{length}m"} | _estimate(
+            price, f"estimate: {source}", FIBRE_DATE
+        )
 
 
 def _records(kind: str) -> dict[str, dict[str, Any]]:
@@ -144,11 +169,16 @@ def _from_flash(record: dict[str, Any]) -> dict[str, Any] | None:
 def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, Any] | None:
     if _number(record.get("port_gbps")) < SLOWEST_ESTIMATED_PORT or "chassis" in record:
         return None
+    if record.get("price_indications"):
+        return None
     known = _published(priced)
     assert known is not None
     price = round(known["price"] / _rate(priced) * _rate(record))
     source = f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
-    return _estimate(price, source, known["date"]) if price else None
+    if not price:
+        return None
+    found = _estimate(price, source, known["date"])
+    return found | {"min": min(found["min"], round(CHEAPEST_GBPS * _rate(record)))}
 
 
 def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
