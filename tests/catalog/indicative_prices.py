@@ -67,6 +67,9 @@ FIBRE_DATE = "2026-09-01"
 FIBRE_SOURCE = (
     "MTP-12 of 1 m at {price} USD and {metre} USD a further metre; Price notes of 2026-09 quoting FS.com fibre"
 )
+PDU_PRICE = {"price": 900, "min": 400, "max": 3000}
+"""USD: the dearest monitored PDU of a buyer's guide, within monitored ones to switched ones with metered outlets."""
+PDU_SOURCE = "IP Security Depot, Rack PDU Buyer's Guide (https://www.ipsecuritydepot.com/guides/rack-pdu-buyer-guide/)"
 CHEAPEST_GBPS = 33_894 / (64 * 800)
 """Per Gb/s: the list price of the FS N9600-64OD of 2026-09, 33,894 EUR, taken as USD for the low end of switches."""
 SLOWEST_ESTIMATED_PORT = 400
@@ -99,6 +102,9 @@ def _entries() -> Iterator[dict[str, Any]]:
     for part, record in _records("cable").items():
         if record["kind"] == "fibre" and str(record["connector"]).startswith("mpo") and "trunk" not in part:
             yield from _fibres(part, record)
+    source = f"estimate: monitored to switched rack PDUs; {PDU_SOURCE}; no date: range by {FEASIBILITY.name}"
+    for part in ("pdu", *_records("pdu")):
+        yield {"part": part} | PDU_PRICE | _range(PDU_PRICE["min"], PDU_PRICE["max"], FEASIBILITY) | {"source": source}
 
 
 def _fibres(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
