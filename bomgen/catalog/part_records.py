@@ -374,6 +374,8 @@ def model(record: Record) -> parts.Model:
         values_are_keys=bool(record.value("attention_k_eq_v")),
         weight_files=_weight_files(record),
         checkpoint=record.word("checkpoint"),
+        vision_parameters=record.figure("vision_parameters", "parameters"),
+        checkpoint_formats=record.value("checkpoint_formats") or {},
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )

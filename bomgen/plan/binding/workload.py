@@ -10,6 +10,7 @@ from math import ceil, exp, log, sqrt
 from statistics import NormalDist
 
 from bomgen.catalog import part_records, parts
+from bomgen.catalog.checkpoint_names import format_of_checkpoint
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, require, sum_of
@@ -309,10 +310,13 @@ def inference(section: PlanSection) -> Inference | None:
 
 
 def _served_precision(section: PlanSection, model: parts.Model | None) -> Figure:
-    """Return the format of the weights: from the plan, else that of the published checkpoint."""
+    """Return the format of the weights: from the plan, else that of the checkpoint by its name or as published."""
     if section.has("precision"):
         return section.word("precision", "inference-precision")
     usual = section.catalog.assumption("inference-precision")
+    named = format_of_checkpoint(section.text("model") or "")
+    if model and named and section.text("model") != model.identity.id:
+        return replace(usual, value=named)
     return replace(usual, value=model.checkpoint.value) if model and model.checkpoint else usual
 
 
