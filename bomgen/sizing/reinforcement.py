@@ -190,7 +190,7 @@ def _generate(
 ) -> tuple[Engine, Part]:
     """Return the replicas with the shortest generation, and its time."""
     gpus = pools.generation
-    splits.choose(inference, gpu, gpus_per_server)
+    smallest = splits.choose(inference, gpu, gpus_per_server).replica
     best: tuple[Engine, ReplicaSpeed, Figure] | None = None
     for found in splits.all_replicas(inference, gpu, gpus_per_server):
         if found.gpus.value > gpus.value:
@@ -203,7 +203,6 @@ def _generate(
             if best is None or seconds.value < best[2].value:
                 best = engine, speed, seconds
     if best is None:
-        smallest = splits.choose(inference, gpu, gpus_per_server).replica
         text = f"no replica for generation fits on {gpus.value} GPUs; use {smallest.gpus.value} or more"
         raise Infeasible(text, because=gpus, rule="no-replica")
     engine, speed, seconds = best

@@ -11,8 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Number, Reference, formula
+from bomgen.core.messages import message
+from bomgen.core.provenance import Figure, Reference, assume, formula
 from bomgen.plan.types import Training
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, NONE, bytes_of_token, micro_batches
@@ -39,15 +39,11 @@ _FSDP = Reference(
 )
 
 
-def _assumed(name: Message, why: Message, value: Number, unit: str, reference: Reference) -> Figure:
-    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
-
-
-CONTEXT = _assumed(message("cuda-context"), message("cuda-context-why"), 500_000_000, "bytes", _CONTEXT)
-BUFFERS = _assumed(message("training-buffers"), message("training-buffers-why"), 688_000_000, "bytes", _NCCL)
-CHUNKS = _assumed(message("loss-chunks"), message("loss-chunks-why"), 8, "count", _CHUNKED)
-LOGIT_BYTES = _assumed(message("training-logits"), message("training-logits-why"), 10, "bytes", _CHUNKED)
-LAYERS_GATHERED = _assumed(message("layers-gathered"), message("layers-gathered-why"), 2, "layers", _FSDP)
+CONTEXT = assume(message("cuda-context"), message("cuda-context-why"), 500_000_000, "bytes", _CONTEXT)
+BUFFERS = assume(message("training-buffers"), message("training-buffers-why"), 688_000_000, "bytes", _NCCL)
+CHUNKS = assume(message("loss-chunks"), message("loss-chunks-why"), 8, "count", _CHUNKED)
+LOGIT_BYTES = assume(message("training-logits"), message("training-logits-why"), 10, "bytes", _CHUNKED)
+LAYERS_GATHERED = assume(message("layers-gathered"), message("layers-gathered-why"), 2, "layers", _FSDP)
 
 
 def reserve_of_gpu(training: Training, split: states.ParallelSplit, gradients: Figure) -> dict[str, Figure]:
