@@ -393,7 +393,12 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
     refused: tuple[str, str] | None = None
     slower: TimedSplit | None = None
     for choice in parallelism.with_recomputation(workload):
-        run, servers, gpus, lost = _size_run(plan, choice, attached)
+        try:
+            run, servers, gpus, lost = _size_run(plan, choice, attached)
+        except Infeasible:
+            if best is None:
+                raise
+            break  # the rate of the run exceeds the peak with what is recomputed
         if best and gpus.value != best.gpus.value:
             break
         found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)

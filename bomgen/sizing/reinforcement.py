@@ -469,7 +469,7 @@ def steps_a_day(step_seconds: float) -> float:
 @formula("days")
 def days_of_steps(steps: int, step_seconds: float, goodput: Fraction) -> Fraction:
     """Duration of a run of steps."""
-    return Fraction(steps * step_seconds / SECONDS_A_DAY) / Fraction(goodput)
+    return Fraction(steps * step_seconds / (SECONDS_A_DAY * float(goodput)))
 
 
 @formula("tokens/s")
