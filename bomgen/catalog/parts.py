@@ -155,7 +155,9 @@ class Server(NamedTuple):
     power_w: Figure | None
     """Maximum power of the unit bought: the server, or the whole rack; an estimate where none is published."""
     weight_kg: Figure | None = None
-    """Weight of the unit bought."""
+    """Weight of the unit bought; an estimate where none is published."""
+    liquid_cooled: bool = False
+    """Whether coolant carries the heat of its GPUs."""
     host_memory: Figure | None = None
     """Memory of the server, or of a tray [bytes]."""
     supplies: PowerSupplies | None = None

@@ -27,10 +27,12 @@ DAY = re.compile(r"2026-\d\d-\d\d")
 NOT_SOLD_IN_SERVERS = {
     *("k80", "p100-pcie-12", "p100-pcie-16", "p100-sxm2"),
     *("v100-pcie-16", "v100-pcie-32", "v100-sxm2-16", "v100-sxm2-32", "v100s-pcie-32"),
-    *("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"),
-    *("trainium2", "trainium3"),
+    *("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x", "tpu-8i", "tpu-8t"),
+    *("trainium2", "trainium3", "rubin-cpx"),
 }
-"""Accelerators that are no longer sold, or only rented."""
+"""Accelerators that are no longer sold, only rented, or announced without a server."""
+WITHOUT_NICS = {"trn3-ultraserver"}
+"""Servers that are only rented, whose network is that of the provider."""
 
 
 def of_kind(kind: str) -> list[Any]:
@@ -102,6 +104,47 @@ def test_estimates_of_power_are_medians_of_the_catalogue(slow: str) -> None:
         if (max(group.port_gbps.value for group in switch.groups) < 200) is bool(slow):
             ratio = Fraction(str(stated[f"switch-power-to-typical{slow}"]))
             assert switch.power_w.value == ceil(typical.value * ratio)
+
+
+@pytest.mark.parametrize("liquid", [False, True])
+def test_estimates_of_server_power_are_medians_of_the_catalogue(liquid: bool) -> None:
+    """What stands in for an unpublished maximum follows from the servers with a stated one, by form of cooling.
+
+    One chassis under several names counts once; desktops and GPUs of uncertain power do not.
+    """
+    to_gpus = {}
+    for record in CATALOG.all("server"):
+        server = part_records.server(record)
+        chip = part_records.gpu(CATALOG.find("gpu", str(server.gpu))).power_w
+        if server.power_w is None or chip is None or chip.origin.confidence == "low":
+            continue
+        if record.value("vendor") != GENERIC and server.liquid_cooled is liquid and server.gpus.value > 1:
+            gpus = server.gpus.value * (server.trays.value if server.trays else 1) * chip.value
+            to_gpus[server.power_w.value, gpus] = float(server.power_w.value / gpus)
+    name, ratios = f"server-power-to-gpus{'-liquid' if liquid else ''}", to_gpus.values()
+    ends = {f"{name}-low": round(min(ratios), 2), f"{name}-high": round(max(ratios), 2)}
+    stated = {name: round(median(ratios), 2), **ends}
+    assert {id: float(CATALOG.assumption(id).value) for id in stated} == stated
+
+
+def test_estimates_of_server_weight_are_medians_of_the_catalogue() -> None:
+    """The weight per unit of height follows from the servers with a stated weight; a chassis counts once."""
+    per_unit = set()
+    for record in CATALOG.all("server"):
+        server = part_records.server(record)
+        if record.value("vendor") != GENERIC and server.weight_kg and server.rack_units and not server.trays:
+            per_unit.add((record.value("vendor"), server.weight_kg.value, server.rack_units.value))
+    kg = [float(weight / units) for _, weight, units in per_unit]
+    name = "server-weight-per-unit"
+    stated = {name: round(median(kg), 1), f"{name}-low": round(min(kg), 1), f"{name}-high": round(max(kg), 1)}
+    assert {id: float(CATALOG.assumption(id).value) for id in stated} == stated
+
+
+@pytest.mark.parametrize("record", of_kind("server"))
+def test_every_server_has_ports_for_its_compute_network(record: Record) -> None:
+    """A plan that names a server needs no more: its NICs are known, or the usual ones are chosen with the order."""
+    server = part_records.server(record)
+    assert (server.compute is None) == (record.id in WITHOUT_NICS)
 
 
 @pytest.mark.parametrize("record", of_kind("gpu"))
