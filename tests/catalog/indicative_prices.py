@@ -5,8 +5,8 @@ of other things than the part (an indication that says `what`, of a cable by its
 
 An indication without a date, or older than a year, is marked, and its range is that of a class 4 estimate. Parts
 without an indication are estimated from those of others, marked, with the range of a class 5 estimate: modules and NICs
-from those of their rate, switches of 400 Gb/s and more from the capacity of one that has a price, servers from their
-GPUs, MPO cables from the price of one connector pair and of a metre. No server costs less than its GPUs.
+from those of their rate, switches from the capacity of one that has a price, servers from their GPUs, the rest by the
+rules of `price_rules`. No part costs less than what it consists of.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any, NamedTuple
 
+import price_rules
 import yaml
+from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
 
@@ -25,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "bomgen" / "data"
 BOOK = DATA / "indicative-prices.yaml"
 CURRENCY = "USD"
-KINDS = ("accessory", "nic", "server", "storage", "switch", "transceiver")
-"""Parts that are on bills as they are; GPUs come in servers, and a fibre has a price for each length."""
+KINDS = ("accessory", "appliance", "gpu", "nic", "server", "storage", "switch", "transceiver")
+"""Parts that are on bills as they are; a cable has a price for each length."""
 READ = date(2026, 11, 28)
 """The day on which the age of an indication is counted."""
 ESTIMATE_CLASSES = "AACE International 18R-97"
@@ -60,20 +62,13 @@ and https://www.pulse.bot/hardware/news/ (VDURA CEO sees the end of the all-flas
 TB = {"TB": 1, "PB": 1000}
 GPUS_OF_A_BASEBOARD = 8
 PRICED_SWITCH = "qm9700"
-FIBRE_METRE = (116 - 59) / (5 - 1)
-"""USD: MTP-12 jumpers of OM4 at 1 m and 5 m."""
-FIBRE_OF_ONE_METRE = {"multimode": 59, "single-mode": 105.08}
-FIBRE_DATE = "2026-09-01"
-FIBRE_SOURCE = (
-    "MTP-12 of 1 m at {price} USD and {metre} USD a further metre; Price notes of 2026-09 quoting FS.com fibre"
-)
 PDU_PRICE = {"price": 900, "min": 400, "max": 3000}
 """USD: the dearest monitored PDU of a buyer's guide, within monitored ones to switched ones with metered outlets."""
 PDU_SOURCE = "IP Security Depot, Rack PDU Buyer's Guide (https://www.ipsecuritydepot.com/guides/rack-pdu-buyer-guide/)"
 CHEAPEST_GBPS = 33_894 / (64 * 800)
 """Per Gb/s: the list price of the FS N9600-64OD of 2026-09, 33,894 EUR, taken as USD for the low end of switches."""
-SLOWEST_ESTIMATED_PORT = 400
-"""Gb/s: the price per Gb/s of a switch for management is another one."""
+CORE_PORT = 400
+"""Gb/s: switches with faster ports cost less for each Gb/s."""
 HEAD = f"""\
 # yaml-language-server: $schema=../../schemas/prices.schema.json
 # What the catalogue's sources say that parts cost: list prices, street prices, notes. Good enough to compare designs in
@@ -98,24 +93,42 @@ def _entries() -> Iterator[dict[str, Any]]:
         for part, record in records.items():
             entry = _published(record) or _estimated(kind, record, records)
             if entry:
-                yield {"part": part} | _not_below_its_gpus(entry, record)
+                yield {"part": part} | _not_below_its_parts(entry, record)
     for part, record in _records("cable").items():
-        if record["kind"] == "fibre" and str(record["connector"]).startswith("mpo") and "trunk" not in part:
-            yield from _fibres(part, record)
+        yield from _cables(part, record)
+    for part, record in _records("panel").items():
+        yield _by_rule(part, price_rules.panel_price(round(_number(record["ports"])), record["connectors"]))
+    for part, record in _records("rack").items():
+        if _is_usual_rack(record):
+            yield _by_rule(part, price_rules.RACK)
+    yield _by_rule("rack", price_rules.RACK)
     source = f"estimate: monitored to switched rack PDUs; {PDU_SOURCE}; no date: range by {FEASIBILITY.name}"
     for part in ("pdu", *_records("pdu")):
         yield {"part": part} | PDU_PRICE | _range(PDU_PRICE["min"], PDU_PRICE["max"], FEASIBILITY) | {"source": source}
+    for part, known in price_rules.INSTALLATION.items():
+        yield _by_rule(part, known)
 
 
-def _fibres(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    shortest = FIBRE_OF_ONE_METRE[record["fibre"]]
-    source = FIBRE_SOURCE.format(price=shortest, metre=FIBRE_METRE)
-    for length in record["lengths_m"]:
-        named = id_at_length(part, length)
-        price = round(shortest + FIBRE_METRE * (length - 1), 2)
-        yield {"part": named if named != part else f"{part}-{length}m"} | _estimate(
-            price, f"estimate: {source}", FIBRE_DATE
-        )
+def _cables(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for length in record["lengths_m"] or ():
+        if record["kind"] == "copper":
+            known: Known | None = price_rules.patch_cord_price(length)
+        elif record["kind"] in ("fibre", "trunk"):
+            known = price_rules.fibre_price(record, length)
+        else:
+            known = price_rules.cable_price(record, _number(record["rate_gbps"]), length)
+        if known:
+            named = id_at_length(part, length)
+            yield _by_rule(named if named != part else f"{part}-{length}m", known)
+
+
+def _by_rule(part: str, known: Known) -> dict[str, Any]:
+    return {"part": part} | _estimate(known.price, f"estimate: {known.source}", known.day)
+
+
+def _is_usual_rack(record: dict[str, Any]) -> bool:
+    units = record["rack_units"]
+    return _number(units) in price_rules.RACK_UNITS and price_rules.OPEN_RACK not in str(units.get("note"))
 
 
 def _records(kind: str) -> dict[str, dict[str, Any]]:
@@ -147,17 +160,37 @@ def _estimated(kind: str, record: dict[str, Any], records: dict[str, dict[str, A
         return _from_flash(record)
     if kind == "switch":
         return _from_capacity(record, records[PRICED_SWITCH])
+    if kind == "accessory":
+        return _from_like_accessory(record)
     if kind in ("nic", "transceiver"):
         return _from_rate(record, records)
     return None
 
 
+def _from_like_accessory(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the price of a power cord or of the power cable of a card; other accessories have none."""
+    if record["name"].startswith("Power cord"):
+        cord = price_rules.POWER_CORD
+        found = _estimate(cord.price, f"estimate: {cord.source}", cord.day)
+        return found | {"max": price_rules.DEAREST_POWER_CORD}
+    if "power cable" in record["name"]:
+        cable = price_rules.GPU_CABLE
+        return _estimate(cable.price, f"estimate: {cable.source}", cable.day)
+    return None
+
+
 def _from_gpus(record: dict[str, Any]) -> dict[str, Any] | None:
-    gpus = _gpu_price(record)
-    if gpus is None or _number(record["gpus"]) != GPUS_OF_A_BASEBOARD:
+    gpus, count = _gpu_price(record), round(_number(record["gpus"]))
+    if gpus is None:
         return None
-    price = gpus["price"] * GPUS_OF_A_BASEBOARD + OTHER_PARTS_OF_A_SERVER
-    source = f"estimate: 8 x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {OTHER_PARTS_SOURCE}"
+    if count == GPUS_OF_A_BASEBOARD:
+        others, others_source = float(OTHER_PARTS_OF_A_SERVER), OTHER_PARTS_SOURCE
+    elif _is_card(record):
+        others, others_source = price_rules.CARD_SERVER.price, price_rules.CARD_SERVER.source
+    else:
+        return None
+    price = round(gpus["price"] * count + others)
+    source = f"estimate: {count} x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {others_source}"
     return _estimate(price, source, gpus.get("date"))
 
 
@@ -173,30 +206,45 @@ def _from_flash(record: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, Any] | None:
-    if _number(record.get("port_gbps")) < SLOWEST_ESTIMATED_PORT or "chassis" in record:
+    port = max((_number(group["port_gbps"]) for group in _ports(record)), default=0)
+    if not port or "chassis" in record or record.get("price_indications"):
         return None
-    if record.get("price_indications"):
-        return None
-    known = _published(priced)
-    assert known is not None
-    price = round(known["price"] / _rate(priced) * _rate(record))
-    source = f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
-    if not price:
-        return None
-    found = _estimate(price, source, known["date"])
-    return found | {"min": min(found["min"], round(CHEAPEST_GBPS * _rate(record)))}
+    if _slowest_port(record) <= price_rules.MANAGEMENT_GBPS:
+        switch = price_rules.MANAGEMENT_SWITCH
+        return _estimate(round(switch.price), f"estimate: {switch.source}", switch.day)
+    if port < CORE_PORT:
+        per_gbps = price_rules.ETHERNET_GBPS
+        found = _estimate(
+            round(per_gbps.price * _rate(record)), f"estimate: by capacity; {per_gbps.source}", per_gbps.day
+        )
+        cheapest = price_rules.CHEAPEST_ETHERNET_GBPS
+    else:
+        known = _published(priced)
+        assert known is not None
+        source = (
+            f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
+        )
+        found = _estimate(round(known["price"] / _rate(priced) * _rate(record)), source, known["date"])
+        cheapest = CHEAPEST_GBPS
+    return found | {"min": min(found["min"], round(cheapest * _rate(record)))}
 
 
 def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    known = [entry for each in records.values() if _rate(each) == _rate(record) and (entry := _published(each))]
-    if not known or not _rate(record):
+    """Return the median price of parts of the nearest rate that has one: of slower parts, for each Gb/s."""
+    priced = [(_rate(each), entry) for each in records.values() if (entry := _published(each))]
+    rate = _rate(record)
+    if not rate:
         return None
-    price = median_low(each["price"] for each in known)
+    nearest = max((known for known, _ in priced if known <= rate), default=min(known for known, _ in priced))
+    known = [entry for its, entry in priced if its == nearest]
+    scale = max(rate / nearest, 1)
+    price = median_low(each["price"] for each in known) * scale
     sources = sorted({each["source"].split("; ")[-1] for each in known})
-    source = f"estimate: median of {len(known)} parts of {_rate(record):g} Gb/s; {'; '.join(sources)}"
+    by_rate = f", times {scale:g}" if scale > 1 else ""
+    source = f"estimate: median of {len(known)} parts of {nearest:g} Gb/s{by_rate}; {'; '.join(sources)}"
     found = _estimate(price, source, max(each["date"] for each in known))
     low, high = (f(each.get(end, each["price"]) for each in known) for f, end in ((min, "min"), (max, "max")))
-    return found | {"min": min(found["min"], low), "max": max(found["max"], high)}
+    return found | {"min": min(found["min"], low * scale), "max": max(found["max"], high * scale)}
 
 
 def _estimate(price: float, source: str, day: str | None) -> dict[str, Any]:
@@ -208,28 +256,55 @@ def _range(low: float, high: float, accuracy: Accuracy) -> dict[str, Any]:
     return {"min": round(low * accuracy.low), "max": round(high * accuracy.high)}
 
 
-def _not_below_its_gpus(entry: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
-    gpus = _gpu_price(record)
-    if gpus is None or "min" not in entry:
+def _not_below_its_parts(entry: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    cost = cost_of_parts(record)
+    if not cost or "min" not in entry:
         return entry
-    cost = gpus.get("min", gpus["price"]) * _number(record["gpus"])
-    return entry | {"min": max(entry["min"], min(cost, entry["price"]))}
+    return entry | {"min": max(entry["min"], min(round(cost), entry["price"]))}
+
+
+def cost_of_parts(record: dict[str, Any]) -> float:
+    """Return the lowest cost of the GPUs and the NICs that a server includes, and 0 if none has a price."""
+    gpus, nic = _gpu_price(record), None
+    if record.get("nics_included") is not False:
+        nic = _price_of("nic", record.get("nic"))
+    priced = ((gpus, _number(record.get("gpus"))), (nic, _number(record.get("nics"))))
+    return sum((float(each.get("min", each["price"])) * count for each, count in priced if each), 0.0)
+
+
+def _is_card(record: dict[str, Any]) -> bool:
+    return str(_record("gpu", record["gpu"]).get("form")).startswith("PCIe")
+
+
+def _price_of(kind: str, part: Any) -> dict[str, Any] | None:
+    record = _record(kind, part)
+    return _published(record) if record else None
+
+
+def _record(kind: str, part: Any) -> dict[str, Any]:
+    path = DATA / kind / f"{part}.yaml"
+    found: dict[str, Any] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
+    return found
 
 
 def _gpu_price(record: dict[str, Any]) -> dict[str, Any] | None:
-    path = DATA / "gpu" / f"{record.get('gpu')}.yaml"
-    if not path.is_file():
-        return None
-    gpu = yaml.safe_load(path.read_text("utf-8"))
-    gpu["price_indications"] = [
-        each for each in gpu.get("price_indications", ()) if "server" not in str(each.get("what"))
-    ]
-    return _published(gpu)
+    return _price_of("gpu", record.get("gpu"))
 
 
 def _rate(record: dict[str, Any]) -> float:
     """Gb/s of a part: of a module by its rate, of others by its ports."""
-    return _number(record.get("rate_gbps")) or _number(record.get("ports")) * _number(record.get("port_gbps"))
+    rate = _number(record.get("rate_gbps"))
+    return rate or sum(_number(group["ports"]) * _number(group["port_gbps"]) for group in _ports(record))
+
+
+def _slowest_port(record: dict[str, Any]) -> float:
+    return min(_number(group["port_gbps"]) for group in _ports(record))
+
+
+def _ports(record: dict[str, Any]) -> list[dict[str, Any]]:
+    if groups := record.get("port_groups"):
+        return list(groups)
+    return [{"ports": record.get("ports"), "port_gbps": record.get("port_gbps")}]
 
 
 def _number(value: Any) -> float:
@@ -238,7 +313,8 @@ def _number(value: Any) -> float:
 
 
 def _is_of_part(indication: dict[str, Any]) -> bool:
-    return bool(indication["currency"] == CURRENCY and "used" not in str(indication.get("what")))
+    what = str(indication.get("what"))
+    return indication["currency"] == CURRENCY and "used" not in what and not what.startswith("a server with")
 
 
 def _day(date: Any) -> str | None:
