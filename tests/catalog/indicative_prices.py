@@ -105,6 +105,8 @@ def _entries() -> Iterator[dict[str, Any]]:
     source = f"estimate: monitored to switched rack PDUs; {PDU_SOURCE}; no date: range by {FEASIBILITY.name}"
     for part in ("pdu", *_records("pdu")):
         yield {"part": part} | PDU_PRICE | _range(PDU_PRICE["min"], PDU_PRICE["max"], FEASIBILITY) | {"source": source}
+    for adapter in _record("connection", "cage-adapters")["adapters"]:
+        yield _by_rule(adapter["part_number"].lower(), price_rules.CAGE_ADAPTER)
     for part, known in price_rules.INSTALLATION.items():
         yield _by_rule(part, known)
 
@@ -237,11 +239,12 @@ def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> di
         return None
     nearest = max((known for known, _ in priced if known <= rate), default=min(known for known, _ in priced))
     known = [entry for its, entry in priced if its == nearest]
-    scale = max(rate / nearest, 1)
+    scale = rate / nearest if rate > nearest else 1
     price = median_low(each["price"] for each in known) * scale
     sources = sorted({each["source"].split("; ")[-1] for each in known})
     by_rate = f", times {scale:g}" if scale > 1 else ""
-    source = f"estimate: median of {len(known)} parts of {nearest:g} Gb/s{by_rate}; {'; '.join(sources)}"
+    several = f"median of {len(known)} parts" if len(known) > 1 else "a part"
+    source = f"estimate: {several} of {nearest:g} Gb/s{by_rate}; {'; '.join(sources)}"
     found = _estimate(price, source, max(each["date"] for each in known))
     low, high = (f(each.get(end, each["price"]) for each in known) for f, end in ((min, "min"), (max, "max")))
     return found | {"min": min(found["min"], low * scale), "max": max(found["max"], high * scale)}

@@ -81,6 +81,7 @@ METRE = {
     "aec": (2_503.51 - 1_869.93) / (7 - 3) / 800,
 }
 """USD for each Gb/s and metre: cables of 800G at 0.5 and 1 m, 3 and 5 m, 3 and 7 m; same sources."""
+CAGE_ADAPTER = Known(40, "2026-07-01", f"its two connectors as those of a DAC of 100G at 1 m; {FS}")
 AOC_METRE = (22 - 15) / (3 - 1)
 """USD a metre at any rate, as of a duplex jumper of OM4."""
 SPLITTERS = {2: 299 / (186 + 50), 4: 461 / (186 + 50)}
