@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import median_low
 from typing import Any, NamedTuple
@@ -105,7 +106,7 @@ def _entries() -> Iterator[dict[str, Any]]:
     source = f"estimate: monitored to switched rack PDUs; {PDU_SOURCE}; no date: range by {FEASIBILITY.name}"
     for part in ("pdu", *_records("pdu")):
         yield {"part": part} | PDU_PRICE | _range(PDU_PRICE["min"], PDU_PRICE["max"], FEASIBILITY) | {"source": source}
-    for adapter in _record("connection", "cage-adapters")["adapters"]:
+    for adapter in _records("connection")["cage-adapters"]["adapters"]:
         yield _by_rule(adapter["part_number"].lower(), price_rules.CAGE_ADAPTER)
     for part, known in price_rules.INSTALLATION.items():
         yield _by_rule(part, known)
@@ -133,6 +134,7 @@ def _is_usual_rack(record: dict[str, Any]) -> bool:
     return _number(units) in price_rules.RACK_UNITS and price_rules.OPEN_RACK not in str(units.get("note"))
 
 
+@cache
 def _records(kind: str) -> dict[str, dict[str, Any]]:
     return {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
 
@@ -276,18 +278,13 @@ def cost_of_parts(record: dict[str, Any]) -> float:
 
 
 def _is_card(record: dict[str, Any]) -> bool:
-    return str(_record("gpu", record["gpu"]).get("form")).startswith("PCIe")
+    return str(_records("gpu")[record["gpu"]].get("form")).startswith("PCIe")
 
 
 def _price_of(kind: str, part: Any) -> dict[str, Any] | None:
-    record = _record(kind, part)
-    return _published(record) if record else None
-
-
-def _record(kind: str, part: Any) -> dict[str, Any]:
-    path = DATA / kind / f"{part}.yaml"
-    found: dict[str, Any] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
-    return found
+    records = _records(kind)
+    record = records.get(str(part))
+    return (_published(record) or _estimated(kind, record, records)) if record else None
 
 
 def _gpu_price(record: dict[str, Any]) -> dict[str, Any] | None:
