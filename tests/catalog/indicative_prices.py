@@ -1,7 +1,7 @@
 """The price indications of the catalogue as a price book: `python tests/catalog/indicative_prices.py` writes it anew.
 
-Several indications of a part are a range, with the newest as the price. Left out are amounts in other currencies,
-of other things than the part (an indication that says `what`, of a cable by its length), and of used parts.
+Several indications of a part are a range, with the newest as the price, or the median of several that are the newest.
+Left out are amounts in other currencies, of other things than the part, and of used parts.
 
 An indication without a date, or older than a year, is marked, and its range is that of a class 4 estimate. Parts
 without an indication are estimated from those of others, marked, with the range of a class 5 estimate: modules and NICs
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
-from statistics import median_low
+from statistics import median, median_low
 from typing import Any, NamedTuple
 
 import price_rules
@@ -143,12 +143,14 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
     given = [each for each in record.get("price_indications", ()) if _is_of_part(each)]
     if not given:
         return None
-    newest = max(given, key=lambda each: (_day(each.get("date")) or "", each["amount"]))
+    newest = max(_day(each.get("date")) or "" for each in given)
+    latest = [each for each in given if (_day(each.get("date")) or "") == newest]
     amounts = [amount for each in given for amount in (each["amount"], each.get("amount_max", each["amount"]))]
-    found = {"price": newest["amount"]}
-    day = _day(newest.get("date"))
-    titles = [record["sources"][name]["title"] for name in newest["source"]]
-    source = "; ".join(filter(None, (newest.get("what"), *titles)))
+    found: dict[str, Any] = {"price": _short(median(each["amount"] for each in latest))}
+    day = newest or None
+    titles = dict.fromkeys(record["sources"][name]["title"] for each in latest for name in each["source"])
+    what = latest[0].get("what") if len(latest) == 1 else f"median of {len(latest)}"
+    source = "; ".join(filter(None, (what, *titles)))
     if day is None or date.fromisoformat(day) < READ - timedelta(days=365):
         found |= _range(min(amounts), max(amounts), FEASIBILITY)
         source += f"; {'no date' if day is None else 'older than a year'}: range by {FEASIBILITY.name}"
@@ -234,22 +236,38 @@ def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, 
 
 
 def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the median price of parts of the nearest rate that has one: of slower parts, for each Gb/s."""
-    priced = [(_rate(each), entry) for each in records.values() if (entry := _published(each))]
+    """Return the median price of parts of the nearest rate that has one.
+
+    It is multiplied by the rate for faster parts; slower ones cost something between that and as much.
+    """
     rate = _rate(record)
     if not rate:
         return None
+    priced = _priced_by_rate(record, rate, records)
     nearest = max((known for known, _ in priced if known <= rate), default=min(known for known, _ in priced))
     known = [entry for its, entry in priced if its == nearest]
-    scale = rate / nearest if rate > nearest else 1
-    price = median_low(each["price"] for each in known) * scale
+    scale = rate / nearest if rate != nearest else 1
+    price = median_low(each["price"] for each in known) * (scale if scale >= 1 else (scale + 1) / 2)
     sources = sorted({each["source"].split("; ")[-1] for each in known})
-    by_rate = f", times {scale:g}" if scale > 1 else ""
     several = f"median of {len(known)} parts" if len(known) > 1 else "a part"
+    by_rate = f", times {scale:g}" if scale > 1 else ", a share of its price" if scale < 1 else ""
     source = f"estimate: {several} of {nearest:g} Gb/s{by_rate}; {'; '.join(sources)}"
-    found = _estimate(price, source, max(each["date"] for each in known))
+    found = _estimate(_short(price), source, max(each["date"] for each in known))
     low, high = (f(each.get(end, each["price"]) for each in known) for f, end in ((min, "min"), (max, "max")))
-    return found | {"min": min(found["min"], low * scale), "max": max(found["max"], high * scale)}
+    ends = {"min": min(found["min"], low * scale), "max": max(found["max"], high * max(scale, 1))}
+    return found | {end: _short(amount) for end, amount in ends.items()}
+
+
+def _priced_by_rate(
+    record: dict[str, Any], rate: float, records: dict[str, dict[str, Any]]
+) -> list[tuple[float, dict[str, Any]]]:
+    """Return the rates and prices of like parts: single-mode modules cost more than multimode ones."""
+    fibre = record.get("fibre")
+    every = [(_rate(each), entry, each.get("fibre")) for each in records.values() if (entry := _published(each))]
+    like = [(known, entry) for known, entry, its in every if its == fibre]
+    if fibre == "single-mode" or any(known == rate for known, _ in like):
+        return like
+    return [(known, entry) for known, entry, _ in every]
 
 
 def _estimate(price: float, source: str, day: str | None) -> dict[str, Any]:
@@ -325,6 +343,10 @@ def _day(date: Any) -> str | None:
     if text.startswith("mid-"):
         return f"{text.removeprefix('mid-')}-07-01"
     return text + "2026-01-01"[len(text) :]
+
+
+def _short(amount: float) -> float:
+    return round(amount) if amount == round(amount) else round(amount, 2)
 
 
 def _flow(entry: dict[str, Any]) -> str:
