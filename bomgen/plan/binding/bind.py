@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import cache
 
 from bomgen.catalog import part_records, parts
+from bomgen.catalog.estimates import estimate_unpublished
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.parts import Rack, Server, ServerPorts
-from bomgen.catalog.servers import estimate_unpublished
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
