@@ -7,9 +7,11 @@ from math import ceil
 
 from bomgen.catalog.files import built_in_assumption
 from bomgen.core.provenance import Figure, formula, product
+from bomgen.core.units import GIGA
 
 GBPS_PER_STEP = 100
 """The rate by which the power of NICs and modules rises."""
+BITS_A_BYTE = 8
 
 rate_of_ports = product("rate_of_ports", "Gb/s", "ports", "port_gbps")
 """Total rate of the ports of a NIC."""
@@ -37,7 +39,7 @@ def rack_units_of_cages(cages: Fraction, cages_per_unit: int) -> int:
 
 
 weight_of_height = product("weight_of_height", "kg", "height_u", "kg_per_unit")
-"""Weight of a switch, estimated from its height."""
+"""Weight of a device, estimated from its height."""
 
 
 def estimate_rack_units(cages: Figure) -> Figure:
@@ -49,3 +51,44 @@ def estimate_weight(rack_units: Figure) -> Figure:
     """Return the weight [kg] of a switch of a height, which nobody publishes, with its range."""
     usual, low, high = (built_in_assumption(f"switch-weight-per-unit{end}") for end in ("", "-low", "-high"))
     return weight_of_height(rack_units, usual.between(low.value, high.value))
+
+
+power_of_height = product("power_of_height", "W", "height_u", "watts_per_unit")
+"""Maximum power of a storage system or appliance, estimated from its height."""
+
+
+def estimate_from_height(kind: str, rack_units: Figure | None) -> tuple[Figure | None, Figure | None]:
+    """Return the power [W] and weight [kg] of a `storage` or `appliance` of a height, with their ranges."""
+    if rack_units is None:
+        return None, None
+    power, weight = (built_in_assumption(f"{kind}-{name}-per-unit") for name in ("power", "weight"))
+    return power_of_height(rack_units, power), weight_of_height(rack_units, weight)
+
+
+usable_capacity = product("usable_capacity", "bytes", "raw_capacity_bytes", "usable_share")
+"""Usable capacity of a storage system, estimated from that of its drives."""
+write_of_read = product("write_of_read", "bytes/s", "read", "write_to_read")
+"""Write bandwidth of a storage system, estimated from its read bandwidth."""
+
+
+@formula("bytes/s")
+def read_of_ports(total_gbps: int, read_share: Fraction) -> Fraction:
+    """Read bandwidth of a storage system, estimated from the rate of its ports."""
+    return Fraction(total_gbps * GIGA, BITS_A_BYTE) * Fraction(read_share)
+
+
+def estimate_capacity(raw_bytes: Figure | None) -> Figure | None:
+    """Return the usable capacity [bytes] of drives, with its range; None for unknown drives."""
+    return usable_capacity(raw_bytes, built_in_assumption("storage-usable-share")) if raw_bytes else None
+
+
+def estimate_read(ports: Figure | None, port_gbps: Figure | None) -> Figure | None:
+    """Return the read bandwidth [bytes/s] through ports, with its range; None without ports."""
+    if not ports or not ports.value or not port_gbps:
+        return None
+    return read_of_ports(rate_of_ports(ports, port_gbps), built_in_assumption("storage-read-share"))
+
+
+def estimate_write(read: Figure | None) -> Figure | None:
+    """Return the write bandwidth [bytes/s] of a storage system with a read bandwidth, with its range."""
+    return write_of_read(read, built_in_assumption("storage-write-to-read")) if read else None

@@ -378,7 +378,7 @@ class Catalog:
             references,
             str(data["confidence"]),
         )
-        return Figure(value, unit, origin)
+        return Figure(value, unit, origin, tuple(data["range"]) if "range" in data else None)
 
     def records_where(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
         """Yield the records of a kind with `word` at `key` and, if `figure` is given, `value` at that key."""

@@ -15,6 +15,7 @@ as cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
 from math import ceil, isqrt
@@ -135,12 +136,12 @@ class Stored(NamedTuple):
     @property
     def delivered_read(self) -> Figure | None:
         """Return the read bandwidth of the storage system as cabled [bytes/s]; None if it is unknown."""
-        return _sum(sum_of_bandwidths, (part.read for part in self.units))
+        return _delivered(self.units, lambda part: part.read)
 
     @property
     def delivered_write(self) -> Figure | None:
         """Return the write bandwidth of the storage system as cabled [bytes/s]; None if it is unknown."""
-        return _sum(sum_of_bandwidths, (part.write for part in self.units))
+        return _delivered(self.units, lambda part: part.write)
 
 
 bandwidth_of_servers = product("bandwidth_of_servers", "bytes/s", "servers", "of_server")
@@ -153,11 +154,22 @@ sum_of_capacities = sum_of("sum_of_capacities", "bytes", "capacity", "more")
 """Usable capacity of several parts of a storage system."""
 sum_of_bandwidths = sum_of("sum_of_bandwidths", "bytes/s", "carried", "more")
 """Bandwidth of several parts of a storage system."""
+bandwidth_through = minimum("bandwidth_through", "bytes/s", "carried", "carried_behind")
+"""Bandwidth of a storage system whose drives are reached through other parts of it."""
 
 
 def _sum(formula: Formula, terms: Iterable[Figure | None]) -> Figure | None:
     known = [term for term in terms if term]
     return reduce(formula, known) if known else None
+
+
+def _delivered(units: Sequence[StoredUnits], bandwidth: Callable[[StoredUnits], Figure | None]) -> Figure | None:
+    """Return the bandwidth of the parts with ports on the network, limited by that of the parts behind them."""
+    front, behind = (
+        _sum(sum_of_bandwidths, (bandwidth(part) for part in units if bool(part.of.ports) is reached))
+        for reached in (True, False)
+    )
+    return bandwidth_through(front, behind) if front and behind else front
 
 
 @formula("bytes/s", LEVELS)
@@ -351,18 +363,23 @@ def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Fi
         text = f"no capacity of {names} is known, and {float(capacity.value / TERA):g} TB are required; set `capacity`"
         raise Infeasible(f"{text} or `count` in `storage.servers`", because=capacity, rule="unknown-capacity")
     given = [StoredUnits(part, part.pieces) for part in named if part.pieces]
-    met = (
-        _sum(sum_of_capacities, (part.capacity_bytes for part in given)),
-        _sum(sum_of_bandwidths, (part.read for part in given)),
-        _sum(sum_of_bandwidths, (part.write for part in given)),
-    )
     needs = (capacity, carried.read, carried.write)
-    formulas = (capacity_left, bandwidth_left, bandwidth_left)
-    left = [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
     counts = {part.of.identity.id: part.number for part in given}
     for part in sorted(open_parts, key=_order):
-        counts[part.identity.id] = _count(part, left, counts, named)
+        counts[part.identity.id] = _count(part, _left(part, needs, given), counts, named)
     return tuple(StoredUnits(part, counts[part.identity.id]) for part in named)
+
+
+def _left(part: StorageServers, needs: Sequence[Figure | None], given: Sequence[StoredUnits]) -> list[Figure | None]:
+    """Return what parts of a given number leave of each need: of bandwidth those on the same side of the system."""
+    beside = [other for other in given if bool(other.of.ports) is bool(part.ports)]
+    met = (
+        _sum(sum_of_capacities, (other.capacity_bytes for other in given)),
+        _sum(sum_of_bandwidths, (other.read for other in beside)),
+        _sum(sum_of_bandwidths, (other.write for other in beside)),
+    )
+    formulas = (capacity_left, bandwidth_left, bandwidth_left)
+    return [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
 
 
 def _order(part: StorageServers) -> tuple[bool, bool]:
@@ -375,7 +392,7 @@ def _count(
 ) -> Figure:
     if part.switch_ports and part.back_end:
         return _count_switches(part.switch_ports, part.back_end, counts, named)
-    of_one = (part.capacity_bytes, part.read, part.write)
+    of_one = [figure and replace(figure, estimate=None) for figure in (part.capacity_bytes, part.read, part.write)]
     found = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
     if part.capacity_bytes and left[0] is None and not any(figure.value for figure in found):
         message = (
