@@ -214,7 +214,7 @@ storage_servers = maximum("storage_servers", "servers", "for_capacity", "for_rea
 storage_servers_sold = maximum("storage_servers_sold", "servers", "servers", "least")
 """Storage servers that meet every need, at least the smallest configuration sold."""
 storage_servers_beside = product("storage_servers_beside", "servers", "units", "each")
-"""Storage servers by the vendor's ratio to another part of the system, where no capacity or bandwidth is known."""
+"""Storage servers by the vendor's least ratio to another part of the system."""
 links_of_units = product("links_of_units", "links", "units", "ports")
 """Links of a part's units to the switches of the system."""
 sum_of_back_end_links = sum_of("sum_of_back_end_links", "links", "links", "more")
@@ -352,7 +352,7 @@ def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) ->
 def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Figure | None) -> tuple[StoredUnits, ...]:
     """Return the units of each part of a storage system: as given, else for what the part has of each need.
 
-    A part without capacity and bandwidth follows the vendor's ratio to its partners, a switch the links of all parts.
+    A part follows at least the vendor's ratio to its partners, a switch the links of all parts.
 
     Raises Infeasible when the number of units of a part depends on a figure that nothing gives.
     """
@@ -384,7 +384,7 @@ def _left(part: StorageServers, needs: Sequence[Figure | None], given: Sequence[
 
 def _order(part: StorageServers) -> tuple[bool, bool]:
     """Return the rank of a part by what sizes it: itself, then its partners, then the links of all parts."""
-    return part.switch_ports is not None, not part.rated
+    return part.switch_ports is not None, not part.rated or any(partner.quantity for partner in part.partners)
 
 
 def _count(
@@ -400,15 +400,18 @@ def _count(
             "set `dataset` or `servers.count`"
         )
         raise Infeasible(message, because=part.capacity_bytes, rule="unknown-capacity")
-    needed = storage_servers(*found)
-    if not part.rated:
-        beside = (
+    beside = _sum(
+        sum_of_units,
+        (
             storage_servers_beside(counts[id], partner.quantity)
             for partner in part.partners
             for id in partner.parts
             if id in counts and partner.quantity
-        )
-        needed = _sum(sum_of_units, beside) or needed
+        ),
+    )
+    needed = storage_servers(*found) if part.rated or beside is None else beside
+    if part.rated and beside:
+        needed = storage_servers_sold(needed, beside)
     return storage_servers_sold(needed, part.least) if part.least else needed
 
 
