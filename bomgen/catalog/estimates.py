@@ -1,7 +1,8 @@
 """Figures that a maker does not publish, estimated by rules fitted to the parts of the catalogue that publish them.
 
 Power of NICs and modules from their rate, of servers from their GPUs by the form of cooling; height of switches from
-their cages; weight of switches and servers from the height; one management port of a server.
+their cages; weight of devices from the height, and power of storage systems and appliances; usable capacity of storage
+from its drives, and its bandwidth from its ports; one management port of a server.
 """
 
 from __future__ import annotations
@@ -12,14 +13,22 @@ from math import ceil
 from bomgen.catalog.files import built_in_assumption
 from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.provenance import Figure, formula, product
+from bomgen.core.units import GIGA
 
 GBPS_PER_STEP = 100
 """The rate by which the power of NICs and modules rises."""
+BITS_A_BYTE = 8
 
 rate_of_ports = product("rate_of_ports", "Gb/s", "ports", "port_gbps")
 """Total rate of the ports of a NIC."""
 weight_of_height = product("weight_of_height", "kg", "height_u", "kg_per_unit")
-"""Weight of a switch or server, estimated from its height."""
+"""Weight of a device, estimated from its height."""
+power_of_height = product("power_of_height", "W", "height_u", "watts_per_unit")
+"""Maximum power of a storage system or appliance, estimated from its height."""
+usable_capacity = product("usable_capacity", "bytes", "raw_capacity_bytes", "usable_share")
+"""Usable capacity of a storage system, estimated from that of its drives."""
+write_of_read = product("write_of_read", "bytes/s", "read", "write_to_read")
+"""Write bandwidth of a storage system, estimated from its read bandwidth."""
 power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
 """Maximum power of a rack-scale system, estimated from the power of its trays."""
 
@@ -34,6 +43,12 @@ def power_from_rate(total_gbps: int, base_w: int, per_100g: int) -> int:
 def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
     """Maximum power of a server, estimated from the power of its GPUs."""
     return ceil(gpus * gpu_power_w * to_gpus)
+
+
+@formula("bytes/s")
+def read_of_ports(total_gbps: int, read_share: Fraction) -> Fraction:
+    """Read bandwidth of a storage system, estimated from the rate of its ports."""
+    return Fraction(total_gbps * GIGA, BITS_A_BYTE) * Fraction(read_share)
 
 
 @formula("U")
@@ -57,7 +72,7 @@ def estimate_rack_units(cages: Figure) -> Figure:
 
 
 def estimate_weight(kind: str, rack_units: Figure) -> Figure:
-    """Return the weight [kg] of a part of kind `server` or `switch` of a height, with its range."""
+    """Return the weight [kg] of a `server`, `switch`, `storage` or `appliance` of a height, with its range."""
     return weight_of_height(rack_units, _ranged(f"{kind}-weight-per-unit"))
 
 
@@ -78,6 +93,30 @@ def estimate_unpublished(server: Server, gpu: Gpu) -> Server:
 def usual_management_ports(server: Server) -> Figure | None:
     """Return the usual number of management ports of a catalogue server; None for one that a plan describes."""
     return None if server.identity.inline else built_in_assumption("server-management-ports")
+
+
+def estimate_from_height(kind: str, rack_units: Figure | None) -> tuple[Figure | None, Figure | None]:
+    """Return the power [W] and weight [kg] of a `storage` or `appliance` of a height, with their ranges."""
+    if rack_units is None:
+        return None, None
+    return power_of_height(rack_units, _ranged(f"{kind}-power-per-unit")), estimate_weight(kind, rack_units)
+
+
+def estimate_capacity(raw_bytes: Figure | None) -> Figure | None:
+    """Return the usable capacity [bytes] of drives, with its range; None for unknown drives."""
+    return usable_capacity(raw_bytes, _ranged("storage-usable-share")) if raw_bytes else None
+
+
+def estimate_read(ports: Figure | None, port_gbps: Figure | None) -> Figure | None:
+    """Return the read bandwidth [bytes/s] through ports, with its range; None without ports."""
+    if not ports or not ports.value or not port_gbps:
+        return None
+    return read_of_ports(rate_of_ports(ports, port_gbps), _ranged("storage-read-share"))
+
+
+def estimate_write(read: Figure | None) -> Figure | None:
+    """Return the write bandwidth [bytes/s] of a storage system with a read bandwidth, with its range."""
+    return write_of_read(read, _ranged("storage-write-to-read")) if read else None
 
 
 def _ranged(id: str) -> Figure:

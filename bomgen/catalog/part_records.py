@@ -154,21 +154,26 @@ def server(record: Record) -> parts.Server:
 
 
 def storage_system(record: Record) -> parts.StorageSystem:
-    """Return a record of kind storage as data."""
+    """Return a record of kind storage as data, with estimates where its vendor publishes nothing."""
+    ports, port_gbps = record.figure("ports", "count", zero=True), record.figure("port_gbps", "Gb/s")
+    rack_units = record.figure("rack_units", "U")
+    power_w, weight_kg = estimates.estimate_from_height(record.kind, rack_units)
+    read = record.figure("read", "bytes/s") or estimates.estimate_read(ports, port_gbps)
     return parts.StorageSystem(
         identity=name_part(identity(record), "storage system"),
         least=record.figure_or_one("least"),
-        capacity_bytes=record.figure("capacity", "bytes"),
-        read=record.figure("read", "bytes/s"),
-        write=record.figure("write", "bytes/s"),
-        ports=record.figure("ports", "count", zero=True),
-        port_gbps=record.figure("port_gbps", "Gb/s"),
+        capacity_bytes=record.figure("capacity", "bytes")
+        or estimates.estimate_capacity(record.figure("raw_capacity", "bytes")),
+        read=read,
+        write=record.figure("write", "bytes/s") or estimates.estimate_write(read),
+        ports=ports,
+        port_gbps=port_gbps,
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.figure_or_one("ports_per_cage"),
         bmc_ports=record.figure("bmc_ports", "count"),
-        rack_units=record.figure("rack_units", "U"),
-        power_w=record.figure("power", "W"),
-        weight_kg=record.figure("weight", "kg"),
+        rack_units=rack_units,
+        power_w=record.figure("power", "W") or power_w,
+        weight_kg=record.figure("weight", "kg") or weight_kg,
         supplies=supplies(record),
         partners=tuple(_partners(record)),
         back_end=_back_end(record),
@@ -188,7 +193,13 @@ def _back_end(record: Record) -> parts.BackEnd | None:
 
 
 def appliance(record: Record) -> parts.Appliance:
-    """Return a record of kind appliance as data."""
+    """Return a record of kind appliance as data, with estimates where its vendor publishes nothing."""
+    machine = _machine(record)
+    power_w, weight_kg = estimates.estimate_from_height(record.kind, machine.rack_units)
+    return machine._replace(power_w=machine.power_w or power_w, weight_kg=machine.weight_kg or weight_kg)
+
+
+def _machine(record: Record) -> parts.Appliance:
     return parts.Appliance(
         identity=name_part(identity(record), "appliance"),
         rack_units=record.figure("rack_units", "U"),
@@ -199,6 +210,7 @@ def appliance(record: Record) -> parts.Appliance:
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         subnet_manager=bool(record.value("subnet_manager")),
+        port_gbps=record.figure("port_gbps", "Gb/s"),
     )
 
 
@@ -208,9 +220,12 @@ HOST_KINDS = ("appliance", "storage", "server")
 
 def host(record: Record) -> parts.Appliance:
     """Return a machine of one of `HOST_KINDS` as an appliance; a server with its ports for storage and in-band."""
-    found = appliance(record)
-    if record.kind != "server":
-        return found._replace(port_gbps=record.figure("port_gbps", "Gb/s") if record.kind == "storage" else None)
+    if record.kind == "appliance":
+        return appliance(record)
+    found = _machine(record)
+    if record.kind == "storage":
+        system = storage_system(record)
+        return found._replace(power_w=system.power_w, weight_kg=system.weight_kg)
     ports = server(record).storage
     return found._replace(
         cage=ports.cage if ports else parts.ANY,

@@ -206,7 +206,7 @@ class Partner(NamedTuple):
     parts: tuple[str, ...]
     """Ids of the parts, one of which is needed."""
     quantity: Figure | None
-    """Units of the part that has this partner for each unit of it, where nothing else sizes them."""
+    """Fewest units of the part that has this partner for each unit of it; None if nothing is known."""
 
 
 class BackEnd(NamedTuple):
