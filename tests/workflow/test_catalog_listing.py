@@ -74,8 +74,8 @@ def test_any_number_that_a_vendor_prints_finds_its_part(number: str, first: list
 def test_a_number_in_any_dress_finds_its_parts(text: str, number: str, parts: list[str]) -> None:
     """Shared by several parts, with a vendor before it, with endings of an order, a region or a spare behind it.
 
-    The number of a card or of a flat version finds the part that it belongs to, that of a module of an unknown maker the
-    one with its rate and optic.
+    The number of a card or of a flat version finds the part that it belongs to, that of a module of an unknown maker
+    the one with its rate and optic.
     """
     found, read_as = parts_named(Catalog(), text)
     assert read_as == number
