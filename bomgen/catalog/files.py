@@ -97,6 +97,8 @@ SAYS_NOTHING = (REPLACE, SOURCES, "notes")
 
 REQUIRES = "requires"
 """The key of the parts that an order of a part also requires."""
+CHECKPOINT_FORMATS = "checkpoint_formats"
+"""The key of what a model's published checkpoints store otherwise than their format does by itself."""
 
 
 T = TypeVar("T")
@@ -242,8 +244,8 @@ class Record(NamedTuple):
         data = self.data
         if above and above[0] == "port_groups":
             return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
-        if above and above[0] == REQUIRES:
-            return dict(data[REQUIRES][above[1]])
+        if above and above[0] in (REQUIRES, CHECKPOINT_FORMATS):
+            return dict(data[above[0]][above[1]])
         return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:

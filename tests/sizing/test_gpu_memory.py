@@ -75,10 +75,10 @@ def test_embeddings_stay_in_16_bits() -> None:
     [
         ("qwen3-30b-a3b", "int4", 2),
         ("qwen3-30b-a3b", "nvfp4", 2),
-        ("qwen3-30b-a3b", "gptq", Fraction(17, 32)),
+        ("qwen3-30b-a3b", "gptq", Fraction(133, 256)),
         ("qwen3-30b-a3b", "fp8", 1),
-        ("qwen3-32b", "int4", Fraction(17, 32)),
-        ("deepseek-r1", "nvfp4", 1),
+        ("qwen3-32b", "int4", Fraction(33, 64)),
+        ("deepseek-v3", "nvfp4", 1),
     ],
 )
 def test_formats_beside_the_experts(model: str, precision: str, rest: Fraction) -> None:

@@ -209,7 +209,12 @@ def further_attention(model: Model) -> tuple[Matrix, ...]:
 
     Excluded, below a thousandth of the parameters: norms, biases of positions and decays of single heads.
     """
-    return (*_global(model), *_gate(model), *_compressed(model), *_index(model), *_linear(model))
+    return (*further_token_attention(model), *linear_attention(model))
+
+
+def further_token_attention(model: Model) -> tuple[Matrix, ...]:
+    """Return those of `further_attention` in layers with attention to tokens."""
+    return (*_global(model), *_gate(model), *_compressed(model), *_index(model))
 
 
 def _global(model: Model) -> Iterator[Matrix]:
@@ -276,7 +281,7 @@ def index_layers(model: Model) -> Figure | None:
     return model.shape.get("index_layers") or sparse_layers(model)
 
 
-def _linear(model: Model) -> Iterator[Matrix]:
+def linear_attention(model: Model) -> Iterator[Matrix]:
     """Yield the matrices of layers with a state: queries, keys, values, head gates, output gate, output projection."""
     shape = model.shape
     layers = shape.get("linear_layers")
