@@ -507,6 +507,8 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
         wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
+    if kind == MODEL:
+        return "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"
     return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
 
 
