@@ -508,7 +508,9 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
     if kind == MODEL:
-        return "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"
+        return (
+            "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"
+        )
     return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
 
 

@@ -16,6 +16,7 @@ from bomgen.catalog.files import MODEL, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Source
+from bomgen.reading.stored_formats import format_of_experts, formats_of_parts, scales
 from bomgen.reading.vision_towers import vision_parameters
 
 MAX_COUNT = 10**9
@@ -68,6 +69,7 @@ _OTHERS = (
     "gpt_oss",
     "minimax_m2",
     "minimax_m3",
+    "minimax_m3_vl",
     "nemotron",
     "nemotron_h",
     "llama4_text",
@@ -133,6 +135,9 @@ _DELTA_NET = (
     *("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim"),
     "linear_conv_kernel_dim",
 )
+FOUR_BITS = ("nvfp4", "mxfp4", "int4")
+"""Formats in which mixtures of experts are published with routed experts alone quantised."""
+INTEGERS = ("int4", "awq", "gptq")
 _STORED = {"int 4": "int4", "float 4": "nvfp4", "int 8": "w8a8", "float 8": "fp8"}
 """Formats of compressed-tensors by type and bits; MXFP4 names itself."""
 
@@ -440,9 +445,30 @@ def _vision(config: _Config) -> int:
     return vision_parameters(kind, tower.count, whole.count, config.count(*_NAMES["hidden"]), listed)
 
 
-def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:
+def _checkpoint(config: _Config, shape: dict[str, Any]) -> Pairs:
     whole = config._replace(data=config.whole)
     stored = (whole if "quantization_config" in whole.data else config).below("quantization_config")
+    found, of_experts = _format_of_checkpoint(stored), format_of_experts(stored.data)
+    if config.text("expert_dtype") == "fp4":
+        yield "eight_bits_rest", found == "fp8"
+        found = "mxfp4"
+        if not of_experts:
+            yield "checkpoint", found
+            return
+    if found := of_experts or found:
+        yield "checkpoint", found
+        kept = formats_of_parts(stored.data, found, _layers_of_parts(shape))
+        experts_only = shape["type"] == "moe" and found in FOUR_BITS
+        kept = {
+            part: format
+            for part, format in kept.items()
+            if (format != "bf16" if part == "head" else format != found or experts_only)
+        }
+        if facts := kept | (scales(stored.data) if found in INTEGERS else {}):
+            yield "checkpoint_formats", {found: facts}
+
+
+def _format_of_checkpoint(stored: _Config) -> str | None:
     method, algorithm = stored.text("quant_method"), stored.text("quant_algo").lower()
     weights = next(iter(stored.below("config_groups").data.values()), None)
     weights = weights.get("weights") if isinstance(weights, dict) else None
@@ -452,8 +478,14 @@ def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:
     elif method == "compressed-tensors" and isinstance(weights, dict):
         found = _STORED.get(f"{weights.get('type')} {weights.get('num_bits')}")
         found = "mxfp4" if found == "nvfp4" and "mxfp4" in stored.text("format") else found
-    if config.text("expert_dtype") == "fp4":
-        yield "eight_bits_rest", found == "fp8"
-        found = "mxfp4"
-    if found:
-        yield "checkpoint", found
+    return found
+
+
+def _layers_of_parts(shape: dict[str, Any]) -> dict[str, int]:
+    """Return the number of layers that have each part of a model, without parts that it lacks."""
+    layers, state, blocks = (shape.get(key) or 0 for key in ("layers", "linear_layers", "ffn_layers"))
+    dense = shape.get("dense_layers") or 0 if shape["type"] == "moe" else blocks or layers
+    with_attention = layers - state - blocks
+    shared = (blocks or layers) - dense if shape.get("shared") else 0
+    found = {"attention": with_attention, "output": with_attention, "linear": state, "shared": shared, "dense": dense}
+    return {part: number for part, number in found.items() if number > 0}
