@@ -415,6 +415,8 @@ def _latent(config: _Config, shape: dict[str, Any]) -> Pairs:
         yield "v_head_dim", config.count("v_head_dim") or None
         yield "kv_heads", shape.get("heads")
     else:
+        values = config.count("v_head_dim")
+        yield "v_head_dim", values if values and values != shape.get("head_dim") else None
         yield "q_lora_rank", shape.get("q_lora_rank") if rotary else None
         yield "rope_head_dim", rotary or None
 

@@ -87,9 +87,9 @@ def test_formats_beside_the_experts(model: str, precision: str, rest: Fraction) 
 
 
 def test_published_files_are_scaled_to_their_size() -> None:
-    """Kimi K2.5 on one GPU takes the 595 GB of its files; `gptq` and `awq` may use the files of int4."""
+    """Kimi K2.6 on one GPU takes the 595 GB of its files; `gptq` and `awq` may use the files of int4."""
     for precision in ("int4", "gptq"):
-        assert 595 * 10**9 == held(served("kimi-k2.5", precision), "h200-sxm", 1).weights.value
+        assert 595 * 10**9 == held(served("kimi-k2.6", precision), "h200-sxm", 1).weights.value
 
 
 def test_multi_token_prediction_is_loaded_for_speculation_alone() -> None:

@@ -170,6 +170,8 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
         token = entry_bytes_per_token(layers.number, kv_heads, width, value, layers.joined)
     elif matrices.compressed(model):
         token = shared_bytes_per_token(layers.number, kv_heads, width, value)
+    elif values := model.shape.get("v_head_dim"):
+        token = kv_bytes_of_widths(layers.number, kv_heads, width, values, value)
     else:
         token = kv_bytes_per_token(layers.number, kv_heads, width, value)
     return Kept(token, kv_heads, add, layers.window, layers.chosen)
@@ -232,6 +234,12 @@ kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request"
 def kv_bytes_per_token(layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction) -> Fraction:
     """Keys and values of a token in all layers."""
     return 2 * layers * kv_heads * head_dim * Fraction(value_bytes)
+
+
+@formula("bytes", _KWON)
+def kv_bytes_of_widths(layers: int, kv_heads: int, head_dim: int, v_head_dim: int, value_bytes: Fraction) -> Fraction:
+    """Keys and values of a token in all layers, where they differ in width."""
+    return layers * kv_heads * (head_dim + v_head_dim) * Fraction(value_bytes)
 
 
 @formula("bytes", _DEEPSEEK)

@@ -47,7 +47,8 @@ _AWQ = "AutoAWQ, AutoGPTQ and compressed-tensors documentation: a scale, and a z
 _DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
 
 SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
-EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", "int4")
+INTEGER = "int4"
+EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", INTEGER)
 """Formats in which mixtures of experts are published with routed experts alone quantised."""
 GENERAL_FORMAT = {"nvfp4": "fp4", "mxfp4": "fp4", "awq": "int4", "gptq": "int4", "w8a8": "int8"}
 """The key of `weight_files` under which files of a format may also be listed."""
@@ -184,10 +185,15 @@ def bytes_of_rest(model: Model, precision: str) -> Figure:
 
 
 def _checkpoint(model: Model, precision: str) -> CheckpointFormat:
-    """Return what is particular to the published checkpoint of a format, or the parts of that of one as wide."""
+    """Return what is particular to the published checkpoint of a format, or the parts of that of one as wide.
+
+    GPTQ, AWQ and other integers are made by different tools, which keep different parts.
+    """
     if stored := model.checkpoint_formats.get(precision):
         return stored
     general = GENERAL_FORMAT.get(precision, precision)
+    if general == INTEGER:
+        return AS_ITS_FORMAT
     alike = (stored for name, stored in model.checkpoint_formats.items() if GENERAL_FORMAT.get(name, name) == general)
     return CheckpointFormat(next(alike, AS_ITS_FORMAT).parts)
 
