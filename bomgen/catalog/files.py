@@ -98,6 +98,8 @@ SAYS_NOTHING = (REPLACE, SOURCES, "notes")
 
 REQUIRES = "requires"
 """The key of the parts that an order of a part also requires."""
+CHECKPOINT_FORMATS = "checkpoint_formats"
+"""The key of what a model's published checkpoints store otherwise than their format does by itself."""
 
 
 T = TypeVar("T")
@@ -251,8 +253,8 @@ class Record(NamedTuple):
         data = self.data
         if above and above[0] == "port_groups":
             return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
-        if above and above[0] == REQUIRES:
-            return dict(data[REQUIRES][above[1]])
+        if above and above[0] in (REQUIRES, CHECKPOINT_FORMATS):
+            return dict(data[above[0]][above[1]])
         return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
@@ -516,6 +518,10 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
         wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
+    if kind == MODEL:
+        return (
+            "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"
+        )
     return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
 
 

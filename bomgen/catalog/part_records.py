@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bomgen.catalog import estimates, parts, servers
-from bomgen.catalog.files import Catalog, Record, built_in
+from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in
 from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.switch_records import fitted_with, switch
@@ -361,11 +361,23 @@ SHAPE = (
 _MAY_BE_ZERO = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
 """Shape keys that may be 0."""
 _UNIT = {"context": "tokens", "window": "tokens"}
+CHECKPOINT_PARTS = ("attention", "output", "linear", "shared", "dense", "head", "module")
+"""Parts of a model whose number format a checkpoint may set."""
 
 
 def _weight_files(record: Record) -> dict[str, Figure]:
     found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
     return {name: figure for name, figure in found.items() if figure is not None}
+
+
+def _checkpoint_formats(record: Record) -> dict[str, parts.CheckpointFormat]:
+    found = {}
+    for name, given in (record.value(CHECKPOINT_FORMATS) or {}).items():
+        formats = {part: format for part, format in given.items() if part in CHECKPOINT_PARTS}
+        above = (CHECKPOINT_FORMATS, name)
+        group, scale = record.figure("group", "count", *above), record.figure("scale_bytes", "bytes", *above)
+        found[name] = parts.CheckpointFormat(formats, group, scale)
+    return found
 
 
 def model(record: Record) -> parts.Model:
@@ -394,7 +406,8 @@ def model(record: Record) -> parts.Model:
         weight_files=_weight_files(record),
         checkpoint=record.word("checkpoint"),
         vision_parameters=record.figure("vision_parameters", "parameters"),
-        checkpoint_formats=record.value("checkpoint_formats") or {},
+        checkpoint_formats=_checkpoint_formats(record),
+        copied_embeddings=record.value("mtp_embeddings") is not False,
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )
