@@ -154,7 +154,8 @@ def select_fibre(
 ) -> tuple[Cable, Fraction] | None:
     """Return the fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
 
-    A jumper may have any length, because a trunk spans the distance.
+    The fibre of the module's maker comes first, then those of the usual vendors and placeholders; other makers' fibres are
+    sold with their own modules. A jumper may have any length, because a trunk spans the distance.
     """
     rules = parts.rules()
     if module.fibre == ANY:
@@ -170,7 +171,14 @@ def select_fibre(
     ]
     least = Fraction(0) if jumper else length
     found = [(cable, sold) for cable in fitting if (sold := shortest_length(cable.lengths_m, least)) is not None]
-    return min(found, key=lambda pair: (pair[0].identity.generic, _cable_preference(pair[0])), default=None)
+
+    def preference(pair: tuple[Cable, Fraction]) -> tuple[bool, bool, bool, tuple[bool, bool, str]]:
+        fibre = pair[0].identity
+        own = fibre.vendor == module.identity.vendor
+        usual = own or fibre.generic or fibre.vendor in VENDORS.values()
+        return not usual, fibre.generic, not own, _cable_preference(pair[0])
+
+    return min(found, key=preference, default=None)
 
 
 def links_diverge(cable: Cable, span: Span) -> bool:
