@@ -54,14 +54,17 @@ def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | 
 
 def _module_preference(
     module: Module, cage: Cage, parts: PartsLookup
-) -> tuple[bool, bool, bool, Fraction, bool, bool, str]:
+) -> tuple[bool, bool, bool, Fraction, bool, bool, bool, str]:
     """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements.
 
-    Of equal modules those of the vendors come first whose modules are as good as any in a cage.
+    Of equal modules those of the vendors come first whose modules are as good as any in a cage, and those come last that
+    the vendor of another switch sells for its own.
     """
     longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
-    foreign, unusual = parts.is_foreign(module, cage), module.identity.vendor not in VENDORS.values()
-    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, *_originals_first(module)
+    maker = module.identity.vendor
+    foreign, unusual = parts.is_foreign(module, cage), maker not in VENDORS.values()
+    anothers = maker in parts.rules().foreign_modules and maker != cage.vendor
+    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, anothers, *_originals_first(module)
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
