@@ -57,8 +57,8 @@ def _module_preference(
 ) -> tuple[bool, bool, bool, Fraction, bool, bool, bool, str]:
     """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements.
 
-    Of equal modules those of the vendors come first whose modules are as good as any in a cage, and those come last that
-    the vendor of another switch sells for its own.
+    Of equal modules those of the vendors come first whose modules are as good as any in a cage, and last those that the
+    vendor of another switch sells for its own.
     """
     longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
     maker = module.identity.vendor
@@ -157,8 +157,8 @@ def select_fibre(
 ) -> tuple[Cable, Fraction] | None:
     """Return the fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
 
-    The fibre of the module's maker comes first, then those of the usual vendors and placeholders; other makers' fibres are
-    sold with their own modules. A jumper may have any length, because a trunk spans the distance.
+    The fibre of the module's maker comes first, then those of the usual vendors and placeholders; other makers' fibres
+    are sold with their own modules. A jumper may have any length, because a trunk spans the distance.
     """
     rules = parts.rules()
     if module.fibre == ANY:

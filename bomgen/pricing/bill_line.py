@@ -128,7 +128,7 @@ def _at_length(id: str, length_m: Fraction) -> str:
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
     """Return the part number with the length, and the ordering number of that length if it is known.
 
-    A part number with a length that is not written as three digits stands for all of them: the ordering number replaces it.
+    A part number whose length is not written as three digits stands for all lengths: the ordering number replaces it.
     """
     if cable.identity.part_number is None:
         return None

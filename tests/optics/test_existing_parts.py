@@ -130,7 +130,7 @@ def test_a_cable_of_unknown_lengths_is_no_short_one(built: Built) -> None:
 
 
 def test_qsfp112_switches_have_single_mode_modules(built: Built) -> None:
-    """Beyond the 50 m of SR4 there is DR4, which the vendor of the switch does not sell: a maker for any switch does."""
+    """Beyond the 50 m of SR4 there is DR4, which here only a maker for any switch sells."""
     bom = built(plan("h3c-s9827-128dh", "bf3-b3140l", servers=200, length="90 m"))
     assert parts(bom) == ["mms1x00-ns400", "luma-400g-q112-dr4", "mfp7e30-nxxx"]
     assert parts(bom, "leaf-spine") == ["luma-400g-q112-dr4", "mfp7e30-nxxx"]

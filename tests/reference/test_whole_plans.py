@@ -1,5 +1,7 @@
 """Whole plans beside published bills and designs: every line of their quotes is a part, in both languages."""
 
+# ruff: noqa: SIM300
+
 from __future__ import annotations
 
 import json
