@@ -35,3 +35,13 @@ def test_a_whole_plan_has_a_part_for_every_line_of_its_quote(name: str, code: st
     data = read_language(code)
     unknown = (data["words"]["planning-part"], data["messages"]["no-cable-known"].partition("{")[0])
     assert [] == [text for text in unknown if text.lower() in texts["quote.md"].lower()]
+
+
+def test_a_part_of_a_named_maker_without_a_number_is_not_of_any_make(tmp_path: Path) -> None:
+    """The bus cabinets of a SuperPoD come from Huawei; only what anybody makes may be anybody's."""
+    plan = yaml.safe_load((ROOT / "tests" / "reference" / "whole" / "atlas-900-a3-zh.yaml").read_text(encoding="utf-8"))
+    plan["quote"] = {"date": "2026-11-20", "currency": "USD", "language": "en"}
+    files = render(work_out(plan_file(plan, tmp_path)), ("md",))
+    quote = next(content.decode() for file, content in files.items() if Path(file).name == "quote.md")
+    assert "| Huawei | to be confirmed | Bus cabinet" in quote
+    assert "| any manufacturer | Cat5e/Cat6" in quote
