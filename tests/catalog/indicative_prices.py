@@ -61,6 +61,8 @@ FLASH_SOURCE = (
 """https://aijourn.com/the-35-billion-blind-spot-how-storage-became-the-silent-tax-on-every-gpu-in-the-neocloud-economy
 and https://www.pulse.bot/hardware/news/ (VDURA CEO sees the end of the all-flash array era), read 2026-11-28."""
 TB = {"TB": 1, "PB": 1000}
+SAME = ("rate_gbps", "fibre")
+"""Fields by which modules are priced that a replacement has from the module that it replaces."""
 GPUS_OF_A_BASEBOARD = 8
 PRICED_SWITCH = "qm9700"
 PDU_PRICE = {"price": 900, "min": 400, "max": 3000}
@@ -136,7 +138,13 @@ def _is_usual_rack(record: dict[str, Any]) -> bool:
 
 @cache
 def _records(kind: str) -> dict[str, dict[str, Any]]:
-    return {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
+    """Return the records of a kind by id; a part that replaces another has the other's fields beside its own."""
+    read = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
+    return {id: _physical(read[(record.get("replaces") or [id])[0]]) | record for id, record in read.items()}
+
+
+def _physical(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in SAME if key in record}
 
 
 def _published(record: dict[str, Any]) -> dict[str, Any] | None:
