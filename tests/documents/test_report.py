@@ -98,8 +98,8 @@ def test_other_rates_of_slow_links_come_to_an_end(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(
         "bomgen: 1\nname: slow\ncluster: {gpu: h100-sxm, servers: 60}\n"
-        "fabrics: {out_of_band: {topology: mesh, mesh: {at_most: 4}, switch: ruijie-s6000c-48gt4xs, oversubscription: 9,"
-        " links: {leaf-leaf: {rate: 1G}}}}\nquote: {date: 2026-11-20, currency: USD}\n"
+        "fabrics: {out_of_band: {topology: mesh, mesh: {at_most: 4}, switch: ruijie-s6000c-48gt4xs, "
+        "oversubscription: 9, links: {leaf-leaf: {rate: 1G}}}}\nquote: {date: 2026-11-20, currency: USD}\n"
     )
     report = work_out(PlanFile("plan.yaml", plan.read_bytes(), tmp_path, tmp_path))
     assert report.design.fabrics[0].fabric.links[-1].rate_gbps.value == 1
