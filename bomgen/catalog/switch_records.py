@@ -87,7 +87,7 @@ def switch(record: Record) -> parts.Switch:
         power_w=_maximum_power(record, groups, shared),
         port_names=_port_names(record, built, groups),
         chassis=built,
-        weight_kg=record.figure("weight", "kg") or estimates.estimate_weight(rack_units),
+        weight_kg=record.figure("weight", "kg") or estimates.estimate_weight("switch", rack_units),
         supplies=supplies(record),
         managed=record.value("managed") is not False,
         airflow=_airflow(record, named.sku),
