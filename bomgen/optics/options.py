@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -58,13 +58,17 @@ def _module_preference(
     """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements.
 
     Of equal modules those of the vendors come first whose modules are as good as any in a cage, and last those that the
-    vendor of another switch sells for its own.
+    vendor of another switch sells for its own. A substitute is as good as what it replaces.
     """
     longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
-    maker = module.identity.vendor
-    foreign, unusual = parts.is_foreign(module, cage), maker not in VENDORS.values()
-    anothers = maker in parts.rules().foreign_modules and maker != cage.vendor
+    foreign, unusual = parts.is_foreign(module, cage), _is_from_elsewhere(module, VENDORS.values())
+    anothers = module.identity.vendor in parts.rules().foreign_modules and _is_from_elsewhere(module, (cage.vendor,))
     return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, anothers, *_originals_first(module)
+
+
+def _is_from_elsewhere(module: Module, vendors: Collection[str | None]) -> bool:
+    """Return whether a module is of none of the vendors; a substitute is of the vendor of what it replaces."""
+    return module.stands_for is None and module.identity.vendor not in vendors
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
@@ -147,7 +151,7 @@ def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module
     return [
         (low, up)
         for up in uppers
-        for low in sorted(lowers, key=lambda low: low.identity.vendor not in (up.identity.vendor, *VENDORS.values()))
+        for low in sorted(lowers, key=lambda low: _is_from_elsewhere(low, (up.identity.vendor, *VENDORS.values())))
         if pair_reason(low, up, rules) is None
     ]
 

@@ -94,7 +94,10 @@ def _entries() -> Iterator[dict[str, Any]]:
     for kind in KINDS:
         records = _records(kind)
         for part, record in records.items():
-            entry = _published(record) or _estimated(kind, record, records)
+            published = _published(record)
+            entry = published or _estimated(kind, record, records)
+            if entry and kind == "transceiver" and record["vendor"] in price_rules.MODULES_OF_THEIR_OWN:
+                entry = entry if published and not _is_of_compatible(record) else _of_switch_vendor(entry)
             if entry:
                 yield {"part": part} | _not_below_its_parts(entry, record)
     for part, record in _records("cable").items():
@@ -140,7 +143,8 @@ def _is_usual_rack(record: dict[str, Any]) -> bool:
 def _records(kind: str) -> dict[str, dict[str, Any]]:
     """Return the records of a kind by id; a part that replaces another has the other's fields beside its own."""
     read = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
-    return {id: _physical(read[(record.get("replaces") or [id])[0]]) | record for id, record in read.items()}
+    originals = {id: read[(record.get("replaces") or [id])[0]] for id, record in read.items()}
+    return {id: _physical(originals[id]) | record | {"id": id} for id, record in read.items()}
 
 
 def _physical(record: dict[str, Any]) -> dict[str, Any]:
@@ -251,7 +255,12 @@ def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> di
     rate = _rate(record)
     if not rate:
         return None
-    priced = _priced_by_rate(record, rate, records)
+    replaced = record["id"], *map(str.lower, record.get("aliases", ()))
+    instead = [
+        each for each in records.values() if each["id"] != record["id"] and set(each.get("replaces", ())) & {*replaced}
+    ]
+    priced = [(_rate(each), entry) for each in instead if (entry := _published(each))]
+    priced = priced or _priced_by_rate(record, rate, records)
     nearest = max((known for known, _ in priced if known <= rate), default=min(known for known, _ in priced))
     known = [entry for its, entry in priced if its == nearest]
     scale = rate / nearest if rate != nearest else 1
@@ -264,6 +273,19 @@ def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> di
     low, high = (f(each.get(end, each["price"]) for each in known) for f, end in ((min, "min"), (max, "max")))
     ends = {"min": min(found["min"], low * scale), "max": max(found["max"], high * max(scale, 1))}
     return found | {end: _short(amount) for end, amount in ends.items()}
+
+
+def _of_switch_vendor(compatible: dict[str, Any]) -> dict[str, Any]:
+    """Return the price of a module that the vendor of a switch sells, from that of a compatible one."""
+    most, price = price_rules.LIST_TO_COMPATIBLE, compatible["price"]
+    ends = {
+        "price": price * (1 + most.price) / 2,
+        "min": compatible.get("min", price),
+        "max": max(compatible.get("max", price), price * most.price),
+    }
+    source = f"{compatible['source']}; that of compatible modules, times 1 to {most.price:.2g}: {most.source}"
+    said = "" if source.startswith("estimate: ") else "estimate: "
+    return compatible | {key: _short(amount) for key, amount in ends.items()} | {"source": said + source}
 
 
 def _priced_by_rate(
@@ -336,6 +358,12 @@ def _ports(record: dict[str, Any]) -> list[dict[str, Any]]:
 def _number(value: Any) -> float:
     stated = value.get("value") if isinstance(value, dict) else value
     return stated if isinstance(stated, int | float) else 0
+
+
+def _is_of_compatible(record: dict[str, Any]) -> bool:
+    """Whether what is known of a module is the price of a compatible one."""
+    said = " ".join(str(each.get("what")) for each in record["price_indications"])
+    return "compatible" in said or "generic" in said
 
 
 def _is_of_part(indication: dict[str, Any]) -> bool:

@@ -57,6 +57,21 @@ CARD_SERVER = Known(
 )
 """Chassis with two processors, 512 GB, four NVMe drives and two boot drives, for two cards."""
 
+# modules -----------------------------------------------------------------------------------------------------------
+# The prices that are known are of compatible modules.
+
+MODULES_OF_THEIR_OWN = frozenset(("Arista", "Cisco", "H3C", "Huawei", "Juniper", "NVIDIA", "Ruijie"))
+"""Vendors of switches that sell modules under their own names."""
+LIST_TO_COMPATIBLE = Known(
+    1_500_000 / (1_500_000 - 850_000),
+    "2026-05-14",
+    "modules of 128 DGX H100 at NVIDIA's list prices and compatible ones, AscentOptics, OSFP NVIDIA InfiniBand",
+)
+"""What a module costs at list price, for each USD of a compatible one.
+
+https://ascentoptics.com/blog/osfp-nvidia-infiniband-ndr/ (read 2026-11-28)
+"""
+
 # direct-attach cables ----------------------------------------------------------------------------------------------
 
 CABLES: Mapping[str, Mapping[int, Cable]] = {
