@@ -155,6 +155,11 @@ def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
         sys.exit(OUT_OF_TIME)
 
 
+def limit_memory(bytes: int) -> None:
+    """Limit the memory of this process and those that it starts, where the system can."""
+    _lower("RLIMIT_AS", bytes, bytes)
+
+
 def _lower(kind: str, soft: int, hard: int) -> None:
     try:
         import resource

@@ -109,11 +109,12 @@ def markdown(document: Document, language: Language) -> bytes:
     return environment.get_template(f"{_name(document)}.md.j2").render(document=document).encode("utf-8")
 
 
-def html(document: Document, language: Language) -> bytes:
-    """Return a document as one self-contained HTML page in UTF-8, with styles, script and drawings."""
+def html(document: Document, language: Language, script: bool = True) -> bytes:
+    """Return a document as one self-contained HTML page in UTF-8, with styles, drawings and by default a script."""
     environment = _environment(document, language, autoescape=True)
     name = _name(document)
-    assets = {"style": _Asset(f"{name}.css"), **({} if document.cover else {"script": _Asset(f"{name}.js")})}
+    wanted = script and not document.cover
+    assets = {"style": _Asset(f"{name}.css"), "script": _Asset(f"{name}.js") if wanted else None}
     return environment.get_template(f"{name}.html.j2").render(document=document, **assets).encode("utf-8")
 
 

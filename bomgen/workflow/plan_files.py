@@ -78,8 +78,8 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     file_path = FilePath(path)
     content = progress.read(path, _limited(file_path))
     folder = file_path.resolve().parent
-    widest = FilePath(root).resolve() if root else _checkout(folder)
-    _refuse_outside(file_path, FilePath(root).resolve() if root else _checkout(file_path.parent.resolve()))
+    widest = FilePath(root).resolve() if root else checkout(folder)
+    _refuse_outside(file_path, FilePath(root).resolve() if root else checkout(file_path.parent.resolve()))
     pinned = FilePath(lock_name(path))
     _refuse_outside(pinned, widest)
     lock = (str(pinned), progress.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
@@ -99,7 +99,7 @@ def _limited(place: FilePath) -> bytes:
         return stream.read(MAX_BYTES + 1)
 
 
-def _checkout(folder: FilePath) -> FilePath:
+def checkout(folder: FilePath) -> FilePath:
     """Return the git checkout that contains a folder, or the folder itself."""
     return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
 

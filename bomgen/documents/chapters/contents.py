@@ -52,14 +52,13 @@ def document(
     """
     writer = Writer(report, language)
     clusters = writer.cluster_writers()
-    whole = [*_total(writer)] if report.clusters else []
     sections = _sections(writer, clusters, drawings, of_racks, draw)
     return Document(
         title=report.plan.title,
         subtitle=_subtitle(writer),
         language=language.code,
         facts=tuple(money.facts(writer)),
-        headline=(*whole, *(fact for cluster in clusters for fact in _headline(cluster))),
+        headline=headline(writer, clusters),
         sections=tuple(section for section in sections if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
@@ -67,6 +66,12 @@ def document(
         logo=report.logo,
         protected=report.plan.quote.workbook == PROTECTED,
     )
+
+
+def headline(writer: Writer, clusters: Sequence[Writer]) -> tuple[tuple[str, Cell], ...]:
+    """Return the key figures of a plan: those of the whole, if it has several clusters, and of each cluster."""
+    whole = [*_total(writer)] if writer.report.clusters else []
+    return (*whole, *(fact for cluster in clusters for fact in _headline(cluster)))
 
 
 def _subtitle(writer: Writer) -> str:
