@@ -30,6 +30,7 @@ from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report, result
 from bomgen.serve.problem_data import problems_data
+from bomgen.serve.sharing import pack
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import check_plan, list_cables, work_out
@@ -309,31 +310,3 @@ def share(workspace: Workspace, request: Request) -> Data:
     report = work_out(plan_of(workspace, request))
     source = DocumentInputs(report, ("html",))
     return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}
-
-
-# links --------------------------------------------------------------------------------------------------------------
-
-
-def pack(text: str) -> str:
-    """Return a text compressed, in characters that an address may hold."""
-    import zlib
-    from base64 import urlsafe_b64encode
-
-    return urlsafe_b64encode(zlib.compress(text.encode("utf-8"), zlib.Z_BEST_COMPRESSION)).decode("ascii").rstrip("=")
-
-
-def unpack(packed: str) -> str:
-    """Return a text from `pack`. Raises Refused for other text, and for one that is longer than a plan may be."""
-    import zlib
-    from base64 import urlsafe_b64decode
-
-    from bomgen.core.yaml_source import MAX_BYTES
-
-    try:
-        unpacking = zlib.decompressobj()
-        content = unpacking.decompress(urlsafe_b64decode(f"{packed}=="), MAX_BYTES)
-        if not unpacking.eof:
-            raise Refused("the link holds no whole plan; copy all of it")
-        return content.decode("utf-8")
-    except (ValueError, zlib.error):
-        raise Refused("the link holds no plan; copy all of it") from None

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from bomgen.cli.command import main
 from bomgen.serve import engine
 from bomgen.serve.completion import Place, complete, place_at
+from bomgen.serve.sharing import unpack
 from bomgen.serve.workspace import FileChanged, Refused, Workspace
 
 PLAN = """bomgen: 1
@@ -106,10 +107,10 @@ def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
     """A plan travels in a link."""
     found = engine.share(workspace, asked())
     assert "<html" in found["html"]
-    assert engine.unpack(found["packed"]) == PLAN
+    assert unpack(found["packed"]) == PLAN
     for broken in (found["packed"][:-9], "§", ""):
         with pytest.raises(Refused):
-            engine.unpack(broken)
+            unpack(broken)
 
 
 def test_plans_stand_side_by_side(workspace: Workspace) -> None:
