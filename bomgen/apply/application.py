@@ -62,7 +62,7 @@ def edit_files(
     if prices:
         stem = path.stem if path.suffix in SUFFIXES else path.name
         book = _price_book(file, base, f"{stem}{BOOK_SUFFIX}", prices)
-        text = _name_book(text, base.source.data, book.name)
+        text = name_book(text, base.source.data, book.name)
         files.append(book)
         file = file._replace(unwritten=((file.folder / book.name, book.after),))
     content = text.encode()
@@ -89,7 +89,7 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
     return set_value(text, edit.path, [edit.value])
 
 
-def _name_book(text: str, whole: Any, name: str) -> str:
+def name_book(text: str, whole: Any, name: str) -> str:
     """The plan's text with its own price book as the last one, which wins."""
     given = value_at(whole, BOOKS)
     named = [given] if isinstance(given, str) else list(given or ())

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bomgen.serve import engine
+from bomgen.serve import engine, received, searching
 from bomgen.serve.completion import complete
+from bomgen.serve.form import form
 from bomgen.serve.workspace import Workspace
+
+CANCELLED_STATUS = 499
+"""Status of a call that a newer one has ended; HTTP has none, and this is the one that servers use."""
 
 
 class Call(NamedTuple):
@@ -23,6 +27,12 @@ CALLS = {
     "build": Call(engine.build),
     "complete": Call(complete),
     "formats": Call(engine.formats),
+    "form": Call(form),
+    "set": Call(searching.set_values),
+    "prices": Call(received.prices, long=True),
+    "xray": Call(received.xray, long=True),
+    "apply": Call(received.apply, long=True),
+    "search": Call(searching.search, long=True),
     "download": Call(engine.download, long=True),
     "compare": Call(engine.compare_plans, long=True),
     "share": Call(engine.share, long=True),

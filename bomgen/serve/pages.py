@@ -12,11 +12,12 @@ import sys
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import suppress
+from http import HTTPStatus
 from threading import Condition, Lock, Timer
 from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
-from bomgen.serve.calls import CALLS
+from bomgen.serve.calls import CALLS, CANCELLED_STATUS
 from bomgen.serve.workspace import Workspace
 
 MOST_PAGES = 6
@@ -27,9 +28,12 @@ PATIENCE_S, PATIENCE_WITH_RESULT_S = 1, 20
 """Seconds in which an interrupted call ends, or one that is to answer what it has found; then its process does."""
 MOST_SECONDS = 600
 """Seconds that a call may take."""
-CANCELLED = {"status": 499, "error": {"error": "cancelled", "message": "a newer call took its place"}}
-BUSY = {"status": 429, "error": {"error": "busy", "message": "too many calls wait; try again"}}
-LOST = {"status": 500, "error": {"error": "lost", "message": "the process of this call has ended; try again"}}
+CANCELLED = {"status": CANCELLED_STATUS, "error": {"error": "cancelled", "message": "a newer call took its place"}}
+BUSY = {"status": HTTPStatus.TOO_MANY_REQUESTS, "error": {"error": "busy", "message": "too many calls wait; try again"}}
+LOST = {
+    "status": HTTPStatus.INTERNAL_SERVER_ERROR,
+    "error": {"error": "lost", "message": "the process has ended; try again"},
+}
 
 Answer = dict[str, Any]
 

@@ -15,6 +15,7 @@ import socket
 from base64 import b64decode
 from collections.abc import Generator, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import BoundedSemaphore, Thread
@@ -44,6 +45,7 @@ PAGE = Path(__file__).parent / "page"
 """The files of the page."""
 INDEX = "index.html"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+WRONG_ADDRESS = "the token is missing or wrong; use the address that `bomgen serve` printed"
 MOST_NAME = 64
 """Characters of the id of a page."""
 POLICY = (
@@ -142,17 +144,21 @@ class _Handler(BaseHTTPRequestHandler):
         """Raise HttpError for a request that does not come from the page, or from an address of this machine."""
         hosts = [f"{host}:{self.server.server_port}" for host in HOSTS]
         if self.headers.get_all("Host", []) not in [[host] for host in hosts]:
-            raise HttpError(403, "host", "this server answers only at the address that it printed")
+            raise HttpError(HTTPStatus.FORBIDDEN, "host", "this server answers only at the address that it printed")
         origin = self.headers.get("Origin")
         if origin is not None and origin not in [f"http://{host}" for host in hosts]:
-            raise HttpError(403, "origin", "requests of other pages are not answered")
+            raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            raise HttpError(403, "origin", "requests of other pages are not answered")
+            raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
 
     def _check_token(self) -> None:
         given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
         if not secrets.compare_digest(given.encode(), self.server.token.encode()):
-            raise HttpError(403, "token", "the token is missing or wrong; use the address that `bomgen serve` printed")
+            raise HttpError(
+                HTTPStatus.FORBIDDEN,
+                "token",
+                WRONG_ADDRESS,
+            )
 
     # files ----------------------------------------------------------------------------------------------------------
 
@@ -164,10 +170,10 @@ class _Handler(BaseHTTPRequestHandler):
             path = f"/{INDEX}"
         name = path.removeprefix("/")
         if name not in _page_files():
-            raise HttpError(404, "not-found", "there is no such file")
+            raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such file")
         kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
         text = kind.startswith("text/") or kind == TYPES[".svg"]
-        self._send(200, content(PAGE / name), f"{kind}; charset=utf-8" if text else kind)
+        self._send(HTTPStatus.OK, content(PAGE / name), f"{kind}; charset=utf-8" if text else kind)
 
     # calls ----------------------------------------------------------------------------------------------------------
 
@@ -175,38 +181,42 @@ class _Handler(BaseHTTPRequestHandler):
         self._check_token()
         above, _, name = urlsplit(self.path).path.rpartition("/")
         if above != "/api" or (name not in CALLS and name not in OWN_CALLS):
-            raise HttpError(404, "not-found", "there is no such call")
+            raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such call")
         request = self._request()
         page, turn = request.get("page", "page"), request.get("turn", 0)
         if not isinstance(page, str) or not 1 <= len(page) <= MOST_NAME:
-            raise HttpError(400, "refused", "`page` must be a short text")
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`page` must be a short text")
         if type(turn) is not int or turn < 0:
-            raise HttpError(400, "refused", "`turn` must be a whole number")
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`turn` must be a whole number")
         if name in OWN_CALLS:
-            self._send(200, _json(_own_call(self.server, name, request, page)), "application/json")
+            self._send(HTTPStatus.OK, _json(_own_call(self.server, name, request, page)), "application/json")
         elif name == "download":
             self._download(self.server.pages.call(page, name, request, turn))
         elif CALLS[name].long:
             self._stream(self.server.pages.call(page, name, request, turn))
         else:
             [answer] = self.server.pages.call(page, name, request, turn)
-            self._send(answer.get("status", 200), _json(answer.get("result", answer.get("error"))), "application/json")
+            self._send(
+                answer.get("status", HTTPStatus.OK),
+                _json(answer.get("result", answer.get("error"))),
+                "application/json",
+            )
 
     def _request(self) -> Data:
         """Return the body of a request, a JSON object."""
         if self.headers.get_content_type() != "application/json":
-            raise HttpError(415, "type", "a request is application/json")
+            raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", "a request is application/json")
         length = self.headers.get("Content-Length", "")
         if self.headers.get("Transfer-Encoding") or not length.isascii() or not length.isdecimal():
-            raise HttpError(411, "length", "a request needs a Content-Length")
+            raise HttpError(HTTPStatus.LENGTH_REQUIRED, "length", "a request needs a Content-Length")
         if len(length) > len(str(MOST_BODY)) or int(length) > MOST_BODY:
-            raise HttpError(413, "too-large", f"a request has at most {MOST_BODY} bytes")
+            raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", f"over {MOST_BODY} bytes")
         try:
             data = json.loads(self.rfile.read(int(length)).decode("utf-8"))
         except (ValueError, RecursionError):
-            raise HttpError(400, "refused", "the request is not JSON") from None
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
         if not isinstance(data, dict):
-            raise HttpError(400, "refused", "the request is not a JSON object")
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not a JSON object")
         return data
 
     def _download(self, answers: Generator[Data, None, None]) -> None:
@@ -217,12 +227,12 @@ class _Handler(BaseHTTPRequestHandler):
         found = answer["result"]
         name = json.dumps(found["name"])
         body = b64decode(found["base64"])
-        self._send(200, body, found["type"], {"Content-Disposition": f"attachment; filename={name}"})
+        self._send(HTTPStatus.OK, body, found["type"], {"Content-Disposition": f"attachment; filename={name}"})
 
     def _stream(self, answers: Generator[Data, None, None]) -> None:
         """Send progress as lines, and then the answer; the call ends when the page is gone."""
         first = next(answers)
-        self._start(first.get("status", 200), "application/x-ndjson", {})
+        self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
         try:
             self.wfile.write(_line(first))
             for answer in answers:
@@ -264,13 +274,13 @@ def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
     try:
         return OWN_CALLS[name](server, request, page)
     except Refused as error:
-        raise HttpError(400, "refused", str(error)) from None
+        raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
     except FileChanged as changed:
         message = "the file has changed on disk since it was read"
-        raise HttpError(409, "changed", message, text=changed.text, version=changed.version) from None
+        raise HttpError(HTTPStatus.CONFLICT, "changed", message, text=changed.text, version=changed.version) from None
     except (OSError, OutputError) as error:
         message = (isinstance(error, OSError) and error.strerror) or str(error)
-        raise HttpError(400, "failed", message) from None
+        raise HttpError(HTTPStatus.BAD_REQUEST, "failed", message) from None
 
 
 def _text(request: Data, key: str) -> str:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -26,7 +27,7 @@ from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS
+from bomgen.serve.calls import CALLS, CANCELLED_STATUS
 from bomgen.serve.problem_data import problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -34,6 +35,7 @@ MEMORY = 4 << 30
 """Most memory of the process [bytes], as much as a million cables need."""
 COLLECT_AFTER = 1_000_000
 """New objects between two runs of the garbage collector, as in the command."""
+REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY
 OFTEN = 0.1
 """Seconds between two lines of progress."""
 WARM = "bomgen: 1\nname: warm\ncluster: {gpu: h200-sxm, servers: 2}\nfabrics: {compute: default}\n"
@@ -122,19 +124,28 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         turn.busy = False
         return {"result": found}
     except (KeyboardInterrupt, Stopped):
-        return _error(499, "cancelled", "cancelled")
+        return _error(CANCELLED_STATUS, "cancelled", "cancelled")
     except Refused as error:
-        return _error(400, "refused", str(error))
+        return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
         given = request["request"]
         text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
-        return _error(422, "problems", str(errors.problems[0]), problems=problems_data(errors.problems, path, text))
+        return _error(
+            REFUSED,
+            "problems",
+            str(errors.problems[0]),
+            problems=problems_data(errors.problems, path, text),
+        )
     except MemoryError:
-        return _error(422, "out-of-memory", "the plan needs more memory than a page may take; use `bomgen build`")
+        return _error(
+            REFUSED,
+            "out-of-memory",
+            "more memory than a page may take; use `bomgen build`",
+        )
     except (OSError, OutputError, BrokenInstallation) as error:
-        return _error(500, "failed", str(error))
+        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
     except RecursionError:
-        return _error(422, "too-deep", "the plan is nested too deeply")
+        return _error(REFUSED, "too-deep", "the plan is nested too deeply")
     finally:
         turn.busy = False
 
@@ -144,5 +155,5 @@ def _error(status: int, error: str, message: str, **more: Any) -> dict[str, Any]
 
 
 def _answer(out: IO[str], data: dict[str, Any]) -> None:
-    out.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+    out.write(json.dumps(data, ensure_ascii=False) + "\n")
     out.flush()

@@ -1,0 +1,56 @@
+"""The form, in step with the text of a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bomgen.serve import engine
+from bomgen.serve.form import form
+from bomgen.serve.workspace import Refused, Workspace
+from bomgen.workflow.starters import starter
+
+TEXT = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4} # kept\nfabrics: {compute: {topology: fat-tree}}\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Return an empty folder."""
+    return Workspace(tmp_path)
+
+
+def values(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers by question."""
+    return {question["id"]: question["value"] for question in found["questions"]}
+
+
+def test_the_form_shows_what_the_plan_says(workspace: Workspace) -> None:
+    """Answers are those of the text, in both directions."""
+    assert values(form(workspace, {"text": TEXT}))["gpu"] == "h100-sxm"
+    found = form(workspace, {"text": TEXT, "answers": {"cluster.gpu": "h200-sxm", "cluster.servers": "8"}})
+    assert "cluster: {gpu: h200-sxm, servers: 8} # kept" in found["text"]
+    assert (values(found)["gpu"], values(found)["servers"]) == ("h200-sxm", 8)
+
+
+def test_the_form_of_the_starter_builds(workspace: Workspace) -> None:
+    """A plan from the form has a result, and keeps the comments of the starter."""
+    answers = {"workload.training.target_days": 20, "cluster.gpu": "h100-sxm", "quote.price_book": "indicative"}
+    found = form(workspace, {"text": starter("from-form"), "answers": answers})
+    assert "# sequence" in found["text"] or "# tokens of one training sequence" in found["text"]
+    assert engine.build(workspace, {"path": "from-form.yaml", "text": found["text"]})["headline"]
+
+
+def test_another_purpose_is_another_block(workspace: Workspace) -> None:
+    """The questions are those of the purpose."""
+    found = form(workspace, {"text": TEXT, "answers": {"purpose": "inference"}})
+    assert values(found)["requests"] == 1000
+    assert "days" not in values(found)
+
+
+@pytest.mark.parametrize("answers", [{"name": "x"}, {"cluster.gpu": None}, {"cluster.gpu": ["a"]}, []])
+def test_other_answers_are_refused(workspace: Workspace, answers: Any) -> None:
+    """Only questions of the form have answers."""
+    with pytest.raises(Refused):
+        form(workspace, {"text": TEXT, "answers": answers})
