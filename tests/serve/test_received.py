@@ -11,6 +11,7 @@ from typing import Any
 import openpyxl
 import pytest
 
+from bomgen.core.progress import heard_by
 from bomgen.serve import engine, received, searching
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -126,3 +127,27 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
     text = searching.set_values(workspace, {"text": PLAN, "set": point})["text"]
     assert "# kept" in text
     assert f"servers: {point['cluster.servers']}" in text
+
+
+class Stopper:
+    """A listener that interrupts a search, as the process of a page is interrupted."""
+
+    def stage(self, name: str) -> None:
+        """Ignore stages."""
+
+    def read(self, name: str, size: int) -> None:
+        """Ignore files."""
+
+    def count(self, what: str, done: int, size: int) -> None:
+        """Interrupt the search once designs were tried."""
+        if what == "search" and 0 < done <= size:
+            raise KeyboardInterrupt
+
+
+def test_a_stopped_search_has_what_it_found(workspace: Workspace) -> None:
+    """The designs tried so far are compared."""
+    request = {"path": "small.yaml", "text": PLAN, "over": {"cluster.servers": [2, 4, 8]}, "minimise": "power"}
+    with heard_by(Stopper()):
+        found = searching.search(workspace, request)
+    assert found["stopped"] is True
+    assert found["points"]

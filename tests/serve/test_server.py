@@ -227,3 +227,16 @@ def test_the_page_may_load_nothing_from_elsewhere(server: PageServer) -> None:
         assert "http" not in policy
         assert (headers["Referrer-Policy"], headers["X-Content-Type-Options"]) == ("no-referrer", "nosniff")
         assert headers.get("Access-Control-Allow-Origin") is None
+
+
+def test_progress_comes_as_lines(server: PageServer) -> None:
+    """The last line of a long call is its answer; a stop without a call does nothing."""
+    request: dict[str, Any] = {"path": "a.yaml", "text": PLAN, "page": "search", "minimise": "power"}
+    request |= {"over": {"cluster.servers": [2, 4, 8]}}
+    status, body, _ = send(server, "/api/search", request)
+    *progress, answer = [json.loads(line) for line in body.splitlines()]
+    assert status == 200
+    assert progress
+    assert all([*line] == ["progress"] for line in progress)
+    assert answer["points"]
+    assert call(server, "stop", page="search") == (200, {})
