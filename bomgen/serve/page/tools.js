@@ -12,9 +12,9 @@ async function long(page, place, name, request) {
   newTurn();
   try {
     return await call(name, { ...page.request, ...request }, (progress) => {
-      const { done, total, text } = progress;
-      if (total) Object.assign(bar, { max: total, value: done });
-      said.textContent = text ?? (total ? `${done} / ${total}` : String(done ?? ""));
+      const { stage, done, of } = progress;
+      if (of) Object.assign(bar, { max: of, value: done });
+      said.textContent = of ? `${stage}: ${done} / ${of}` : stage;
     });
   } catch (error) {
     const problems = error.data?.problems ?? [];
