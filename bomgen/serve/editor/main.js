@@ -35,7 +35,7 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
   const words = new Compartment();
   const worded = (label, phrases) => [
     EditorState.phrases.of(phrases),
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
   ];
   async function source(context) {
     const before = context.matchBefore(/[\w.\-]+|[:\-]\s/);

@@ -1,5 +1,6 @@
 // The words of the page in English.
 export default {
+  summary: "Key figures",
   actions: "Actions", open: "Open", save: "Save", download: "Download", import: "Import", search: "Search",
   compare: "Compare", share: "Share", theme: "Light/dark", language: "Language", plan: "Plan", result: "Result",
   text: "YAML", form: "Form", close: "Close", stop: "Stop", cancel: "Cancel", use: "Use", start: "Start",
