@@ -159,7 +159,7 @@ function varied(text) {
   for (const line of text.split("\n")) {
     const [key, ...rest] = line.split("=");
     const values = rest.join("=").trim();
-    if (key.trim() && values) over[key.trim()] = values.includes("..") ? values : values.split(",").map((value) => value.trim());
+    if (key.trim() && values) over[key.trim()] = values.includes("..") ? values : values.split(/[,,]/).map((value) => value.trim());
   }
   return over;
 }

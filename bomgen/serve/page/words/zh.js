@@ -15,7 +15,7 @@ export default {
   "is-prices": "价格表", "is-bill": "其他工具或供应商的物料清单", "is-quote": "本规划修改后的报价单", "is-plan": "规划文件",
   "coverage": "有价格的行:之前 {0}/{1},之后 {2}/{3}", "use-prices": "保存价格表并用于本规划",
   "use-plan": "作为新规划打开", "use-edits": "将修改写入规划", conflicts: "冲突", "keep-plan": "保留规划中的值",
-  "edits": "修改:{0}", answer: "继续", "search-keys": "要变化的键,每行一个:键 = 值,值 或 键 = 起..止",
+  "edits": "修改:{0}", answer: "继续", "search-keys": "要变化的键,每行一个:键 = 值, 值 或 键 = 起..止",
   "search-minimise": "要最小化的指标,以逗号分隔(留空则按规划文件)", stopped: "已停止:以下为目前找到的方案。",
   points: "帕累托最优方案:{0}", pick: "采用此方案", horizontal: "横轴", vertical: "纵轴", design: "方案",
   "compare-hint": "选择要与当前规划对比的规划文件。", "share-file": "下载报告(HTML)", "share-link": "包含规划的链接",
