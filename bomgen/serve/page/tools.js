@@ -190,8 +190,7 @@ function showDesigns(page, place, found) {
     make("p", {}, (found.stopped ? `${word("stopped")} ` : "") + word("points", found.points.length)),
     chart(found, settings, pick),
     make("div", { className: "wide", tabIndex: 0 }, table([word("design"), ...found.measures.map((each) => each.label), ""],
-      found.points.map((point) => [settings(point), ...found.measures.map((each) => String(point.measures[each.name] ?? "")), button(word("pick"), () => pick(point))]))),
-    framed(found.html, word("search")));
+      found.points.map((point) => [settings(point), ...found.measures.map((each) => String(point.measures[each.name] ?? "")), button(word("pick"), () => pick(point))]))));
 }
 
 // comparison and sharing ---------------------------------------------------------------------------------------------
