@@ -165,15 +165,15 @@ function showChanged(theirs) {
 async function openFiles() {
   try {
     const found = await call("files");
-    const item = (request, title, name, picture) => button("", () => load(request), {}).appendChild(
-      make("span", {}, picture ? make("img", { src: picture, alt: "", loading: "lazy", onerror() { this.remove(); } }) : null, title, make("small", {}, name))).parentNode;
+    const item = (request, title, name) => button("", () => load(request), {}).appendChild(
+      make("span", {}, title, make("small", {}, name))).parentNode;
     const plans = found.plans.map((each) => item({ path: each.path }, each.title, each.path));
     const link = make("input", { "aria-label": word("share-link") });
     const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
     openDialog(word("open"),
       make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])),
       make("h3", {}, word("gallery")),
-      make("div", { className: "list" }, ...found.gallery.map((each) => item({ gallery: each.name }, each.title, each.name, each.picture))),
+      make("div", { className: "list" }, ...found.gallery.map((each) => item({ gallery: each.name }, each.title, each.name))),
       make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)));
   } catch (error) {
     report(error);
