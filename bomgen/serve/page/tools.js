@@ -187,7 +187,7 @@ function showDesigns(page, place, found) {
   };
   const settings = (point) => Object.entries(point.set).map(([key, value]) => `${key}=${value}`).join(", ");
   place.replaceChildren(
-    make("p", {}, (found.stopped ? `${word("stopped")} ` : "") + word("points", found.points.length)),
+    make("p", {}, (found.stopped ? `${word("stopped")} ` : "") + (found.points.length ? word("points", found.points.length) : word("no-points"))),
     chart(found, settings, pick),
     make("div", { className: "wide", tabIndex: 0 }, table([word("design"), ...found.measures.map((each) => each.label), ""],
       found.points.map((point) => [settings(point), ...found.measures.map((each) => String(point.measures[each.name] ?? "")), button(word("pick"), () => pick(point))]))));

@@ -27,5 +27,6 @@ export default {
     power: "Power per rack", prices: "Price book", currency: "Currency", years: "Years of operation",
   },
   values: { training: "Training", inference: "Inference", none: "Fixed size" },
+  "no-points": "No design meets the conditions, or none has the measures (cost needs prices).",
   editor: {},
 };

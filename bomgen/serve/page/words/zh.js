@@ -27,6 +27,7 @@ export default {
     power: "每机柜功率", prices: "价格表", currency: "货币", years: "运营年数",
   },
   values: { training: "训练", inference: "推理", none: "固定规模" },
+  "no-points": "没有满足条件的方案，或方案缺少所需指标（成本需要价格）。",
   editor: {
     "Find": "查找", "Replace": "替换为", "next": "下一个", "previous": "上一个", "all": "全部", "match case": "区分大小写",
     "by word": "全字匹配", "regexp": "正则表达式", "replace": "替换", "replace all": "全部替换", "close": "关闭",
