@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,3 +124,17 @@ def run(step: Step, folder: Path, programs: str, environment: Mapping[str, str] 
     assert matches(tuple(stripped(list(step.shown))), printed), f"line {step.line}: $ {step.command}\n" + "\n".join(
         printed
     )
+
+
+def follow(block: list[Step] | Written, folder: Path, package: Path) -> None:
+    """Write a file, or run steps with a `bomgen` command of the package in a folder."""
+    if isinstance(block, Written):
+        block.take(folder)
+        return
+    program = folder / "bin" / "bomgen"
+    if not program.exists():
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bomgen.cli "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+    for step in block:
+        run(step, folder, str(program.parent), {**os.environ, "PYTHONPATH": str(package)})

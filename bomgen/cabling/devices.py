@@ -204,14 +204,15 @@ def require_tier(built: BuiltFabric, name: str) -> Tier:
 
 
 def build_floor(design: Design) -> Floor | None:
-    """Return the racks on the floor; None where the plan describes no site, or no racks are known.
+    """Return the racks on the floor; None where the plan describes no site, or no racks are known or needed.
 
     Raises ValueError when the rows of the plan have room for fewer.
     """
     site, installed = design.plan.site, design.facility
-    if site is None or (installed.compute_racks is None and installed.management_racks is None):
+    compute, management = (_whole(racks) for racks in (installed.compute_racks, installed.management_racks))
+    if site is None or not (compute or management):
         return None
-    return floor_plan.arrange_floor(site, _whole(installed.compute_racks), _whole(installed.management_racks))
+    return floor_plan.arrange_floor(site, compute, management)
 
 
 def locate_devices(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> Places:

@@ -14,8 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from bomgen.catalog.checkpoint_names import bare_names, untuned
 from bomgen.catalog.plausible import implausible_figures
 from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
+from bomgen.catalog.trade_words import with_canonical_words
 from bomgen.catalog.unsized_models import kind_of_unsized
 from bomgen.core import progress, schema
 from bomgen.core.caching import cache_one
@@ -75,6 +77,10 @@ INLINE = "inline"
 
 CHASSIS = "chassis"
 """The key of the components of a modular switch."""
+
+
+MAX_FAMILY = 4
+"""Models of a family that a message names."""
 
 
 REPLACE = "replace"
@@ -264,6 +270,8 @@ class Catalog:
     """Name of a folder in messages."""
     root: Path | None = None
     """Folder that the files must resolve to; None: any."""
+    roots: Mapping[Path, Path] = field(default_factory=dict)
+    """The same for folders that have one of their own, because they were not named by a plan."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's folders that were read, by their name in messages."""
@@ -291,11 +299,16 @@ class Catalog:
 
     def start_again(self) -> Catalog:
         """Return the catalogue with nothing looked up; part files already read are not read again."""
-        return Catalog(self.folders, self.shown, self.root, _listed=self._listed, _contents=self._contents)
+        return Catalog(self.folders, self.shown, self.root, self.roots, _listed=self._listed, _contents=self._contents)
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """Return the substitute parts of a kind, each with the id of the first part that it replaces."""
         return {other: id for (of, id), other in reversed(list(self.substitutes.items())) if of == kind}
+
+    def before(self, other: Catalog) -> Catalog:
+        """Return the catalogue with the folders of another behind its own."""
+        roots = {place: other.root for place in other.folders if other.root} | {**self.roots}
+        return Catalog((*self.folders, *other.folders), {**other.shown, **self.shown}, None, roots)
 
     def find(self, kind: str, name: str) -> Record:
         """Return the record of a part, or of its substitute; otherwise as `find_original`."""
@@ -311,7 +324,11 @@ class Catalog:
         wanted = name.lower()
         key = (kind, wanted)
         if key not in self._records:
-            self._records[key] = self._find_by_id(kind, wanted) or self._find_by_alias(kind, wanted, name)
+            own = any(place.parent in self.folders for place in self._places(kind))
+            # A name of the user's own parts comes before an id that only its ending hides.
+            ids = (wanted, *bare_names(wanted)) if kind == MODEL and not own else (wanted,)
+            found = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
+            self._records[key] = found or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
     def find_part(self, name: str) -> Record:
@@ -325,6 +342,11 @@ class Catalog:
         """Return every record that was looked up so far, each once, by kind and id."""
         found = {(record.kind, record.id): record for record in self._records.values()}
         return tuple(found[key] for key in sorted(found))
+
+    @staticmethod
+    def is_id(name: str) -> bool:
+        """Return whether the file of a part may have this name without its suffix."""
+        return bool(_ID.fullmatch(name))
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind, in alphabetical order."""
@@ -430,7 +452,8 @@ class Catalog:
     def _read(self, kind: str, path: Path) -> Source:
         place = path.parent.parent
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        if self.root and not path.resolve().is_relative_to(self.root):
+        root = self.roots.get(place, self.root)
+        if root and not path.resolve().is_relative_to(root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         spend(OF_PART)
@@ -452,10 +475,12 @@ class Catalog:
             self._aliases[kind] = self._ids_by_name(kind)
         names = self._aliases[kind]
         fits = names.get(wanted, set())
+        if kind == MODEL:
+            fits = next((names[short] for short in (wanted, *bare_names(wanted)) if short in names), set())
         if len(fits) > 1:
             raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
-            return self.find_original(kind, fits.pop())
+            return self.find_original(kind, min(fits))
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
 
     def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
@@ -474,9 +499,24 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
             "cluster needs: FLOPs per sample x samples per second / MFU"
         )
     spend(OF_NAME * len(names))
+    if kind == MODEL and (family := _family(wanted, names)):
+        return f"did you mean {family}?"
+    if kind == MODEL:
+        wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
     return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
+
+
+def _family(wanted: str, names: Mapping[str, set[str]]) -> str:
+    """Return the models whose ids begin with a name, such as those of DeepSeek-V4; empty for none."""
+    for short in (*bare_names(wanted), untuned(wanted)):
+        begun = sorted(id for id in {id for ids in names.values() for id in ids} if id.startswith(f"{short}-"))
+        if begun:
+            *first, last = [f"'{id}'" for id in begun[:MAX_FAMILY]]
+            more = [last, "others"] if begun[MAX_FAMILY:] else [last]
+            return " or ".join(filter(None, (", ".join([*first, *more[:-1]]), more[-1])))
+    return ""
 
 
 @cache_one
@@ -529,12 +569,12 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     Raises PlanErrors for a file that violates the schema of its kind, has an implausible figure, or names a source that
     it does not describe.
     """
-    whole = source
+    name = kind if kind in NOT_PARTS else f"part/{kind}"
+    whole = source = with_canonical_words(source, schema.document(name))
     if changed:
         given = changed.data | source.data
         given[SOURCES] = changed.data.get(SOURCES, {}) | source.data.get(SOURCES, {})
         whole = source._replace(data=given)
-    name = kind if kind in NOT_PARTS else f"part/{kind}"
     problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
     if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bomgen.catalog import parts, servers
+from bomgen.catalog import estimates, parts, servers
 from bomgen.catalog.files import Catalog, Record, built_in
 from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
 from bomgen.catalog.model_parameters import counts, matrices
@@ -34,6 +34,8 @@ __all__ = [
     "switch",
 ]
 
+LIQUID = "liquid"
+"""The word in the cooling method of parts that are cooled by liquid."""
 MAX_GPUS = 1024
 """Plausible maximum of GPUs per server: the largest servers have 16, a tray of a rack-scale system 4."""
 
@@ -114,7 +116,8 @@ def nic(record: Record) -> parts.Nic:
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.figure_or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
-        power_w=record.figure("power", "W"),
+        power_w=record.figure("power", "W")
+        or estimates.estimate_power_of_rate("nic", estimates.rate_of_ports(ports, rate)),
         ethernet_gbps=record.figure("ethernet_port_gbps", "Gb/s"),
     )
 
@@ -139,6 +142,7 @@ def server(record: Record) -> parts.Server:
         power_w=record.figure("power", "W"),
         host_memory=record.figure("host_memory", "bytes"),
         weight_kg=record.figure("weight", "kg"),
+        liquid_cooled=LIQUID in str(record.value("cooling")),
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),
         rack_bmc_ports=record.figure("rack_bmc_ports", "count"),
@@ -265,10 +269,10 @@ def _built_in_module(id: str) -> parts.Module:
 
 def _module(record: Record, catalog: Catalog | None) -> parts.Module:
     of = _field_source(record, catalog, SAME)
-    lane = of("lane_gbps").value("lane_gbps")
+    lane, rate = of("lane_gbps").value("lane_gbps"), of("rate_gbps").need("rate_gbps", "Gb/s")
     return parts.Module(
         identity=identity(record),
-        rate_gbps=of("rate_gbps").need("rate_gbps", "Gb/s"),
+        rate_gbps=rate,
         ports=of("ports").figure_or_one("ports"),
         cage=str(of("cage").value("cage") or parts.ANY),
         optic=str(of("optic").value("optic") or parts.ANY),
@@ -276,7 +280,7 @@ def _module(record: Record, catalog: Catalog | None) -> parts.Module:
         connector=str(of("connector").value("connector") or parts.ANY),
         reach_m=of("reach").figure("reach", "m"),
         protocols=tuple(of("protocols").value("protocols") or ()),
-        power_w=of("power").figure("power", "W"),
+        power_w=of("power").figure("power", "W") or estimates.estimate_power_of_rate("module", rate),
         lane_gbps=None if lane is None else int(lane),
         nic_only=bool(of("nic_only").value("nic_only")),
         electronics=str(of("electronics").value("electronics") or parts.DSP),
@@ -374,6 +378,8 @@ def model(record: Record) -> parts.Model:
         values_are_keys=bool(record.value("attention_k_eq_v")),
         weight_files=_weight_files(record),
         checkpoint=record.word("checkpoint"),
+        vision_parameters=record.figure("vision_parameters", "parameters"),
+        checkpoint_formats=record.value("checkpoint_formats") or {},
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )

@@ -155,7 +155,9 @@ class Server(NamedTuple):
     power_w: Figure | None
     """Maximum power of the unit bought: the server, or the whole rack; an estimate where none is published."""
     weight_kg: Figure | None = None
-    """Weight of the unit bought."""
+    """Weight of the unit bought; an estimate where none is published."""
+    liquid_cooled: bool = False
+    """Whether coolant carries the heat of its GPUs."""
     host_memory: Figure | None = None
     """Memory of the server, or of a tray [bytes]."""
     supplies: PowerSupplies | None = None
@@ -480,7 +482,11 @@ class Model(NamedTuple):
     """Bytes of the published weight files by number format; for other formats the parameters are counted."""
     checkpoint: Figure | None = None
     """Word: number format of the published weights; None: 16 bits."""
+    checkpoint_formats: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """Formats of parts of published checkpoints that differ from the usual, by the checkpoint's format."""
     eight_bits_rest: bool = False
     """Whether a checkpoint with experts in 4 bits has all other weights in 8."""
+    vision_parameters: Figure | None = None
+    """Parameters of the vision tower and its projector, beside `parameters`; None without one, or if unknown."""
     chunked: bool = False
     """Whether windows are chunks with fixed bounds, as in Llama 4."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import reduce
 from math import ceil
 
-from bomgen.catalog import parts
+from bomgen.catalog import estimates, parts
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
 from bomgen.catalog.identity import identity, name_part, slug, supplies
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -55,6 +55,9 @@ NO_MORE_THAN_TYPICAL = 1
 """The lowest ratio of maximum to typical power."""
 FAST_PORT_GBPS = 200
 """Rate of the fastest port from which on the power of a switch is estimated from similar ones."""
+NARROW_CAGES = ("rj45", "sfp", "sfp28", "dsfp")
+NARROW_PORTS_PER_CAGE = 2
+"""SFP cages and RJ45 jacks, stacked in two rows, in the width of a QSFP cage."""
 MAX_PORTS = 2_048
 """Plausible maximum of ports per switch: the largest chassis have about a thousand."""
 
@@ -74,16 +77,17 @@ def switch(record: Record) -> parts.Switch:
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
     named = identity(record)
+    rack_units = record.figure("rack_units", "U") or estimates.estimate_rack_units(_cages(groups, shared))
     return parts.Switch(
         identity=name_part(named, f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
         switches_per_unit=shared,
-        rack_units=record.figure("rack_units", "U"),
+        rack_units=rack_units,
         power_w=_maximum_power(record, groups, shared),
         port_names=_port_names(record, built, groups),
         chassis=built,
-        weight_kg=record.figure("weight", "kg"),
+        weight_kg=record.figure("weight", "kg") or estimates.estimate_weight(rack_units),
         supplies=supplies(record),
         managed=record.value("managed") is not False,
         airflow=_airflow(record, named.sku),
@@ -95,6 +99,38 @@ def _airflow(record: Record, part_number: str | None) -> str | None:
     variants = record.value("part_numbers") or {}
     airflow: str | None = record.value("airflow")
     return next((name for name in AIRFLOWS if part_number and variants.get(name) in part_number.split()), airflow)
+
+
+@formula("cages")
+def cages_of_ports(ports: int, ports_per_cage: int) -> Fraction:
+    """Cages of a number of ports."""
+    return Fraction(ports, ports_per_cage)
+
+
+@formula("cages")
+def cages_of_narrow_ports(ports: int) -> Fraction:
+    """RJ45 jacks and SFP cages as cages of the width of QSFP, of which two take the place of one."""
+    return Fraction(ports, NARROW_PORTS_PER_CAGE)
+
+
+sum_of_cages = sum_of("sum_of_cages", "cages", "cages", "more_cages")
+"""Cages of ports of several kinds."""
+cages_of_box = product("cages_of_box", "cages", "cages", "switches_per_unit")
+"""Cages of the switches in one box."""
+
+
+def _cages(groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
+    """Return the cages that the front of a box has room for, in cages of the width of QSFP."""
+    cages = reduce(
+        sum_of_cages,
+        (
+            cages_of_narrow_ports(group.ports)
+            if group.cage in NARROW_CAGES
+            else cages_of_ports(group.ports, group.ports_per_cage)
+            for group in groups
+        ),
+    )
+    return cages_of_box(cages, switches_per_unit) if switches_per_unit.value > 1 else cages
 
 
 @formula("W")

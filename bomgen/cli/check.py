@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
-from bomgen.cli.messages import QUIET, WRONG_PLAN, is_set, print_text, say
+from bomgen.catalog.files import KINDS
+from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_text, say
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import open_plans, watched
-from bomgen.cli.problems import show
+from bomgen.cli.problems import print_problems, show
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.pricing.price_book import PriceBook
 from bomgen.workflow.inputs import price_book_in
@@ -41,10 +43,22 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Validate plans and report whether they can be built; write nothing.
 
-    A price book among them, as `bomgen apply` writes one beside a plan, is checked as a price book.
+    A price book among them, as `bomgen apply` writes one beside a plan, is checked as a price book. A folder is checked
+    as a folder of parts: every file of it, whether a plan uses it or not.
     """
-    files, code = open_plans(plans, root)
+    folders = [plan for plan in plans if os.path.isdir(plan)]
+    files, code = open_plans([plan for plan in plans if plan not in folders], root)
     found = list["Problem"]()
+    for folder in folders:
+        if not any(os.path.isdir(os.path.join(folder, kind)) for kind in KINDS):
+            complain(
+                f"Error: '{folder}' has no folder of a kind of part, such as switch; name a plan or a folder of parts"
+            )
+            code = WRONG_USAGE
+            continue
+        found += _check_folder(folder, root, form)
+        if any(problem.severity == "error" for problem in found):
+            code = max(code, WRONG_PLAN)
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):
@@ -67,6 +81,27 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     sys.exit(code)
 
 
+def _check_folder(folder: str, root: str | None, form: str) -> list[Problem]:
+    """Return the problems of a folder of parts, after printing them as text if that is the format."""
+    from bomgen.workflow.part_folders import CheckedFolder, check_folder
+
+    try:
+        with watched(folder):
+            checked = check_folder(folder, root)
+    except PlanErrors as errors:
+        checked = CheckedFolder(errors.problems, 0, {})
+    problems = checked.problems
+    if form == "text":
+        print_problems(problems, lambda name: checked.contents.get(name, b"").decode("utf-8", "replace"))
+        if not any(problem.severity == "error" for problem in problems):
+            say(f"{folder}: {_counted(checked.files, 'part file')}, {_counted(len(problems), 'warning')}")
+    return [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def _annotation(problem: Problem) -> str:
     """Return a problem as a GitHub workflow command, with escaped special characters."""
     mark = problem.mark
@@ -81,9 +116,9 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 
 def _verdict(problems: Sequence[Problem], book: PriceBook | None) -> str:
     """Return the result for a file without errors: a plan with its warnings, or a price book."""
-    count, what = (len(book.prices), "price") if book else (len(problems), "warning")
-    counted = f"{count} {what}{'s' * (count != 1)}"
-    return f"a price book of {counted}" if book else f"buildable, {counted}" if count else "buildable"
+    if book:
+        return f"a price book of {_counted(len(book.prices), 'price')}"
+    return f"buildable, {_counted(len(problems), 'warning')}" if problems else "buildable"
 
 
 def _problem_data(problem: Problem) -> dict[str, Any]:

@@ -327,6 +327,11 @@ def _return_expression(file: str, first_line: int) -> ast.expr:
     return plain
 
 
+def assume(name: str, why: str, value: Number, unit: str, reference: Reference) -> Figure:
+    """Return a default of medium confidence with its source."""
+    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
+
+
 def require(value: Known | None, otherwise: str) -> Known:
     """Return a value that an earlier stage guarantees. Raises ValueError with the text `otherwise` for None."""
     if value is None:

@@ -181,7 +181,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is {_kind(error.instance)}; write {expected}", "type"
         case "enum":
             words = [_shown(word) for word in wanted]
-            hint = suggestion(str(error.instance), [str(word) for word in wanted], f"one of {', '.join(words)}")
+            hint = suggestion(str(error.instance).lower(), [str(word) for word in wanted], f"one of {', '.join(words)}")
             return f"{value} is not a valid value; {hint}", "value"
         case "anyOf" if all("const" in each or "type" in each for each in wanted):
             return f"{value} is not valid here; write {_either([_alternative(each) for each in wanted])}", "value"

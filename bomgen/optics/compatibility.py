@@ -244,13 +244,11 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incomp
 
 
 def power_reason(module: Module, cage: Cage) -> Incompatibility | None:
-    """Return why a module draws too much power for a cage; None when it does not, or either is unknown."""
-    if (
-        module.identity.generic
-        or module.power_w is None
-        or cage.power_w is None
-        or module.power_w.value <= cage.power_w
-    ):
+    """Return why a module draws too much power for a cage; None when it does not, or may not, or either is unknown."""
+    if module.identity.generic or module.power_w is None or cage.power_w is None:
+        return None
+    least = module.power_w.bounds[0] if module.power_w.bounds else module.power_w.value
+    if least <= cage.power_w:
         return None
     drawn, given = (f"{float(watts):g} W" for watts in (module.power_w.value, cage.power_w))
     return Incompatibility(

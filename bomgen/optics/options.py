@@ -32,6 +32,7 @@ from bomgen.optics.types import (
     COPPER_PAIRS,
     FIBRE,
     TRUNK,
+    VENDORS,
     Medium,
     MediumOption,
     PanelSpec,
@@ -51,11 +52,16 @@ def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | 
     return min((Fraction(length) for length in lengths if length >= wanted), default=None)
 
 
-def _module_preference(module: Module, cage: Cage, parts: PartsLookup) -> tuple[bool, bool, bool, Fraction, bool, str]:
-    """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements."""
+def _module_preference(
+    module: Module, cage: Cage, parts: PartsLookup
+) -> tuple[bool, bool, bool, Fraction, bool, bool, str]:
+    """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements.
+
+    Of equal modules those of the vendors come first whose modules are as good as any in a cage.
+    """
     longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
-    foreign = parts.is_foreign(module, cage)
-    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
+    foreign, unusual = parts.is_foreign(module, cage), module.identity.vendor not in VENDORS.values()
+    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, *_originals_first(module)
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
@@ -135,8 +141,12 @@ def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module
     rules = parts.rules()
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
     spend(OF_PAIR * len(uppers) * len(lowers))
-    pairs = [(low, up) for up in uppers for low in lowers if pair_reason(low, up, rules) is None]
-    return pairs
+    return [
+        (low, up)
+        for up in uppers
+        for low in sorted(lowers, key=lambda low: low.identity.vendor not in (up.identity.vendor, *VENDORS.values()))
+        if pair_reason(low, up, rules) is None
+    ]
 
 
 def select_fibre(

@@ -7,6 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
+from bomgen.catalog.servers import usual_management_ports
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product, sum_of
 from bomgen.optics.types import RJ45
@@ -145,7 +146,7 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
     if fabric.role == OUT_OF_BAND:
         given = fabric.ports_per_server
         assumed = given is None or isinstance(given.origin, Assumed)
-        ports = (server.bmc_ports or given) if assumed else given
+        ports = (server.bmc_ports or given or usual_management_ports(server)) if assumed else given
         if ports is None:
             raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
         return _side_attachment(fabric, ports, bmc_gbps, RJ45)

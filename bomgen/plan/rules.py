@@ -17,7 +17,7 @@ from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
 from bomgen.plan.commercial_terms import DEFAULT
-from bomgen.plan.types import ASYNCHRONOUS, COMPUTE, MANAGED, OUT_OF_BAND, TWO_POOLS, FabricPlan, Plan
+from bomgen.plan.types import ASYNCHRONOUS, COMPUTE, GRPO, MANAGED, OUT_OF_BAND, TWO_POOLS, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part for which any vendor's part can be specified by part number."""
@@ -258,7 +258,7 @@ def pools_of_reinforcement(plan: Plan, source: Source) -> Iterator[Problem]:
     if learning is None or learning.generation is None or learning.pools == TWO_POOLS:
         return
     if learning.schedule.value == ASYNCHRONOUS:
-        text = "the policy is updated while other GPUs generate; add `pools: two`, or leave `schedule` out"
+        text = "`schedule: asynchronous` needs GPUs that only generate; add `pools: two`, or leave `schedule` out"
         yield _at_key(source, text, "pools", f"{path}.schedule")
     if learning.generation_gpus:
         text = "with one pool the same GPUs generate and train; add `pools: two`, or leave `gpus` out"
@@ -282,6 +282,15 @@ def updates_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
     if learning and learning.updates.value > (most := learning.prompts.value * learning.responses.value):
         text = f"{learning.updates.value} updates of {most} responses; write {most} or fewer"
         yield _at(plan, learning.updates, text, "range", "workload.reinforcement.updates")
+
+
+@rule
+def responses_of_a_group(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require several responses to a prompt for grpo, which compares their rewards."""
+    learning = plan.reinforcement
+    if learning and learning.method.value == GRPO and learning.responses.value == 1:
+        text = "grpo compares the responses to a prompt, and one has nothing to compare with; write 2 or more"
+        yield _at(plan, learning.responses, text, "range", "workload.reinforcement.responses")
 
 
 @rule

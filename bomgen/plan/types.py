@@ -243,8 +243,8 @@ class Inference(NamedTuple):
     """Rate of the NICs of a GPU without a compute fabric [Gb/s]."""
 
 
-DPO, PPO = "dpo", "ppo"
-"""Methods that learn from given pairs of responses, and with a critic beside the policy."""
+DPO, GRPO, PPO = "dpo", "grpo", "ppo"
+"""Methods: from given pairs of responses, from groups of responses, and with a critic beside the policy."""
 SYNCHRONOUS, ASYNCHRONOUS = "synchronous", "asynchronous"
 GATHER, RESHARD = "gather", "reshard"
 """Refits in which every GPU receives the whole model, or only the weights that it serves."""

@@ -34,6 +34,8 @@ CODE = 3
 _HALF = "a"
 _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _LISTED = re.compile(r"^(.*?)(\w(?:/\w)+)(-.*)$")
+_ENDING = re.compile(r"[-/#+=.]")
+"""What an ending of a part number starts with."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
 _OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48])\b")
@@ -81,6 +83,15 @@ class Recognition(NamedTuple):
         if self.named is None and (likely := self.unsold or self.closest):
             return self._replace(named=likely)
         return None
+
+
+class LookedUp(NamedTuple):
+    """The parts that a number may denote."""
+
+    parts: tuple[tuple[str, str], ...]
+    """Kinds and ids, of a cable family at the length of the number."""
+    number: str
+    """What was recognised of the text: all of it, or a number within it."""
 
 
 _Names = dict[str, dict[tuple[str, str], Fraction | None]]
@@ -137,6 +148,31 @@ class PartIndex:
     def find(self, text: str, line: str = "") -> Named | None:
         """Return the part for a number or name that is the whole text; `line` is all other text next to it."""
         return self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
+
+    def look_up(self, text: str) -> LookedUp:
+        """Return every part that a number or name may denote, also with a vendor's name before or an ending behind it.
+
+        Unlike `find`, which identifies a part on a bill, it ignores endings that nobody described.
+        """
+        whole = _plain(text)
+        words = dict.fromkeys((whole, *_tokens(whole)))
+        numbers = [word for word in words if word == whole or _is_number(word)]
+        starts = [start for word in numbers for start in _beginnings(word) if _is_number(start)]
+        for word in (*numbers, *starts, *words):
+            if found := self._all_of(word):
+                return LookedUp(found, word)
+        return LookedUp((), text)
+
+    def _all_of(self, word: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every part with a number: as it is, of a length, a known suffix, or its beginning."""
+        written = word.lower()
+        if fits := self.names.get(written):
+            return tuple((kind, id if not length else id_at_length(id, length)) for (kind, id), length in fits.items())
+        if named := self._of_family(word, word) or self._suffixed(word, word):
+            return ((named.kind, named.part),)
+        begun = f"{written}-"
+        fitting = [part for name, parts in self.names.items() if name.startswith(begun) for part in parts]
+        return tuple(dict.fromkeys(fitting)) if _is_number(word) else ()
 
     def find_unsold(self, text: str) -> Named | None:
         """Return the cable of a family at a length that is not sold."""
@@ -418,6 +454,12 @@ def _plain(text: str) -> str:
 
 def _tokens(text: str) -> Iterator[str]:
     return filter(None, (word.strip(MARKS) for word in _TOKEN.findall(text)))
+
+
+def _beginnings(word: str) -> Iterator[str]:
+    """Yield a number without its last ending, then without the last two, and so on: `a-b/c` is `a-b`, then `a`."""
+    ends = [match.start() for match in _ENDING.finditer(word)]
+    yield from (word[:end] for end in reversed(ends) if end)
 
 
 def _listed(name: str) -> Iterable[str]:

@@ -22,10 +22,11 @@ from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import USUAL
 from bomgen.plan.fabric_demand import SINGLE
-from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, Reinforcement, StorageServers, Training
+from bomgen.plan.types import COMPUTE, STORAGE, Inference, Reinforcement, StorageServers, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS, gpu_with_host
 from bomgen.sizing.storage import Stored, StoredUnits
+from bomgen.sizing.training.activations import micro_batches
 from bomgen.sizing.training.run import SECONDS_A_DAY
 from bomgen.sizing.training.states import adapts
 
@@ -352,11 +353,16 @@ def _training(designed: Design) -> Iterator[Problem]:
         text = message("bold-mfu", share=f"{float(mfu.value):.0%}", most=f"{float(BOLD_MFU):.0%}")
         yield Problem(first_given(mfu) or training.mark, "warning", text, "bold-mfu", "workload.mfu")
     batch, sequence = training.batch_tokens, training.sequence
-    if sequence and isinstance(batch.origin, Given):
+    if sequence and (isinstance(batch.origin, Given) or training.predicted):
         least = sequence.value * training.micro_batch.value * split.data.value
         if batch.value < least:
             text = message("small-batch", batch=batch.value, replicas=split.data.value, least=least)
             yield Problem(first_given(batch) or training.mark, "warning", text, "small-batch", "workload.days")
+    if sequence and training.gradient_precision.value == "none":
+        count = micro_batches(batch, sequence, training.micro_batch, split.data).value
+        if count > 1 or split.pipeline.value > 1:
+            text = message("update-in-backward", count=count, stages=split.pipeline.value)
+            yield Problem(training.mark, "warning", text, "gradients", "workload.memory.per_gpu.gradients")
     server = designed.plan.cluster.server
     if server and not server.trays and split.tensor.value > server.gpus.value:
         gpus = server.gpus.value
@@ -398,14 +404,13 @@ def _missed_goals(designed: Design) -> Iterator[Problem]:
         mark = training.parallelism.mark if training.parallelism else training.mark
         yield Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total")
     target, required = training.target_days, sizing.run.gpus_required
-    if target and required and sizing.days and sizing.days.value > target.value:
-        estimated = training.goodput.value == ESTIMATE
+    if target and sizing.days and sizing.days.value > target.value:
         text = message(
             "target-days",
             gpus=sizing.gpus.value,
             days=f"{float(sizing.days.value):.2f}",
             target=f"{float(target.value):g}",
-            remedy=message("more-gpus") if estimated else _enough(designed, required),
+            remedy=_enough(designed, required) if required else message("more-gpus"),
         )
         yield Problem(first_given(target) or training.mark, "warning", text, "target-missed", "workload.days")
 
@@ -640,6 +645,7 @@ def _ineffective_learning(learning: Reinforcement) -> Iterator[tuple[Path, Messa
     if learning.generation is None:
         for key in ("generation", "responses", "pools", "refit", "schedule"):
             yield (*block, key), message("responses-given")
+        yield (*block, "reward"), message("no-reward")
     if learning.critic is None:
         yield (*block, "critic"), message("no-critic")
 

@@ -152,6 +152,8 @@ def site_load(
     """Return weight and heat of the site, whose machines draw `power_w`, and of a full compute rack."""
     server, warnings = contents.server, []
     whole = weigh(_everything(site, contents, machines))
+    if server and server.weight_kg and server.weight_kg.bounds:
+        warnings.append((message("estimated-weight", names=(server.identity.name,)), "estimated-weight"))
     if whole.unknown:
         warnings.append((message("unknown-weight", names=whole.unknown), "unknown-weight"))
     lower_bounds = {TOTAL_WEIGHT} if whole.unknown else set()

@@ -209,13 +209,15 @@ def _size_reinforcement(
         return _reinforce(plan, workload, learning, attached)
     target, least, most = learning.target_days, 0, 0
     fits: dict[int, Sizing] = {}
+    refusals: list[Infeasible] = []
 
     def enough(above: int) -> int | None:
         """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
         count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
         try:
             sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
-        except Infeasible:
+        except Infeasible as error:
+            refusals.append(error)
             return None
         fits[count] = sized
         return count if require(sized.days, "a run takes days").value <= target.value else None
@@ -224,8 +226,10 @@ def _size_reinforcement(
     while not (most := enough(wanted) or 0):
         least, wanted = wanted, 2 * wanted
         if wanted > MOST_REINFORCED:
+            if not fits:
+                raise refusals[-1]
             days = [float(require(sized.days, "a run takes days").value) for sized in fits.values()]
-            reached = f"; the shortest run takes {min(days):.3g}" if days else ""
+            reached = f"; the shortest run takes {min(days):.3g}"
             text = (
                 f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days"
                 f"{reached}; a step waits for its longest response and the refit: allow more days, or fewer `steps`"
@@ -279,7 +283,10 @@ def _reinforce_pools(
     unit = gpus_of_unit(plan.cluster)
     if generating and (generating.value >= gpus.value or generating.value % unit):
         fits = f"from {unit} to {gpus.value - unit} in steps of {unit}" if gpus.value > unit else "none"
-        text = f"whole servers generate, and leave others to train; possible of {gpus.value} GPUs: {fits}"
+        text = (
+            f"`generation.gpus` must be whole servers and leave at least one for training; valid with {gpus.value} "
+            f"GPUs: {fits}"
+        )
         raise Infeasible(text, because=learning.generation_gpus or gpus, rule="generation-gpus")
     training_gpus = reinforcement.gpus_that_train(gpus, generating) if generating else gpus
     pool = plan.cluster._replace(gpus=training_gpus, servers=None, racks=None)
@@ -327,7 +334,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     A default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
     """
     found, length = _find_split(plan, workload, attached), workload.sequence
-    if length is not None and isinstance(length.origin, Given):
+    if length is not None and (plan.reinforcement or isinstance(length.origin, Given)):
         length = None
     if isinstance(found, Infeasible) and length is not None:
         refusal, found = found, _find_split(plan, workload._replace(sequence=None), attached)
@@ -338,6 +345,8 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     if isinstance(found, Infeasible):
         raise _add_counts_that_fit(plan, workload, attached, found, length)
     run, servers, gpus, lost, fit = found
+    if given_gpus(plan.cluster) is not None and (workload.predicted or workload.goodput.value == ESTIMATE):
+        run = run._replace(gpus_required=None)  # both change with the number of GPUs
     days = training.days(workload, run, gpus)
     compared = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
@@ -384,7 +393,12 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
     refused: tuple[str, str] | None = None
     slower: TimedSplit | None = None
     for choice in parallelism.with_recomputation(workload):
-        run, servers, gpus, lost = _size_run(plan, choice, attached)
+        try:
+            run, servers, gpus, lost = _size_run(plan, choice, attached)
+        except Infeasible:
+            if best is None:
+                raise
+            break  # the rate of the run exceeds the peak with what is recomputed
         if best and gpus.value != best.gpus.value:
             break
         found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)

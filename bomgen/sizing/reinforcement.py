@@ -24,6 +24,8 @@ from bomgen.plan.binding.workload import Z95
 from bomgen.plan.types import ASYNCHRONOUS, GATHER, Inference, Reinforcement, Training
 from bomgen.sizing.prediction import serving
 from bomgen.sizing.prediction.predict import (
+    UNMEASURED_FACTOR,
+    WIDE,
     GpuLinks,
     Interval,
     Prediction,
@@ -33,7 +35,7 @@ from bomgen.sizing.prediction.predict import (
     predict,
     upper_bound,
 )
-from bomgen.sizing.prediction.serving import TPOT, UNMEASURED_FACTOR, WIDE, ReplicaSpeed
+from bomgen.sizing.prediction.serving import TPOT, ReplicaSpeed
 from bomgen.sizing.prediction.terms import add_seconds
 from bomgen.sizing.serving import replicas as splits
 from bomgen.sizing.serving.replicas import Replica
@@ -54,7 +56,9 @@ ONE_PASS_OF_THREE = 1 / 3
 FORWARD = {
     "attention": 1 / 3.5,
     "weights": 1 / 7,
-    **dict.fromkeys(("tensor", "tensor_network", "pipeline", "exchange", "exchange_network"), 1 / 2),
+    **dict.fromkeys(
+        ("tensor", "tensor_network", "pipeline", "exchange", "exchange_network", "exchange_overlapped"), 1 / 2
+    ),
     **dict.fromkeys(("constant", "constant_network"), 1.0),
     **dict.fromkeys(("update", "data", "data_overlapped"), 0.0),
 }
@@ -91,15 +95,17 @@ class ReinforcedStep(NamedTuple):
     steps_per_day: Figure
     mfu: Figure
     """Model FLOPs utilisation of the updates."""
+    update: Prediction
+    """Of a pre-training step over the responses of an update."""
     engine: Engine | None
     """None: responses are given."""
     training_gpus: Figure
     generation_gpus: Figure | None
     """GPUs that only generate; None: the same that train, or none."""
     host: Figure | None
-    """Host memory per GPU for the state that is not in use while the same GPUs generate [bytes]; None: none is moved.
+    """Host memory per training GPU for models that are not in use [bytes]; None: there are none.
 
-    It is that of policy and critic, and the weights of a reference policy.
+    They are the policy while the same GPUs generate, the reference policy, the reward model and the critic.
     """
 
 
@@ -155,10 +161,11 @@ def reinforced_step(
         step=step,
         steps_per_day=steps_a_day(step.seconds),
         mfu=mfu_of_step(run.flops_per_token, training.batch_tokens, packed, pools.training, peak),
+        update=whole,
         engine=engine,
         training_gpus=pools.training,
         generation_gpus=None if pools.shared or engine is None else pools.generation,
-        host=_moved(learning, training, split) if pools.shared and engine else None,
+        host=_offloaded(learning, training, split, pools.shared and engine is not None),
     )
 
 
@@ -183,7 +190,7 @@ def _generate(
 ) -> tuple[Engine, Part]:
     """Return the replicas with the shortest generation, and its time."""
     gpus = pools.generation
-    splits.choose(inference, gpu, gpus_per_server)
+    smallest = splits.choose(inference, gpu, gpus_per_server).replica
     best: tuple[Engine, ReplicaSpeed, Figure] | None = None
     for found in splits.all_replicas(inference, gpu, gpus_per_server):
         if found.gpus.value > gpus.value:
@@ -196,8 +203,7 @@ def _generate(
             if best is None or seconds.value < best[2].value:
                 best = engine, speed, seconds
     if best is None:
-        smallest = splits.choose(inference, gpu, gpus_per_server).replica
-        text = f"{gpus.value} GPUs hold no replica that generates; use {smallest.gpus.value} or more"
+        text = f"no replica for generation fits on {gpus.value} GPUs; use {smallest.gpus.value} or more"
         raise Infeasible(text, because=gpus, rule="no-replica")
     engine, speed, seconds = best
     token = serving.predict(speed, inference, floating(engine.responses), engine.replica.gpus)
@@ -213,9 +219,11 @@ def _generation_of(
     held = found.held or responses
     count = min(float(responses.value), float(held.value))
     step = Figure(_drained_step(learning, speed, count), "s", _DRAINED)
+    full = serving.predict(speed, inference, floating(held), found.gpus).tpot
     prompt = serving.predict(speed, inference, floating(responses), found.gpus).prompt
-    steps = decode_steps(learning.longest, responses, held, learning.response_tokens)
-    parts = (prompt, responses, speed.ranks, speed.pipeline, steps, step, learning.experience.decode)
+    waiting = steps_of_waiting(responses, held, learning.response_tokens)
+    steps = (learning.longest, step, waiting, full, learning.experience.decode)
+    parts = (prompt, responses, speed.ranks, speed.pipeline, *steps)
     return Engine(found, replicas, responses), seconds_of_generation(*parts)
 
 
@@ -303,16 +311,19 @@ def _scaled(learning: Reinforcement, seconds: Figure, whole: Prediction) -> Part
     return Part(seconds, widened_low(seconds, whole.step, low, spread), widened_high(seconds, whole.step, high, spread))
 
 
-def _moved(learning: Reinforcement, training: Training, split: ParallelSplit) -> Figure:
-    """Return the state that moves to host memory while the same GPUs generate, gradients left out [bytes]."""
-    policy = per_gpu(training, split)
-    moved = weights_and_states(policy.weights, policy.optimizer)
+def _offloaded(learning: Reinforcement, training: Training, split: ParallelSplit, generates: bool) -> Figure | None:
+    """Return the state of the models that are not in use, gradients left out [bytes per GPU]."""
+    policy, idle = per_gpu(training, split), list[Figure]()
+    if generates:
+        idle.append(weights_and_states(policy.weights, policy.optimizer))
     if learning.reference.value == "yes":
-        moved = weights_and_states(moved, policy.weights)
+        idle.append(policy.weights)
+    if learning.reward:
+        idle.append(per_gpu(training._replace(model=learning.reward), split).weights)
     if learning.critic:
         critic = per_gpu(training._replace(model=learning.critic), split)
-        moved = weights_and_states(moved, weights_and_states(critic.weights, critic.optimizer))
-    return moved
+        idle.append(weights_and_states(critic.weights, critic.optimizer))
+    return reduce(add_offloaded, idle) if idle else None
 
 
 # refit and step -------------------------------------------------------------------------------------------------------
@@ -340,8 +351,7 @@ def _whole_step(learning: Reinforcement, parts: Mapping[str, Part]) -> Part:
     if learning.schedule.value != ASYNCHRONOUS or GENERATION not in parts:
         return _sum(parts.values())
     training = _sum(part for name, part in parts.items() if name not in (GENERATION, REFIT))
-    longer = max(training, parts[GENERATION], key=lambda part: part.seconds.value)
-    return _sum((Part(longer_of(training.seconds, parts[GENERATION].seconds), longer.low, longer.high), parts[REFIT]))
+    return _sum((Part(*map(longer_of, training, parts[GENERATION])), parts[REFIT]))
 
 
 def _sum(parts: Iterable[Part]) -> Part:
@@ -363,9 +373,9 @@ def responses_of_replica(prompts: int, responses: int, replicas: int) -> Fractio
 
 
 @formula("count")
-def decode_steps(longest: int, requests: Fraction, held: Fraction, response_tokens: int) -> float:
-    """Decode steps until the longest response is finished; responses beyond those that a replica holds come first."""
-    return longest + max(0.0, float(requests - held)) * response_tokens / max(1.0, float(held))
+def steps_of_waiting(requests: Fraction, held: Fraction, response_tokens: int) -> float:
+    """Decode steps with a full batch while responses wait, of which a replica holds fewer than it generates."""
+    return max(0.0, float(requests - held)) * response_tokens / max(1.0, float(held))
 
 
 @formula("s")
@@ -374,12 +384,21 @@ def seconds_of_generation(
     requests: Fraction,
     ranks: float,
     pipeline: float,
-    decode_steps: float,
+    longest: int,
     drained_step: float,
+    waiting_steps: float,
+    full_step: float,
     decode: float,
 ) -> float:
-    """Prompts of a step on a replica, and the decode of all responses with the host time of each decode step."""
-    return float(prompt * requests) / float(ranks * pipeline) + decode_steps * (drained_step + float(decode))
+    """Prompts of all responses on a replica, and their decode steps with the host time of each.
+
+    A full batch decodes while responses wait, a falling one until the longest is finished.
+    """
+    return (
+        float(prompt * requests) / float(ranks * pipeline)
+        + longest * (drained_step + float(decode))
+        + waiting_steps * (full_step + float(decode))
+    )
 
 
 @formula("sequences")
@@ -406,6 +425,10 @@ seconds_of_updates = product("seconds_of_updates", "s", "updates", "seconds")
 def seconds_of_refit(constant: float, received: Fraction, network: float, rate: float) -> float:
     """Time in which every GPU receives the updated weights."""
     return float(constant) + float(received) / (float(network) * float(rate))
+
+
+add_offloaded = sum_of("add_offloaded", "bytes", "offloaded", "more_offloaded")
+"""State of several models that are not in use [bytes]."""
 
 
 @formula("s")
@@ -445,7 +468,7 @@ def steps_a_day(step_seconds: float) -> float:
 @formula("days")
 def days_of_steps(steps: int, step_seconds: float, goodput: Fraction) -> Fraction:
     """Duration of a run of steps."""
-    return Fraction(steps * step_seconds / SECONDS_A_DAY) / Fraction(goodput)
+    return Fraction(steps * step_seconds / (SECONDS_A_DAY * float(goodput)))
 
 
 @formula("tokens/s")

@@ -9,7 +9,19 @@ from copy import deepcopy
 from typing import Any
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, Catalog, Record, UnknownPart, named_length
+from bomgen.catalog.cross_checks import contradictions
+from bomgen.catalog.files import (
+    ANY_LENGTH,
+    KINDS,
+    LENGTH_CODE,
+    MODEL,
+    NOT_PARTS,
+    Catalog,
+    Record,
+    UnknownPart,
+    named_length,
+)
+from bomgen.catalog.plausible import plausible_ranges
 from bomgen.catalog.source_names import UNVERIFIED
 from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
@@ -94,17 +106,30 @@ def parts_of(catalog: Catalog, kind: str) -> Document:
     return _listed(columns, rows)
 
 
-def parts_named(catalog: Catalog, number: str) -> list[Document]:
-    """Return a document per part, of any kind, that has this part number, alias or id.
+def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
+    """Return a document about the part of any kind that a number, alias or id denotes, and what was read as its number.
 
-    Raises UnknownPart if there is none.
+    A number that several parts share lists them. Raises UnknownPart if there is none.
     """
-    wanted = number.lower()
-    family = LENGTH_CODE.sub(ANY_LENGTH, wanted)
-    found = [record for kind in KINDS for record in catalog.all(kind) if {wanted, family} & set(record.names)]
+    from bomgen.reading.part_numbers import LookedUp, PartIndex
+
+    wanted = text.lower()
+    found = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
     if not found:
-        raise UnknownPart("part", number, lambda: "`bomgen catalog KIND` lists the parts of a kind")
-    return [part(catalog, record.kind, wanted if family in record.names else record.id) for record in found]
+        with suppress(UnknownPart):
+            found = [(MODEL, catalog.find_original(MODEL, text).id)]
+    looked_up = LookedUp(tuple(found), text) if found else PartIndex(catalog).look_up(text)
+    if not looked_up.parts:
+        raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")
+    if len(looked_up.parts) == 1:
+        return part(catalog, *looked_up.parts[0]), looked_up.number
+    return _described([catalog.find_original(kind, id) for kind, id in sorted(looked_up.parts)]), looked_up.number
+
+
+def _described(records: Iterable[Record]) -> Document:
+    """Return a document with a few figures of each part on a line."""
+    rows = ((f"{record.kind} {record.id}", record.value("name"), summary(record)) for record in records)
+    return _listed(dict.fromkeys(("Part", "Name", "Figures"), "text"), rows)
 
 
 def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Document:
@@ -121,12 +146,7 @@ def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Docu
     for key, _, _ in pairs:
         if not any(field.startswith(key) for field in fields):
             raise ValueError(f"no part has a field '{key}'; {suggestion(key, fields, 'see one in full')}")
-    rows = (
-        (f"{record.kind} {record.id}", record.value("name"), summary(record))
-        for record in records
-        if all(_meets(record, key, value) for key, _, value in pairs)
-    )
-    return _listed(dict.fromkeys(("Part", "Name", "Figures"), "text"), rows)
+    return _described(record for record in records if all(_meets(record, key, value) for key, _, value in pairs))
 
 
 def _meets(record: Record, key: str, value: str) -> bool:
@@ -156,8 +176,13 @@ def _same(held: Any, wanted: str) -> bool:
 
 
 def audit(catalog: Catalog, kinds: Sequence[str]) -> Document:
-    """Return a document of weak facts: unknown, with low confidence, or read a year before the newest source."""
+    """Return a document of weak facts: unknown, with low confidence, or read a year before the newest source.
+
+    Figures that contradict each other follow. With part folders of the user it lists the facts of their files alone.
+    """
     records = [record for kind in kinds for record in catalog.all(kind)]
+    if catalog.folders:
+        records = [record for record in records if not record.built_in]
     days = [str(source.get("read", "")) for record in records for source in record.data.get("sources", {}).values()]
     newest = max(days, default="")
     limit = f"{int(newest[:4]) - 1}{newest[4:]}" if newest else ""
@@ -177,7 +202,21 @@ def audit(catalog: Catalog, kinds: Sequence[str]) -> Document:
                 reasons.append(f"read {read}")
             if reasons:
                 rows.append((f"{record.kind} {record.id}", path, ", ".join(reasons)))
+        rows += [(f"{record.kind} {record.id}", key, "no source") for key in _without_source(record)]
+        rows += [(f"{record.kind} {record.id}", key, text) for key, text in contradictions(record, catalog)]
     return _listed(dict.fromkeys(("Part", "Figure", "Why"), "text"), rows)
+
+
+def _without_source(record: Record) -> Iterator[str]:
+    """Yield the figures that a part file of the user gives as plain values."""
+    if not record.built_in:
+        for key in plausible_ranges(record.kind):
+            if (
+                (key,) in record.source.keys
+                and record.value(key) is not None
+                and not isinstance(record.data[key], dict)
+            ):
+                yield key
 
 
 def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -352,10 +391,14 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
     other = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
     text = {"type": "string"}
     named = {
-        "pattern": _pattern(records),
+        "pattern": _pattern(records) + (OF_PUBLISHER if MODEL in kinds else ""),
         "patternErrorMessage": f"no {several} of this name is in the catalogue that this schema was written for",
     }
     return {"anyOf": [*found, other, {"not": text}], "if": text, "then": text | named}
+
+
+OF_PUBLISHER = "|^.+/.+$"
+"""The pattern of names with a publisher, such as `Qwen/Qwen3-32B`, whose endings are too many to list."""
 
 
 def _pattern(records: Sequence[Record]) -> str:

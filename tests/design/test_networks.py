@@ -157,7 +157,7 @@ def test_links_of_aocs_are_compared_with_their_built_in_modules(built: Built) ->
     plan = {
         "bomgen": 1,
         "name": "ascend",
-        "cluster": {"gpu": "ascend-910c", "servers": 48},
+        "cluster": {"gpu": "ascend-910b1", "servers": 48},
         "fabrics": {"compute": {"topology": "rail-optimized", "switch": "h3c-s9825-64d"}},
     }
     compute = built(plan)["fabrics"]["compute"]

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from blocks import Step, Written, blocks, run
+from blocks import Step, Written, blocks, follow
 from installed import CHECKOUT
 
 from bomgen.plan import rules
@@ -24,26 +24,18 @@ BLOCKS = list(blocks((CHECKOUT / "docs" / "extending.md").read_text("utf-8")))
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the program in a folder of its own, with a command that runs it."""
+    """A copy of the program in a folder of its own."""
     place = tmp_path_factory.mktemp("extending")
     for name in COPIED:
         shutil.copytree(CHECKOUT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     (place / ".git").mkdir()
-    program = place / "bin" / "bomgen"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bomgen.cli "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
     return place
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[f"block-{number}" for number in range(len(BLOCKS))])
 def test_each_addition_works(block: list[Step] | Written, copy: Path) -> None:
     """Files are added as shown, and the commands below them use them."""
-    if isinstance(block, Written):
-        block.take(copy)
-        return
-    for step in block:
-        run(step, copy, str(copy / "bin"), {**os.environ, "PYTHONPATH": str(copy)})
+    follow(block, copy, copy)
 
 
 DOCUMENT = '''"""The bill as a list for people."""

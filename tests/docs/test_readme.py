@@ -15,7 +15,7 @@ import pytest
 from blocks import Step, Written, blocks, changed, commands, matches, run
 
 CHECKOUT = Path(__file__).parents[2]
-WALKED = {"tutorial.md", "extending.md"}
+WALKED = {"tutorial.md", "extending.md", "parts.md"}
 """Pages whose blocks rest on each other, and which tests of their own walk through."""
 PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((CHECKOUT / "docs").glob("*.md"))))
 COPIED = ("plans", "prices", "parts", "schemas")

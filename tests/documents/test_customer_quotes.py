@@ -327,6 +327,11 @@ def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     assert "24 replicas, each on 2 GPUs." in quoted("training-and-serving")
 
 
+def test_ports_of_an_accelerator_are_those_of_the_compute_network() -> None:
+    """The RDMA ports of the NPUs, which no NIC of the catalogue has, are not for storage."""
+    assert "8 × Ascend 910C, 8 ports of 400 Gb/s for the compute network" in quoted("ascend-910c")
+
+
 def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:
     """The list by part number says that a part has no price, and sums up those that have one."""
     book = load_workbook(

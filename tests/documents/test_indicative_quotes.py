@@ -35,14 +35,14 @@ def quotes(report: Report) -> dict[str, str]:
 
 
 def test_a_total_of_indications_is_a_range(tmp_path: Path) -> None:
-    """One DGX H100 of 199 000 USD by one source: 20 % less to 30 % more, by the assumed range of an estimate."""
+    """One DGX H100 of 270 000 USD in 2023: 50 % more by its age, and not less than 8 GPUs of 30 000 USD."""
     report = built(tmp_path, {"price_book": "indicative"})
     totals = result(report)["totals"]
-    assert (totals["amount"], totals["low"], totals["high"]) == ("199000.00", "159200.00", "258700.00")
+    assert (totals["amount"], totals["low"], totals["high"]) == ("270000.00", "240000.00", "405000.00")
     for name, text in quotes(report).items():
         assert SIGNED not in text, name
         assert "Prices are indications from published sources and not an offer" in text, name
-    said = "Indicative total, not an offer: 159,200.00 USD to 258,700.00 USD"
+    said = "Indicative total, not an offer: 240,000.00 USD to 405,000.00 USD"
     assert said in quotes(report)["md"].replace("**", "")
 
 

@@ -26,9 +26,11 @@ ELSEWHERE = (
     *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
     *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
     *("cabling/port_map.py", "cabling/wiring.py", "workflow/catalog_listing.py", "apply/"),
+    "reading/model_config.py",
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
-and edits that conflict with their plan, with exit code 4 (tests/apply/test_apply.py)."""
+configurations of checkpoints (tests/reading/test_model_config.py), and edits that conflict with their plan, with exit
+code 4 (tests/apply/test_apply.py)."""
 SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}
 """Calls that make an error of a message; the rule stands last, of a Problem fourth."""
 RULE = re.compile("[a-z]+(-[a-z]+)*")
@@ -36,6 +38,11 @@ SAYS = re.compile("; | must |: at most |: name |: give |: write ")
 """The form of an error: what is wrong, then what would be right."""
 LEAST_WORDS = 2
 NOT_PROVOKED = {
+    "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
+    "more than {} steps of work; split the folder": "20 files of much work; tests/workflow/test_part_folders.py",
+    "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",
+    "a link that leads out of the folder tree; put": "a link; tests/workflow/test_part_folders.py",
+    "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",
     "pyarrow is not installed; install the extra bomgen[parquet], or take csv": "the tests have it",
     "a plan from standard input cannot be extended": "a plan that is piped in; tests/workflow/test_search.py",
     "{} is outside the plan's folder tree": "a folder of the machine's; tests/workflow/test_search.py",
@@ -127,6 +134,9 @@ NOT_PROVOKED = {
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {
+    "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
+    "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",
+    "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",
     "rounding": "a search that has settled in every plan",
     "no-bill": "a bill that was sent; tests/cli/test_xray_command.py",
     "not-explained": "a bill that was sent; tests/cli/test_xray_command.py",

@@ -106,10 +106,10 @@ def test_machines_share_the_racks_of_servers(
 
 
 def storage_cluster(servers: int, storage: int, height: int, rack: dict[str, Any]) -> dict[str, Any]:
-    """Servers of 4 U and 5 kW, a leaf, and storage of a height and 1.3 kW."""
-    of_four = {"name": "server", "gpus": 8, "rack_units": 4, "power": "5 kW"}
+    """Servers of 4 U and, with their card, 5 kW; a leaf, and storage of a height and 1.3 kW."""
+    of_four = {"name": "server", "gpus": 8, "rack_units": 4, "power": "4975 W"}
     switch = {"name": "leaf", "ports": 64, "port_gbps": 400, "rack_units": 1, "power": "1 kW", "cage": "osfp"}
-    nic = {"name": "card", "ports": 1, "port_gbps": 400, "cage": "osfp-flat"}
+    nic = {"name": "card", "ports": 1, "port_gbps": 400, "cage": "osfp-flat", "power": "25 W"}
     return plan({"rack": rack}, servers=servers, server=of_four) | {
         "fabrics": {"storage": {"switch": switch, "topology": "single-switch", "ports_per_server": 1, "nic": nic}},
         "storage": {"servers": {"count": storage, "power": "1.3 kW", "rack_units": height, "ports": 1}},

@@ -95,17 +95,19 @@ def test_a_breakout_is_found_for_a_module_that_the_plan_names(built: Built) -> N
 # QSFP112 switches of other makers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("switch", ["h3c-s9827-128dh", "ruijie-s6990-128qc"])
-def test_qsfp112_switches_have_modules(built: Built, switch: str) -> None:
-    """That single-port modules are not for switches is NVIDIA's rule: the NIC has its module, the switch another's."""
+@pytest.mark.parametrize(
+    ("switch", "module"), [("h3c-s9827-128dh", "h3c-400g-vr4"), ("ruijie-s6990-128qc", "ruijie-400g-q112-vr4")]
+)
+def test_qsfp112_switches_have_modules_of_their_vendors(built: Built, switch: str, module: str) -> None:
+    """That single-port modules are not for switches is NVIDIA's rule: VR4 of the switch's vendor is at both ends."""
     bom = built(plan(switch, "bf3-b3140l"))
-    assert parts(bom) == ["mma1z00-ns400", "qsfp112-400g-sr4", "mfp7e10-nxxx"]
-    assert "generic" in checks(bom)
+    assert parts(bom) == [module, "mfp7e10-nxxx"]
+    assert "generic" not in checks(bom)
 
 
 def test_a_planning_module_is_not_what_to_order_in_its_own_place(built: Built) -> None:
     """Where no maker's module is known either, the warning says so, and names no planning part as the real one."""
-    bom = built(plan("h3c-s9827-128dh", "bf3-b3140l"))
+    bom = built(plan("h3c-s9827-128dh", "bf3-b3140l", length="90 m"))
     said = [check["message"] for check in bom["checks"] if check["id"] == "generic"]
     assert said
     assert all("no orderable module is known" in text and "order instead" not in text for text in said)

@@ -42,7 +42,7 @@ def test_kv_cache_of_every_model_is_that_of_its_configuration(path: Path, built:
     inference = {"model": path.stem, "precision": "bf16", "context": 64, "parallelism": {"tensor": 1}}
     bom = built({"bomgen": 1, "name": "kv", "workload": {"inference": inference}, "cluster": {"gpu": "h200-sxm"}})
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert data["kv_bytes_per_token_bf16"] == bom["workload"]["kv_bytes_per_token"]
+    assert data.get("kv_bytes_per_token_bf16") == bom["workload"].get("kv_bytes_per_token")  # neither, without a shape
 
 
 @pytest.mark.parametrize(("model", "share"), [("deepseek-v4-pro", 0.10), ("deepseek-v4-flash", 0.07)])

@@ -491,7 +491,8 @@ def test_a_model_that_nothing_holds_is_refused() -> None:
         fit(run, gpu(40), given_(8), given_(8))
     assert caught.value.message == (
         "no split of the model fits on 8 GPUs. tensor 8 x pipeline 1 does not fit: the fullest GPU needs 166.0 GB but "
-        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of settings is sufficient"
+        "has 40.0 GB, a shortfall of 126.0 GB; optimizer states take 97.9 GB, and no change of recomputation, "
+        "ZeRO stage, offloading, micro-batch or sequence is sufficient"
     )
     assert caught.value.because is run.model.parameters
 

@@ -182,6 +182,7 @@ def test_terms_of_frozen_weights_by_hand() -> None:
 def test_fine_tuning_is_predicted(method: str) -> None:
     """With its interval; frozen weights take less time, and full fine-tuning is a step of pre-training."""
     keys = {"model": "llama-3.1-8b", "tokens": "1B", "mfu": "predicted", "sequence": 4096}
+    keys |= {"batch_tokens": 524288}
     keys |= {"parallelism": {"tensor": 1}, "zero": 3, "recompute": "full"}
     steps = []
     for workload in ({"fine_tuning": {**keys, "method": method}}, {"training": keys}):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.results.result import Report
-from bomgen.sizing.reinforcement import ReinforcedStep, decode_steps, seconds_of_generation, seconds_of_refit
+from bomgen.sizing.reinforcement import ReinforcedStep, seconds_of_generation, seconds_of_refit, steps_of_waiting
 
 Worked = Callable[[dict[str, Any]], Report]
 DAY = 86_400
@@ -135,13 +135,48 @@ def test_an_interval_holds_its_part(worked: Worked) -> None:
 
 def test_responses_beyond_those_held_come_first() -> None:
     """100 responses of 500 tokens on a replica that holds 40: 60 x 500 / 40 steps before the longest."""
-    assert decode_steps.plain(2000, 100, 40, 500) == 2000 + 750
-    assert decode_steps.plain(2000, 30, 40, 500) == 2000
+    assert steps_of_waiting.plain(100, 40, 500) == 750
+    assert steps_of_waiting.plain(30, 40, 500) == 0
 
 
 def test_generation_by_hand() -> None:
-    """32 prompts of 10 ms, then 1000 steps of 20 ms and 5 ms of the host."""
-    assert isclose(seconds_of_generation.plain(0.01, 32, 1, 1, 1000, 0.02, 0.005), 0.32 + 25)
+    """32 prompts of 10 ms, 100 steps of 40 ms at a full batch, then 1000 of 20 ms; each with 5 ms of the host."""
+    assert isclose(seconds_of_generation.plain(0.01, 32, 1, 1, 1000, 0.02, 100, 0.04, 0.005), 0.32 + 25 + 4.5)
+
+
+def test_responses_that_wait_take_longer_than_twice_as_many_replicas(worked: Worked) -> None:
+    """A replica that holds a part of its responses decodes them one after the other, at its full batch."""
+    few, many = (seconds(step_of(worked(plan(responses=each)))) for each in (32, 4096))
+    assert many["generation"] > few["generation"] * 4
+
+
+@pytest.mark.parametrize("pools", ["one", "two"])
+def test_models_that_are_not_in_use_are_in_host_memory(pools: str, worked: Worked) -> None:
+    """The reward model adds its weights; with two pools the policy stays on the GPUs that train."""
+    with_reward, without = (
+        step_of(worked(plan(pools=pools, generation={"gpus": 8} if pools == "two" else {}, **more)))
+        for more in ({"reward": "qwen3-4b"}, {})
+    )
+    assert with_reward.host
+    assert without.host
+    assert with_reward.host.value > without.host.value
+
+
+def test_dpo_has_no_reward_model_and_a_reference_in_host_memory(worked: Worked) -> None:
+    """A reward model has no effect, which a warning says."""
+    report = worked(plan(method="dpo", reward="qwen3-4b"))
+    assert step_of(report).host
+    assert "reward" not in step_of(report).parts
+    assert any("no reward model" in problem.message for problem in report.problems)
+
+
+def test_the_interval_of_two_pools_holds_both(worked: Worked) -> None:
+    """An asynchronous step ends no earlier than either pool at its worst."""
+    step = step_of(worked(plan(pools="two", schedule="asynchronous", generation={"gpus": 8})))
+    training = sum(
+        float(part.seconds.value) for name, part in step.parts.items() if name not in ("generation", "refit")
+    )
+    assert float(step.step.high.value) > max(training, float(step.parts["generation"].high.value))
 
 
 def test_refit_by_hand() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bomgen.catalog.files import KINDS, Catalog
+from bomgen.catalog.files import KINDS, Catalog, UnknownPart
 from bomgen.core.document import Document
 from bomgen.core.language import language
 from bomgen.output.terminal import render_lines
@@ -39,8 +39,51 @@ def test_every_part_is_listed_in_full(kind: str) -> None:
 )
 def test_any_number_that_a_vendor_prints_finds_its_part(number: str, first: list[str]) -> None:
     """A part number, a length of a family, the ordering number of a length."""
-    [found] = parts_named(Catalog(), number)
+    found, read_as = parts_named(Catalog(), number)
     assert shown(found)[: len(first)] == first
+    assert read_as == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "parts"),
+    [
+        ("SYS-421GE-TNRT", "SYS-421GE-TNRT", ["server smc-sys-421ge-tnrt-h100-pcie", "server smc-sys-421ge-tnrt-l20"]),
+        ("AS-8126GS-TNMR", "AS-8126GS-TNMR", ["server smc-as-8126gs-tnmr", "server smc-as-8126gs-tnmr-mi350x"]),
+        ("MMS4A00", "MMS4A00", ["transceiver mms4a00-ihs", "transceiver mms4a00-rhs"]),
+        ("MMS4A00-NS", "MMS4A00", ["transceiver mms4a00-ihs", "transceiver mms4a00-rhs"]),
+        ("BCM957608-P1400GDF00", "BCM957608-P1400GDF00", ["nic thor2-p1400g"]),
+        ("Broadcom BCM957608-P1400GDF00/E", "BCM957608-P1400GDF00", ["nic thor2-p1400g"]),
+        ("Supermicro SYS-421GE-TNRT-OTO-12", "SYS-421GE-TNRT", ["server smc-sys-421ge-tnrt-l20"]),
+        ("SYS-421GE", "SYS-421GE", ["server smc-sys-421ge-nbrt-lcc", "server smc-sys-421ge-tnrt-l20"]),
+        ("MMA4Z00-NS#ABA", "MMA4Z00-NS", ["transceiver mma4z00-ns"]),
+        ("NVIDIA MQM9700-NS2F=", "MQM9700-NS2F=", ["switch qm9700"]),
+        ("MFP7E10-N030-EU", "MFP7E10-N030", ["cable mfp7e10-nxxx"]),
+        ("llama-3.1-70b", "llama-3.1-70b", ["model llama-3.1-70b"]),
+    ],
+)
+def test_a_number_in_any_dress_finds_its_parts(text: str, number: str, parts: list[str]) -> None:
+    """Shared by several parts, with a vendor before it, with endings of an order, a region or a spare behind it."""
+    found, read_as = parts_named(Catalog(), text)
+    assert read_as == number
+    lines = shown(found)
+    assert [name for name in parts if not any(line.strip().startswith(name) for line in lines)] == []
+
+
+def test_a_number_of_no_part_is_unknown() -> None:
+    """What is left of it without its endings must still be a number."""
+    for text in ("SYS-999XX-ABCD", "a-b", "100", "-", ""):
+        with pytest.raises(UnknownPart):
+            parts_named(Catalog(), text)
+
+
+def test_the_audit_of_a_folder_lists_the_facts_of_its_files_alone(tmp_path: Path) -> None:
+    """Figures without a source, and figures that contradict each other; nothing of built-in parts."""
+    (tmp_path / "switch").mkdir()
+    (tmp_path / "switch" / "qm9700.yaml").write_text("cages: 16\nrack_units: 2\n", encoding="utf-8")
+    found = [line.split(maxsplit=3)[1:] for line in shown(audit(Catalog((tmp_path,)), KINDS))[1:]]
+    assert ["qm9700", "rack_units", "no source"] in found
+    assert ["qm9700", "ports", "64 ports, but 16 cages of 2 have 32"] in found
+    assert {part for part, *_ in found} == {"qm9700"}
 
 
 def test_parts_are_found_by_their_values() -> None:

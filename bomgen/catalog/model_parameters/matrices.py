@@ -338,6 +338,16 @@ def experts(model: Model) -> tuple[Matrix, ...]:
     return _block(model, shape["ffn_expert"], held, used)
 
 
+def shared_experts(model: Model) -> tuple[Matrix, ...]:
+    """Return the matrices of shared experts of the size of a routed one, which `experts` counts among these."""
+    shape = model.shape
+    equal = model.moe and "shared" in shape and not {"ffn_shared", "moe_latent"} & shape.keys()
+    if not equal or not shape["shared"].value:
+        return ()
+    copies = experts_of_layers(layers_with_experts(model), shape["shared"])
+    return _block(model, shape["ffn_expert"], copies, copies)
+
+
 def beside_experts(model: Model) -> tuple[Matrix, ...]:
     """Return the matrices of shared experts of another size, and those to and from the routed experts' latent width."""
     shape = model.shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bomgen.core.document import Cell, Column, Section, Table, row_of
 from bomgen.core.number_registry import Path
+from bomgen.documents.chapters.sizing import describe_evidence
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ASYNCHRONOUS, Reinforcement
 from bomgen.sizing.reinforcement import ReinforcedStep
@@ -48,5 +49,5 @@ def _parts(writer: Writer, step: ReinforcedStep) -> Table:
         low, high = map(writer.cell, ends)
         how = Cell(writer.origin(writer.numbers[path]))
         rows.append(row_of(writer.label(path), low, writer.cell(path), high, how))
-    caption = writer.word("caption-reinforcement-parts")
+    caption = writer.word("caption-reinforcement-parts", evidence=describe_evidence(writer, step.update))
     return Table("reinforcement-parts", writer.word("table-reinforcement-parts"), columns, tuple(rows), caption)

@@ -175,12 +175,12 @@ def _fit(writer: Writer) -> Iterator[Table]:
 def _prediction(writer: Writer) -> Iterator[Table]:
     predicted = writer.report.design.sizing.predicted
     if predicted:
-        yield _captioned(writer, "prediction", evidence=_evidence(writer, predicted.step))
+        yield _captioned(writer, "prediction", evidence=describe_evidence(writer, predicted.step))
         yield _captioned(writer, "prediction-terms")
         yield _nearest(writer, predicted)
 
 
-def _evidence(writer: Writer, step: Prediction) -> str:
+def describe_evidence(writer: Writer, step: Prediction) -> str:
     """Return which measured steps the interval of a prediction rests on."""
     gpu, evidence = writer.report.plan.cluster.gpu, step.evidence
     kind = message(f"evidence-{kind_of_model(step.moe)}")

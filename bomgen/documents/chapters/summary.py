@@ -7,6 +7,7 @@ from itertools import islice
 from math import ceil
 
 from bomgen.core.document import Note, Section
+from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.serving import sentences as of_serving
 from bomgen.documents.chapters.writer import Writer
@@ -99,7 +100,7 @@ def _training(writer: Writer) -> Iterator[str]:
             method=writer.language.value(learning.method.value, "word"),
             model=training.model.identity.name,
             parameters=writer.shown(sizing.run.parameters),
-            days=writer.shown(sizing.days),
+            days=_days(writer, sizing.days),
             responses=writer.language.number(learning.prompts.value * learning.responses.value),
             step=writer.shown(step.step.seconds),
             low=writer.shown(step.step.low),
@@ -113,11 +114,19 @@ def _training(writer: Writer) -> Iterator[str]:
             model=training.model.identity.name,
             parameters=writer.shown(sizing.run.parameters),
             tokens=_tokens(writer, training),
-            days=writer.shown(sizing.days),
+            days=_days(writer, sizing.days),
             mfu=writer.shown(sizing.run.mfu),
             peak=writer.shown(sizing.run.peak_flops_per_gpu),
             precision=writer.language.value(training.precision.value, "word"),
         )
+
+
+def _days(writer: Writer, days: Figure) -> str:
+    """Return the duration of a run, with its interval where it is predicted."""
+    low, high = (writer.numbers.get(("workload", f"days_{end}")) for end in ("low", "high"))
+    if low is None or high is None:
+        return writer.shown(days)
+    return writer.word("days-between", days=writer.shown(days), low=writer.shown(low), high=writer.shown(high))
 
 
 def _target(writer: Writer) -> Iterator[str]:

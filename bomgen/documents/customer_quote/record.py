@@ -396,7 +396,8 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
             if nic:
                 parts[nic.identity.name] += ceil(Fraction(count, nic.ports.value)) if ports is server.storage else count
             elif ports.gbps:
-                unnamed.append(word("quote-server-ports", count=number(trays * count), rate=number(ports.gbps.value)))
+                key = "quote-server-ports" if ports is server.storage else "quote-server-compute-ports"
+                unnamed.append(word(key, count=number(trays * count), rate=number(ports.gbps.value)))
     named = [word("quote-included-part", count=number(trays * count), name=name) for name, count in parts.items()]
     included = named + unnamed
     if server.host_memory and "memory" not in server.configuration:

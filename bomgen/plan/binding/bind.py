@@ -13,7 +13,7 @@ from functools import cache
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.parts import Rack, Server, ServerPorts
-from bomgen.catalog.servers import estimate_power
+from bomgen.catalog.servers import estimate_unpublished
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
@@ -56,7 +56,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         return None
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
-    server = server and estimate_power(server, gpu)
+    server = server and estimate_unpublished(server, gpu)
 
     @cache
     def usual_nics() -> tuple[UsualNic, ...]:

@@ -10,6 +10,7 @@ from math import ceil, exp, log, sqrt
 from statistics import NormalDist
 
 from bomgen.catalog import part_records, parts
+from bomgen.catalog.checkpoint_names import format_of_checkpoint
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, require, sum_of
@@ -38,10 +39,10 @@ from bomgen.plan.types import (
 DEGREES = ("tensor", "pipeline", "interleave", "context", "expert")
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
-FSDP_STACKS = ("composer", "deepspeed", "torchtitan")
+FSDP_STACKS = ("composer", "deepspeed", "fms-fsdp", "nemo-automodel", "torchtitan", "torchtitan-deepep")
 """Stacks that shard weights, too, unless told otherwise."""
-FUSED_STACKS = "megatron"
-"""The first word of stacks whose kernels of norms and activation functions are fused."""
+FUSED_STACKS = ("megatron", "nemo-2", "primus", "rocm-nemo")
+"""Beginnings of the names of Megatron and of stacks on top of it, which fuse the kernels of norms and activations."""
 PAIR = Figure(2, "count", Assumed(message("pair-of-responses"), message("pair-of-responses-why"), (), "high"))
 """Responses per prompt of dpo: one that is chosen, one that is rejected."""
 Z95 = 1.6448536269514722
@@ -72,6 +73,7 @@ def _run(
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
     pure = section.data.get("master_weights") is False and precision.value not in ("fp64", "fp32", "tf32")
+    usual_batch = "fine-tuning-batch-tokens" if section.path[-1] == "fine_tuning" else "training-batch-tokens"
     if section.data.get("goodput") == ESTIMATE:
         goodput = section.word("goodput", "training-goodput")
     else:
@@ -93,7 +95,7 @@ def _run(
         goodput=goodput,
         sequence=section.figure("sequence", "tokens") or (_usual_sequence(section, model) if model else None),
         micro_batch=section.quantity("micro_batch", "count", "training-micro-batch"),
-        batch_tokens=section.quantity("batch_tokens", "tokens", "training-batch-tokens"),
+        batch_tokens=section.quantity("batch_tokens", "tokens", usual_batch),
         optimizer=section.word("optimizer", "training-optimizer"),
         gradient_precision=section.word(
             "gradient_precision", "training-gradient-precision" + ("-bf16" if pure else "")
@@ -186,7 +188,7 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
         mark=section.mark,
         method=method,
         reference=section.yes_or_no("reference", "reinforcement-reference"),
-        reward=section.part("reward", "model", part_records.model),
+        reward=None if method.value == DPO else section.part("reward", "model", part_records.model),
         critic=(section.part("critic", "model", part_records.model) or model) if method.value == PPO else None,
         steps=steps,
         prompts=prompts,
@@ -308,10 +310,13 @@ def inference(section: PlanSection) -> Inference | None:
 
 
 def _served_precision(section: PlanSection, model: parts.Model | None) -> Figure:
-    """Return the format of the weights: from the plan, else that of the published checkpoint."""
+    """Return the format of the weights: from the plan, else that of the checkpoint by its name or as published."""
     if section.has("precision"):
         return section.word("precision", "inference-precision")
     usual = section.catalog.assumption("inference-precision")
+    named = format_of_checkpoint(section.text("model") or "")
+    if model and named and section.text("model") != model.identity.id:
+        return replace(usual, value=named)
     return replace(usual, value=model.checkpoint.value) if model and model.checkpoint else usual
 
 

@@ -54,6 +54,12 @@ FILE = "fit.json"
 TERMS = Terms._fields
 COVERAGES = (50, 90)
 """Percentages of unseen clusters that an interval covers."""
+WIDE = max(COVERAGES)
+UNMEASURED_FACTOR = 2.0
+"""Least factor between a predicted time and the ends of its wide interval without measurements of the like.
+
+So on accelerators without rows, and where a served model exchanges experts over the network, of which there are three.
+"""
 
 
 class SoftwareStack(NamedTuple):
@@ -248,17 +254,26 @@ def predict(
     gpus = gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
     peak = machine.peak
     mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
+    evidence = evidence_for(members.generation, moe, stack.name)
     steps, mfus = {}, {}
     for coverage in COVERAGES:
-        times = Figure(factor(moe, coverage), "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        spreads = factor(moe, coverage)
+        if coverage == WIDE and not errors:
+            spreads = max(spreads, _least_width(evidence) / width_of_run)
+        times = Figure(spreads, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
         steps[coverage] = bounds
         mfus[coverage] = Interval(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
         )
-    evidence = evidence_for(members.generation, moe, stack.name)
     return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe, evidence)
+
+
+def _least_width(evidence: Evidence) -> float:
+    """Return the least log between a step and the ends of its wide interval: the error of the rows behind it."""
+    error = evidence.left_out_error
+    return log(1 + float(error.value) if error else UNMEASURED_FACTOR)
 
 
 def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:

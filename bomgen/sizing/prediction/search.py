@@ -83,10 +83,8 @@ class Predictor(NamedTuple):
 
     def interleaves(self, pipeline: Any, interleave: Any, data: Any) -> Any:
         """Return whether the schedule can interleave stages: by the plan, or micro-batches fill them in rounds."""
-        if self.training.parallelism:
-            return interleave > 0
         count = terms.micro_batches.plain(self.batch, data, self.micro_batch)
-        return (interleave == 1) | (count % pipeline == 0)
+        return (interleave == 1) | (count % pipeline == 0) | (self.training.parallelism is not None)
 
     def least_seconds(self, tensor: Any, pipeline: Any, context: Any, slots: Any) -> Any:
         """Return the matrix products of a step [s], a lower bound of any split, to prune with."""

@@ -21,6 +21,8 @@ from bomgen.sizing.prediction.measurements import file
 from bomgen.sizing.prediction.predict import (
     COVERAGES,
     SPREADS,
+    UNMEASURED_FACTOR,
+    WIDE,
     GpuLinks,
     Interval,
     corrected,
@@ -60,14 +62,8 @@ INTERLEAVING, BURST, CONSTANT, BATCH = "interleaving", "burst", "constant", "bat
 SCALES = (INTERLEAVING, BURST, BATCH)
 LEVELS = ("engine", "generation", "precision", "model")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
-WIDE = max(COVERAGES)
 KINDS = ("measured", "known", "new")
 """What the rows have seen of a replica, from the most to the least."""
-UNMEASURED_FACTOR = 2.0
-"""Least factor between a predicted time and the ends of its interval without measurements of the like.
-
-So on accelerators without rows, and where experts are exchanged over the network, of which there are three rows.
-"""
 Parts = Iterator[tuple[tuple[str, ...], Any]]
 """The terms and scales that multiply a part of a time, and its seconds at line rate."""
 

@@ -17,7 +17,7 @@ from bomgen.sizing.prediction.serving_terms import ServedWork
 from bomgen.sizing.prediction.work import NONE, ONE, add_counts, weights_of_head, weights_of_matrix
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES
-from bomgen.sizing.serving.weights import format_of_rest
+from bomgen.sizing.serving.weights import bytes_of_rest
 
 SIXTEEN_BITS = ("bf16", "fp16")
 FOUR_BITS = ("fp4", "nvfp4", "mxfp4", "int4", "awq", "gptq")
@@ -69,7 +69,7 @@ def served_work(
     if model.mla and decoded is not None:
         widths = (shape[key] for key in ("kv_lora_rank", "rope_head_dim", "head_dim", "v_head_dim"))
         decoded = absorbed_products(decoded, *widths)
-    plain, narrow = (BYTES[name] for name in (format_of_rest(model, formats[0]), formats[0]))
+    plain, narrow = bytes_of_rest(model, formats[0]), BYTES[formats[0]]
     weights = _weights(model, width)
     return ServedWork(
         layers=shape["layers"],

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from bomgen.catalog.model_parameters.counts import GATED_MATRICES
 from bomgen.catalog.parts import Gpu, Model
-from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Number, Reference, formula, maximum, product, sum_of
+from bomgen.core.messages import message
+from bomgen.core.provenance import Figure, Reference, assume, formula, maximum, product, sum_of
 from bomgen.core.units import GIBI
 from bomgen.plan.types import Inference
 from bomgen.sizing.serving.kv_cache import BYTES
@@ -59,23 +59,19 @@ _CAPACITY = Reference(
 _CHUNKS = "vLLM documentation, optimization and tuning: chunked prefill, max_num_batched_tokens"
 
 
-def _assumed(name: Message, why: Message, value: Number, unit: str, reference: Reference) -> Figure:
-    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
-
-
-CUDA_SHARE = _assumed(message("cuda-share"), message("cuda-share-why"), Fraction("1.05"), "share", _CAPACITY)
+CUDA_SHARE = assume(message("cuda-share"), message("cuda-share-why"), Fraction("1.05"), "share", _CAPACITY)
 """Memory that CUDA sees over that of the data sheet."""
-LIBRARIES = _assumed(
+LIBRARIES = assume(
     message("reserve-libraries"), message("reserve-libraries-why"), Fraction("0.35") * GIBI, "bytes", _PROFILE
 )
-NCCL = _assumed(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("1.55") * GIBI, "bytes", _PROFILE)
-SGLANG_LIBRARIES = _assumed(
+NCCL = assume(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("1.55") * GIBI, "bytes", _PROFILE)
+SGLANG_LIBRARIES = assume(
     message("reserve-libraries"), message("reserve-libraries-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG
 )
-SGLANG_NCCL = _assumed(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG)
-LOGIT_BYTES = _assumed(message("logit-bytes"), message("logit-bytes-why"), 16, "bytes", _PROFILE)
-EXPERT_COPIES = _assumed(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "ratio", _PROFILE)
-WHOLE_EXPERTS = _assumed(message("whole-experts"), message("whole-experts-why"), 1, "count", _ARGUMENTS)
+SGLANG_NCCL = assume(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG)
+LOGIT_BYTES = assume(message("logit-bytes"), message("logit-bytes-why"), 16, "bytes", _PROFILE)
+EXPERT_COPIES = assume(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "ratio", _PROFILE)
+WHOLE_EXPERTS = assume(message("whole-experts"), message("whole-experts-why"), 1, "count", _ARGUMENTS)
 
 
 class StepSize(NamedTuple):
@@ -88,8 +84,8 @@ class StepSize(NamedTuple):
 def _step(tokens: int, sequences: int) -> StepSize:
     why = message("step-why")
     return StepSize(
-        _assumed(message("step-tokens"), why, tokens, "tokens", _ARGUMENTS),
-        _assumed(message("step-sequences"), why, sequences, "count", _ARGUMENTS),
+        assume(message("step-tokens"), why, tokens, "tokens", _ARGUMENTS),
+        assume(message("step-sequences"), why, sequences, "count", _ARGUMENTS),
     )
 
 

@@ -36,11 +36,10 @@ from bomgen.core.provenance import (
 )
 from bomgen.core.units import GIGA
 from bomgen.plan.types import ONE_POOL, TWO_POOLS, Inference
-from bomgen.sizing.prediction.predict import GpuLinks, Interval
+from bomgen.sizing.prediction.predict import WIDE, GpuLinks, Interval
 from bomgen.sizing.prediction.serving import (
     TPOT,
     TTFT,
-    WIDE,
     ReplicaSpeed,
     Speed,
     predict,

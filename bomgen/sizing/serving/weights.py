@@ -2,9 +2,12 @@
 
 The size of the published files is used where it is known. Otherwise each part of the model has a number format:
 embedding and output head stay in 16 bits, routed experts have the served format with its scales. Attention, dense
-layers and shared experts have it too, except in 4-bit mixtures of experts, whose published checkpoints (gpt-oss,
-Kimi K2, NVIDIA's NVFP4 models) keep them in 16 bits, or in 8 where the model was published in FP8 (DeepSeek). AWQ and
-GPTQ quantise them as well. Where the size of the files is known, the parts are scaled to it.
+layers and shared experts have the formats of the published checkpoint where its record gives them
+(`checkpoint_formats`). Otherwise they have the served format too, except in 4-bit mixtures of experts, whose published
+checkpoints (gpt-oss, Kimi K2, NVIDIA's NVFP4 models) keep them in 16 bits, or in 8 where the model was published in
+FP8 (DeepSeek). AWQ and GPTQ quantise them as well. Where the size of the files is known, the parts are scaled to it.
+
+A vision tower is in 16 bits beside these parts, and in the published files.
 
 A module for multi-token prediction is part of the published files of DeepSeek-V3 and R1, and is loaded only for
 speculative decoding. Without it the size of the files is reduced by the module: a layer with experts, and copies of
@@ -20,7 +23,7 @@ Measured differences are in `data/measured/serving-memory.csv`, and `tests/refer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import reduce
 from math import ceil
@@ -29,7 +32,7 @@ from typing import NamedTuple
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Model
-from bomgen.core.provenance import Figure, formula, quotient, sum_of
+from bomgen.core.provenance import Figure, formula, product, quotient, sum_of
 from bomgen.plan.types import DATA, Inference
 from bomgen.sizing.serving.kv_cache import BYTES
 from bomgen.sizing.training.states import expert_parameters
@@ -37,6 +40,7 @@ from bomgen.sizing.training.states import expert_parameters
 _SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM_LAYERS = "vLLM, model_executor/layers/linear.py: QKVParallelLinear and ReplicatedLinear"
 _VLLM_EXPERTS = "vLLM documentation, expert parallel deployment: redundant experts fill equal slots"
+_VLLM_VISION = "vLLM, mm_encoder_tp_mode: weights; quantised checkpoints exclude the vision tower"
 _NVFP4 = "NVIDIA Model Optimizer and OpenAI gpt-oss model cards: modules excluded from 4-bit quantisation"
 _DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
 
@@ -48,6 +52,9 @@ GENERAL_FORMAT = {"nvfp4": "fp4", "mxfp4": "fp4", "awq": "int4", "gptq": "int4",
 UNSPLIT = ("q_a_proj", "kv_a_proj_with_mqa", "kv_proj", "router")
 """Matrices that every tensor-parallel GPU holds whole, besides those of indexers."""
 INDEXER = "indexer."
+ATTENTION, OUTPUT, SHARED, DENSE = "attention", "output", "shared", "dense"
+"""Parts with a format of their own in published checkpoints; the output projection may differ from its attention."""
+OUTPUTS = ("o_proj", "out_proj")
 KEY_VALUES = ("k_proj", "v_proj")
 
 
@@ -99,6 +106,11 @@ def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figu
             held = add_key_values(held, projection.parameters, formats.rest, projection.heads, tensor)
     if parts.routed.value:
         held = _add_routed(inference, parts.routed, formats.routed, held, tensor)
+    if vision := inference.model.vision_parameters:
+        value = BYTES[SIXTEEN_BITS]
+        held = (
+            add_vision(held, vision, value) if by_requests(inference) else add_split_vision(held, vision, value, tensor)
+        )
     files = _of_files(inference, parts)
     if files is None:
         return weights_of_stage(held, stages)
@@ -129,8 +141,33 @@ def formats_of_parts(inference: Inference) -> Formats:
     """Return the bytes of a value in each part: embeddings have at least 16 bits."""
     precision = str(inference.precision.value)
     served, least = BYTES[precision], BYTES[SIXTEEN_BITS]
-    rest = BYTES[format_of_rest(inference.model, precision)]
+    rest = bytes_of_rest(inference.model, precision)
     return Formats(max(served, least, key=lambda size: Fraction(size.value)), served, rest)
+
+
+def bytes_of_rest(model: Model, precision: str) -> Figure:
+    """Return the bytes of a value in the weights besides embeddings and routed experts; a mean where formats differ."""
+    usual, given = format_of_rest(model, precision), _formats_of_checkpoint(model, precision)
+    if not given or matrices.matrices(model) is None:
+        return BYTES[usual]
+    attention = (*matrices.attention(model), *matrices.further_attention(model))
+    parts = {
+        OUTPUT: [matrix for matrix in attention if matrix.name in OUTPUTS],
+        ATTENTION: [matrix for matrix in attention if matrix.name not in OUTPUTS],
+        SHARED: [*matrices.beside_experts(model), *matrices.shared_experts(model)],
+        DENSE: matrices.feed_forward(model),
+    }
+    given = {OUTPUT: given.get(ATTENTION, usual), **given}
+    held = {part: _parameters_of(members, lambda _: True) for part, members in parts.items()}
+    sizes = [bytes_of_parameters(parameters, BYTES[given.get(part, usual)]) for part, parameters in held.items()]
+    return mean_value(reduce(add_sizes, sizes), _sum(held.values()))
+
+
+def _formats_of_checkpoint(model: Model, precision: str) -> Mapping[str, str]:
+    """Return the formats of parts in the published checkpoint of a format, or of one as wide; empty if not known."""
+    general = GENERAL_FORMAT.get(precision, precision)
+    alike = (parts for name, parts in model.checkpoint_formats.items() if GENERAL_FORMAT.get(name, name) == general)
+    return model.checkpoint_formats.get(precision) or next(alike, {})
 
 
 def format_of_rest(model: Model, precision: str) -> str:
@@ -155,7 +192,9 @@ def _of_files(inference: Inference, parts: Parts) -> Figure | None:
 def _by_rule(inference: Inference, parts: Parts) -> Figure:
     """Return the weights of a model by the formats of its parts [bytes]."""
     formats = formats_of_parts(inference)
-    return weights_by_format(inference.model.parameters, parts.embeddings, parts.routed, *formats)
+    weights = weights_by_format(inference.model.parameters, parts.embeddings, parts.routed, *formats)
+    vision = inference.model.vision_parameters
+    return weights if vision is None else add_vision(weights, vision, BYTES[SIXTEEN_BITS])
 
 
 def _parts(model: Model) -> Parts:
@@ -206,6 +245,26 @@ def _sum(parts: Iterable[Figure]) -> Figure:
 
 add_parts = sum_of("add_parts", "parameters", "parameters", "more")
 """Parameters of several parts of a model."""
+
+
+@formula("bytes", _VLLM_VISION)
+def add_vision(weights: Fraction, vision_parameters: int, value_bytes: int) -> Fraction:
+    """Weights, plus those of the vision tower."""
+    return weights + vision_parameters * value_bytes
+
+
+@formula("bytes", _VLLM_VISION)
+def add_split_vision(held: Fraction, vision_parameters: int, value_bytes: int, tensor: int) -> Fraction:
+    """Weights of all stages on a GPU, plus its part of the vision tower, which the GPUs of a tensor group split."""
+    return held + Fraction(vision_parameters * value_bytes, tensor)
+
+
+bytes_of_parameters = product("bytes_of_parameters", "bytes", "parameters", "value_bytes")
+"""Size of weights in one format."""
+add_sizes = sum_of("add_sizes", "bytes", "weights", "more")
+"""Size of weights in several formats."""
+mean_value = quotient("mean_value", "bytes", "weights", "parameters")
+"""Mean size of a value of weights in several formats."""
 
 
 @formula("parameters")

@@ -19,8 +19,8 @@ from math import ceil
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
-from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, minimum, product, sum_of
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Cited, Figure, Reference, assume, formula, minimum, product, sum_of
 from bomgen.plan.types import Training
 from bomgen.sizing.training.states import HALF, WEIGHTS, bytes_of_weight, quantises
 
@@ -75,19 +75,15 @@ _FOUR_BIT = Reference(
 )
 
 
-def _kept(value: int, unit: str, name: Message, why: Message, reference: Reference) -> Figure:
-    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
-
-
-NORMS_FP32 = _kept(4, "bytes", message("norms-fp32"), message("norms-fp32-why"), _UNFUSED)
-UNFUSED_TENSORS = _kept(1, "count", message("unfused-tensors"), message("unfused-tensors-why"), _UNFUSED)
-INPUTS_KEPT = _kept(4, "bytes", message("inputs-kept"), message("inputs-kept-why"), _FOUR_BIT)
-TENSORS_KEPT = _kept(1, "count", message("tensors-kept"), message("tensors-kept-why"), _FOUR_BIT)
-RECOMPUTED_TENSORS = _kept(2, "count", message("recomputed-tensors"), message("recomputed-tensors-why"), _DEEPSEEK)
-NARROW_INPUT = _kept(1, "bytes", message("narrow-input"), message("narrow-input-why"), _NARROW)
+NORMS_FP32 = assume(message("norms-fp32"), message("norms-fp32-why"), 4, "bytes", _UNFUSED)
+UNFUSED_TENSORS = assume(message("unfused-tensors"), message("unfused-tensors-why"), 1, "count", _UNFUSED)
+INPUTS_KEPT = assume(message("inputs-kept"), message("inputs-kept-why"), 4, "bytes", _FOUR_BIT)
+TENSORS_KEPT = assume(message("tensors-kept"), message("tensors-kept-why"), 1, "count", _FOUR_BIT)
+RECOMPUTED_TENSORS = assume(message("recomputed-tensors"), message("recomputed-tensors-why"), 2, "count", _DEEPSEEK)
+NARROW_INPUT = assume(message("narrow-input"), message("narrow-input-why"), 1, "bytes", _NARROW)
 AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
 LEAST_FIRST = (NONE, SELECTIVE, FULL)
-"""Recomputations in ascending order; AUTO is the first of them that fits."""
+"""Recomputations in ascending order; AUTO is the fastest of them that fits, where steps are not predicted the first."""
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:

@@ -22,7 +22,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
-from bomgen.plan.types import Parallelism, Training
+from bomgen.plan.types import OPTIMIZER, Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
 from bomgen.sizing.training.memory import (
@@ -386,6 +386,8 @@ def _smaller_states(training: Training, split: ParallelSplit) -> Iterator[tuple[
     """Yield higher stages of ZeRO, which shard more of weights, gradients and optimizer states."""
     for stage in ZERO_STAGES[training.zero.value :]:
         yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
+    if OPTIMIZER not in training.offload:
+        yield f"`offload: [{OPTIMIZER}]`", training._replace(offload=(*training.offload, OPTIMIZER)), split
 
 
 def _shorter_sequences(

@@ -11,8 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Number, Reference, formula
+from bomgen.core.messages import message
+from bomgen.core.provenance import Figure, Reference, assume, formula
 from bomgen.plan.types import Training
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, NONE, bytes_of_token, micro_batches
@@ -32,11 +32,6 @@ _CHUNKED = Reference(
     "https://github.com/pytorch/torchtune/blob/main/torchtune/modules/loss/cross_entropy_loss.py",
     "2026-11-28",
 )
-_ACCUMULATION = Reference(
-    "torchtune, recipes/configs/llama3_1/70B_full.yaml: gradient_accumulation_steps 1",
-    "https://github.com/pytorch/torchtune/blob/main/recipes/configs/llama3_1/70B_full.yaml",
-    "2026-11-28",
-)
 _FSDP = Reference(
     "PyTorch, FSDP2 (fully_shard): the next layer is gathered while one is processed",
     "https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html",
@@ -44,18 +39,11 @@ _FSDP = Reference(
 )
 
 
-def _assumed(name: Message, why: Message, value: Number, unit: str, reference: Reference) -> Figure:
-    return Figure(value, unit, Assumed(name, why, (reference,), "medium"))
-
-
-CONTEXT = _assumed(message("cuda-context"), message("cuda-context-why"), 500_000_000, "bytes", _CONTEXT)
-BUFFERS = _assumed(message("training-buffers"), message("training-buffers-why"), 688_000_000, "bytes", _NCCL)
-CHUNKS = _assumed(message("loss-chunks"), message("loss-chunks-why"), 8, "count", _CHUNKED)
-LOGIT_BYTES = _assumed(message("training-logits"), message("training-logits-why"), 10, "bytes", _CHUNKED)
-LAYERS_GATHERED = _assumed(message("layers-gathered"), message("layers-gathered-why"), 2, "layers", _FSDP)
-ONE_MICRO_BATCH = _assumed(
-    message("one-micro-batch"), message("one-micro-batch-why"), 1, "micro-batches", _ACCUMULATION
-)
+CONTEXT = assume(message("cuda-context"), message("cuda-context-why"), 500_000_000, "bytes", _CONTEXT)
+BUFFERS = assume(message("training-buffers"), message("training-buffers-why"), 688_000_000, "bytes", _NCCL)
+CHUNKS = assume(message("loss-chunks"), message("loss-chunks-why"), 8, "count", _CHUNKED)
+LOGIT_BYTES = assume(message("training-logits"), message("training-logits-why"), 10, "bytes", _CHUNKED)
+LAYERS_GATHERED = assume(message("layers-gathered"), message("layers-gathered-why"), 2, "layers", _FSDP)
 
 
 def reserve_of_gpu(training: Training, split: states.ParallelSplit, gradients: Figure) -> dict[str, Figure]:
@@ -66,9 +54,7 @@ def reserve_of_gpu(training: Training, split: states.ParallelSplit, gradients: F
     parts = {"libraries": CONTEXT, "nccl": buffers}
     loss, layer = _loss(training, split), _layer(training, split)
     if loss and layer and training.sequence:
-        count = ONE_MICRO_BATCH
-        if not isinstance(training.batch_tokens.origin, Assumed):
-            count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
+        count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
         parts["step"] = working_memory(loss, layer, gradients, count)
     return parts
 

@@ -1,0 +1,60 @@
+"""Names of published checkpoints, such as `nvidia/Llama-3.1-405B-Instruct-FP8`: the model's name and its number format.
+
+A name on Hugging Face is that of a publisher and a checkpoint. Its ending says what was tuned or quantised, which
+leaves the shape of the model as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+FORMATS: Mapping[str, str] = {
+    "fp8": "fp8",
+    "nvfp4": "nvfp4",
+    "mxfp4": "mxfp4",
+    "fp4": "nvfp4",
+    "awq": "awq",
+    "gptq": "gptq",
+    "w4a16": "int4",
+    "int4": "int4",
+    "w8a8": "w8a8",
+    "int8": "int8",
+    "bf16": "bf16",
+}
+"""The number format that a word of a checkpoint's name stands for; FP4 is that of NVIDIA's older checkpoints."""
+_TUNED = ("instruct", "chat", "base", "it", "hf", "pt", "sft", "dpo", "thinking", "preview")
+_DETAIL = ("dynamic", "block", "static", "pertensor", "quantized", "4bit", "8bit", "gguf", "qat", "v1", "v2", "v0.1")
+"""Words that say how a format was made, or the edition of its files."""
+_ENDING = re.compile(rf"[-.](?:{'|'.join(map(re.escape, (*FORMATS, *_TUNED, *_DETAIL)))})$")
+_EDITION = re.compile(rf"-(?:{'|'.join((*FORMATS, *_TUNED))}|[0-9]{{4}})(?=-|$)")
+_BRANDS = ("meta-", "nvidia-")
+"""Beginnings that repeat the publisher."""
+
+
+def bare_names(name: str) -> Iterator[str]:
+    """Yield the names that a checkpoint's name may mean, longest first: without publisher, brand and endings."""
+    short = name.lower().rpartition("/")[2].replace("_", "-").replace(" ", "-")
+    while True:
+        yield short
+        yield from (short.removeprefix(brand) for brand in _BRANDS if short.startswith(brand))
+        ending = _ENDING.search(short)
+        if ending is None:
+            return
+        short = short[: ending.start()]
+
+
+def untuned(name: str) -> str:
+    """Return a checkpoint's name without publisher, and without tuning, format and date wherever they are in it."""
+    return _EDITION.sub("", next(bare_names(name)))
+
+
+def format_of_checkpoint(name: str) -> str | None:
+    """Return the number format that a checkpoint's name ends with, before details; None where it names none."""
+    short = name.lower().rpartition("/")[2].replace("_", "-")
+    words = []
+    while ending := _ENDING.search(short):
+        words.append(ending[0][1:])
+        short = short[: ending.start()]
+    # GPTQ and AWQ name their bits behind them: the method, which comes first, says which matrices it takes.
+    return next((FORMATS[word] for word in reversed(words) if word in FORMATS), None)

@@ -1,0 +1,467 @@
+"""A Hugging Face `config.json` as a model part: its shape under the catalogue's keys.
+
+A configuration says what its library does not assume: an absent key has the default of its `model_type`, which
+`_TIED`, `_BIASED` and the other tables list. A type that is in none of them is read like the Llama family.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import MODEL, Record
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import Source
+
+MAX_COUNT = 10**9
+"""Largest number of a shape; the longest context of a model has 10 million tokens."""
+_WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+BILLION = 10**9
+LANGUAGE_PARTS = ("text_config", "llm_config", "language_config")
+"""Keys of the language model in the configuration of a model that also sees or hears."""
+BLOCK_TYPES = "layers_block_type"
+"""The key of the kinds of Nemotron's layers, one by one, which also tells their number."""
+SLIDING, LINEAR = "sliding_attention", "linear_attention"
+QUERIES_KEYS_VALUES_OUTPUT = 4
+"""Square matrices of attention with as many KV heads as heads."""
+EACH_FOURTH = 4
+"""Of Qwen3-Next and Llama 4 every fourth layer has full attention."""
+EACH_SIXTH = 6
+"""Of Gemma 3 every sixth layer has full attention."""
+BLOCK_WIDTH = 4
+"""Width of a feed-forward block in hidden sizes where a configuration has none, as that of GPT-NeoX and BLOOM."""
+NORMS_OF_OUTPUTS = 4
+"""Norms of a layer that also normalises the outputs of its blocks."""
+NORMS_BESIDE_EXPERTS = 7
+"""Norms of a layer of Gemma 4 with experts, whose dense block and experts have their own."""
+
+_LLAMA_LIKE = (
+    "llama",
+    "mistral",
+    "ministral3",
+    "mixtral",
+    "qwen2",
+    "qwen2_moe",
+    "qwen3",
+    "qwen3_moe",
+    "qwen3_next",
+    "phi3",
+    "phimoe",
+)
+_DEEPSEEK_LIKE = (
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "deepseek_v4",
+    "kimi_k2",
+    "kimi_linear",
+    "glm_moe_dsa",
+    "mistral4",
+)
+_OTHERS = (
+    "glm4",
+    "glm4_moe",
+    "glm4_moe_lite",
+    "gpt_oss",
+    "minimax_m2",
+    "minimax_m3",
+    "nemotron",
+    "nemotron_h",
+    "llama4_text",
+)
+_GEMMA = ("gemma", "gemma2", "gemma3", "gemma3_text", "gemma4_text")
+_QWEN_SEEING = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text")
+_SMALL = ("hy_v3", "smollm3", "olmo2", "olmo3", "apertus", "mimo", "mimo_v2_flash", "step3p7", "falcon", "gpt_neox")
+KNOWN = (*_LLAMA_LIKE, *_DEEPSEEK_LIKE, *_OTHERS, *_GEMMA, *_QWEN_SEEING, *_SMALL)
+"""Types whose defaults are known."""
+_TIED = (*_GEMMA, "falcon", "smollm3")
+_PLAIN = ("nemotron", "nemotron_h", "apertus", "falcon", "gpt_neox")
+_LAYER_NORMS = ("nemotron", "falcon", "gpt_neox")
+_FOUR_NORMS = ("gemma2", "gemma3", "gemma3_text", "gemma4_text", "glm4")
+_QK_NORMS = (
+    "hy_v3",
+    "qwen3",
+    "qwen3_moe",
+    "qwen3_next",
+    *_QWEN_SEEING,
+    "gemma3",
+    "gemma3_text",
+    "gemma4_text",
+    "apertus",
+)
+_BIASED = {"qwen2": "qkv", "qwen2_moe": "qkv", "gpt_neox": "all"}
+_ROUTER_BIASES = ("deepseek_v3", "deepseek_v32", "deepseek_v4", "kimi_k2", "kimi_linear", "glm_moe_dsa", "nemotron_h")
+_GATED_OUTPUTS = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
+_ALTERNATING = ("gemma2", "gpt_oss")
+
+_NAMES = {
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    "hidden": ("hidden_size", "n_embd", "d_model"),
+    "heads": ("num_attention_heads", "n_head", "n_heads"),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads", "multi_query_group_num"),
+    "head_dim": ("head_dim", "kv_channels"),
+    "vocab": ("vocab_size", "padded_vocab_size"),
+    "context": ("max_position_embeddings", "n_positions", "seq_length"),
+    "global_kv_heads": ("num_global_key_value_heads",),
+    "global_head_dim": ("global_head_dim",),
+    "q_lora_rank": ("q_lora_rank",),
+    "o_lora_rank": ("o_lora_rank",),
+    "o_groups": ("o_groups",),
+    "moe_latent": ("moe_latent_size", "routed_expert_hidden_size"),
+    "index_topk": ("index_topk",),
+    "index_heads": ("index_n_heads",),
+    "index_head_dim": ("index_head_dim",),
+}
+"""Keys of configurations that mean the same as a key of a shape, by that key."""
+_BLOCK = ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim")
+_EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
+_TOPK = ("num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_topk", "moe_k")
+_SHARED = ("n_shared_experts", "num_shared_experts")
+_SHARED_BLOCK = (
+    *("shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim"),
+    "moe_shared_expert_intermediate_size",
+)
+_MAMBA = ("n_groups", "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "conv_kernel")
+_DELTA_NET = (
+    *("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim"),
+    "linear_conv_kernel_dim",
+)
+_STORED = {"int 4": "int4", "float 4": "nvfp4", "int 8": "w8a8", "float 8": "fp8"}
+"""Formats of compressed-tensors by type and bits; MXFP4 names itself."""
+
+
+class ReadModel(NamedTuple):
+    """A model part read from a configuration."""
+
+    data: dict[str, Any]
+    parameters: int
+    active_parameters: int
+    problems: tuple[Problem, ...]
+    """Warnings, such as of an unknown type."""
+
+
+def read_config(text: str, file: str) -> Source:
+    """Return the data of a configuration in JSON; `file` is its name in marks. Raises PlanErrors for other text.
+
+    Unlike YAML of a plan it may be long: checkpoints list the matrices that are not quantised, one by one.
+    """
+    try:
+        data = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        mark = Mark(file, error.lineno, error.colno)
+        message = f"not JSON: {error.msg}; give the config.json of a checkpoint"
+        raise PlanErrors([Problem(mark, "error", message, "json")]) from None
+    except (RecursionError, ValueError):
+        message = "nested too deep, or a number of too many digits; give the config.json of a checkpoint"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "json")]) from None
+    return Source(file, text, data, {}, {(): Mark(file, 1, 1)})
+
+
+def read_model(source: Source, name: str) -> ReadModel:
+    """Return the model part of a configuration; `name` is that of the model, which the file does not have.
+
+    Raises PlanErrors for data that are no configuration of a language model.
+    """
+    config = _language_part(source)
+    data: dict[str, Any] = {"name": name}
+    data |= _shape(config)
+    if vision := _vision(config._replace(data=config.whole).below("vision_config")):
+        data["vision_parameters"] = vision
+    known = config.kind in KNOWN
+    data |= {"confidence": "high" if known else "low", "source": ["config"]}
+    data["sources"] = {"config": {"title": f"{source.file}, configuration of model_type {config.kind or 'unknown'}"}}
+    record = Record(MODEL, name, source._replace(data=data), (), built_in=False)
+    model = part_records.model(record)
+    warnings = () if known else (_unknown_type(config),)
+    return ReadModel(data, int(model.parameters.value), int(model.active_parameters.value), warnings)
+
+
+def part_file(model: ReadModel) -> bytes:
+    """Return a model part as the text of its file."""
+    total, active = (f"{count / BILLION:.1f}" for count in (model.parameters, model.active_parameters))
+    lines = [f"# {total} billion parameters, {active} active, counted from the keys below by bomgen"]
+    lines += [f"{key}: {_written(value)}" for key, value in model.data.items()]
+    return "\n".join([*lines, ""]).encode("utf-8", "replace")
+
+
+def _written(value: Any) -> str:
+    """Return a value in YAML; JSON but for words."""
+    return value if isinstance(value, str) and _WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+
+
+def _unknown_type(config: _Config) -> Problem:
+    message = f"model_type '{config.kind}' is not known; read like the Llama family: check `parameters`"
+    return config.problem("model_type", message, "model-config", "warning")
+
+
+class _Config(NamedTuple):
+    """A mapping of a configuration, with functions that read its values."""
+
+    source: Source
+    data: dict[str, Any]
+    whole: dict[str, Any]
+    """The configuration that it is part of."""
+
+    @property
+    def kind(self) -> str:
+        """The `model_type`; empty for what is no word."""
+        word = self.text("model_type")
+        return word if _WORD.fullmatch(word) else ""
+
+    def problem(
+        self, key: str, message: str, rule: str = "model-config", severity: Literal["error", "warning"] = "error"
+    ) -> Problem:
+        """Return a problem at a key."""
+        before, found, _ = self.source.text.partition(f'"{key}"')
+        mark = Mark(self.source.file, before.count("\n") + 1, len(before) - before.rfind("\n")) if found else None
+        return Problem(mark or self.source.mark(()), severity, message, rule)
+
+    def count(self, *names: str) -> int:
+        """Return the number at the first of these keys that has one; 0 for none. Raises PlanErrors for other data."""
+        for name in names:
+            value = self.data.get(name)
+            if value is None:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
+                message = f"{name} is not a whole number of 0 to {MAX_COUNT}; give an unchanged config.json"
+                raise PlanErrors([self.problem(name, message)])
+            if value:
+                return value
+        return 0
+
+    def is_true(self, name: str) -> bool:
+        """Return whether a key is true."""
+        return self.data.get(name) is True
+
+    def text(self, name: str) -> str:
+        """Return the text at a key; empty for other data."""
+        value = self.data.get(name, self.whole.get(name))
+        return value if isinstance(value, str) else ""
+
+    def items(self, name: str) -> list[Any]:
+        """Return the list at a key; empty for other data."""
+        value = self.data.get(name)
+        return value if isinstance(value, list) else []
+
+    def below(self, name: str) -> _Config:
+        """Return the mapping at a key; empty for other data."""
+        value = self.data.get(name)
+        return self._replace(data=value if isinstance(value, dict) else {})
+
+
+def _language_part(source: Source) -> _Config:
+    """Return the configuration of the language model. Raises PlanErrors where there is none."""
+    whole = source.data
+    if isinstance(whole, dict):
+        found = _Config(source, whole, whole)
+        found = next((found.below(key) for key in LANGUAGE_PARTS if found.below(key).data), found)
+        if (found.count(*_NAMES["layers"]) or found.items(BLOCK_TYPES)) and found.count(*_NAMES["hidden"]):
+            return found
+    message = "no configuration of a language model: `num_hidden_layers` and `hidden_size` are missing; "
+    message += "give the config.json of a checkpoint in the form of Hugging Face"
+    raise PlanErrors([Problem(source.mark(()), "error", message, "model-config")])
+
+
+def _shape(config: _Config) -> dict[str, Any]:
+    """Return the shape under the keys of the catalogue, without those that are unknown."""
+    if config.data.get("block_configs"):
+        message = "layers of different sizes are not counted; write a part file with `parameters`"
+        raise PlanErrors([config.problem("block_configs", message)])
+    shape: dict[str, Any] = {"type": "dense"}
+    shape |= {key: found for key, names in _NAMES.items() if (found := config.count(*names))}
+    shape.setdefault("layers", len(config.items(BLOCK_TYPES)))
+    shape |= dict(_structure(config))
+    for part in (_feed_forward, _windows, _states, _latent, _sparse, _checkpoint):
+        shape |= dict(part(config, shape))
+    return {key: value for key, value in shape.items() if value is not None}
+
+
+Pairs = Iterator[tuple[str, Any]]
+
+
+def _structure(config: _Config) -> Pairs:
+    kind, tied = config.kind, config.data.get("tie_word_embeddings", config.whole.get("tie_word_embeddings"))
+    yield "tied", tied if isinstance(tied, bool) else kind in _TIED
+    if kind in _PLAIN:
+        yield "mlp", "plain"
+    if kind in _LAYER_NORMS:
+        yield "norm", "layer"
+    bias = "all" if config.is_true("mlp_bias") or kind == "gpt_oss" else "qkv"
+    if config.is_true("attention_bias") and not config.count("kv_lora_rank"):
+        yield "bias", bias
+    elif kind in _BIASED:
+        yield "bias", _BIASED[kind]
+    learned = kind != "llama4_text" and config.text("qk_norm_type") != "per_layer"
+    if kind in _QK_NORMS or (config.is_true("use_qk_norm") and learned):
+        yield "qk_norm", True
+    if config.is_true("attn_output_gate") or config.is_true("mla_use_output_gate") or kind in _GATED_OUTPUTS:
+        yield "output_gate", True
+    if config.is_true("attention_k_eq_v"):
+        yield "attention_k_eq_v", True
+    if kind in _FOUR_NORMS:
+        beside = kind == "gemma4_text" and config.count(*_EXPERTS)
+        yield "norms_per_layer", NORMS_BESIDE_EXPERTS if beside else NORMS_OF_OUTPUTS
+    if kind == "falcon" and config.is_true("multi_query") and not config.is_true("new_decoder_architecture"):
+        yield "kv_heads", 1
+
+
+def _feed_forward(config: _Config, shape: dict[str, Any]) -> Pairs:
+    experts, block = config.count(*_EXPERTS), config.count(*_BLOCK) or BLOCK_WIDTH * shape["hidden"]
+    yield "type", "moe" if experts else "dense"
+    if not experts:
+        yield "ffn", block
+        return
+    yield "experts", experts
+    yield "topk", config.count(*_TOPK)
+    of_expert = config.count("moe_intermediate_size") or block
+    yield "ffn_expert", of_expert
+    dense = min(_dense_layers(config, shape["layers"]), shape["layers"])
+    yield "dense_layers", dense
+    yield "ffn_dense", config.count("dense_intermediate_size", "intermediate_size_mlp") or block if dense else 0
+    shared, of_shared = config.count(*_SHARED), config.count(*_SHARED_BLOCK)
+    if config.kind == "gemma4_text":
+        of_shared = block
+    yield "shared", shared or int(bool(of_shared) or config.kind == "llama4_text")
+    if of_shared and of_shared != of_expert * max(shared, 1):
+        yield "ffn_shared", of_shared
+    biased = any(map(config.is_true, ("use_routing_bias", "use_moe_router_bias", "moe_router_enable_expert_bias")))
+    if biased or config.kind in _ROUTER_BIASES or config.text("topk_method") == "noaux_tc":
+        yield "router_bias", True
+
+
+def _dense_layers(config: _Config, layers: int) -> int:
+    """Return the layers of a mixture of experts that have none."""
+    if config.kind == "nemotron_h":
+        return 0
+    if frequency := config.items("moe_layer_freq"):
+        return frequency.count(0)
+    if kinds := config.items("mlp_layer_types"):
+        return kinds.count("dense")
+    if first := config.count("first_k_dense_replace"):
+        return first
+    step = config.count("interleave_moe_layer_step", "decoder_sparse_step") or 1
+    listed = {layer for layer in config.items("mlp_only_layers") if isinstance(layer, int)}
+    return layers - layers // step + sum(0 < layer + 1 <= layers and not (layer + 1) % step for layer in listed)
+
+
+def _windows(config: _Config, shape: dict[str, Any]) -> Pairs:
+    window, layers, kind = config.count("sliding_window"), shape["layers"], config.kind
+    if config.items("compress_ratios"):
+        yield "window", window or None
+        return
+    if kind == "llama4_text" and (chunk := config.count("attention_chunk_size")):
+        yield from (("window", chunk), ("window_layers", layers - layers // EACH_FOURTH), ("chunked", True))
+        return
+    if not window or config.data.get("use_sliding_window") is False:
+        return
+    kinds, pattern = config.items("layer_types"), config.items("hybrid_layer_pattern")
+    every = config.count("sliding_window_pattern") or (EACH_SIXTH if kind.startswith("gemma3") else 0)
+    if kinds or pattern:
+        sliding = kinds.count(SLIDING) or pattern.count(1)
+    elif every or kind in _ALTERNATING:
+        sliding = layers - layers // (every or 2)
+    else:
+        sliding = layers if window < shape.get("context", MAX_COUNT) else 0
+    if sliding:
+        yield "window", window
+        if heads := config.count("swa_num_key_value_heads"):
+            yield from (("kv_heads", heads), ("global_kv_heads", shape.get("kv_heads")))
+        if sliding < layers:
+            yield "window_layers", sliding
+
+
+def _states(config: _Config, shape: dict[str, Any]) -> Pairs:
+    pattern = config.items(BLOCK_TYPES) or list(config.text("hybrid_override_pattern"))
+    if config.kind == "nemotron_h" and pattern:
+        linear = pattern.count("M") + pattern.count("mamba")
+        blocks = len(pattern) - linear - pattern.count("*") - pattern.count("attention")
+        yield from (("norms_per_layer", 1), ("ffn_layers", blocks))
+        yield from _state(linear, [config.count(size) for size in _MAMBA])
+    elif kda := config.below("linear_attn_config"):
+        linear, heads, width = len(kda.items("kda_layers")), kda.count("num_heads"), kda.count("head_dim")
+        if linear:
+            yield from _state(linear, [heads, width, heads, width, kda.count("short_conv_kernel_size")])
+            yield "linear_gate_rank", None if kda.is_true("use_full_rank_gate") else width
+    if config.kind in _GATED_OUTPUTS:
+        every = config.count("full_attention_interval") or EACH_FOURTH
+        linear = config.items("layer_types").count(LINEAR) or shape["layers"] - shape["layers"] // every
+        yield from _state(linear, [config.count(size) for size in _DELTA_NET])
+
+
+def _state(layers: int, sizes: Sequence[int]) -> Pairs:
+    """Yield the keys of layers with a state; `sizes` are those of keys, values and convolution."""
+    yield "linear_layers", layers
+    keys = ("linear_key_heads", "linear_key_head_dim", "linear_value_heads", "linear_value_head_dim")
+    yield from zip((*keys, "linear_conv_kernel"), (size or None for size in sizes), strict=True)
+
+
+def _latent(config: _Config, shape: dict[str, Any]) -> Pairs:
+    rotary, rank = config.count("qk_rope_head_dim"), config.count("kv_lora_rank")
+    if rank:
+        yield from (("mla", True), ("kv_lora_rank", rank), ("rope_head_dim", rotary))
+        yield "head_dim", config.count("qk_nope_head_dim") + rotary
+        yield "v_head_dim", config.count("v_head_dim") or None
+        yield "kv_heads", shape.get("heads")
+    else:
+        yield "q_lora_rank", shape.get("q_lora_rank") if rotary else None
+        yield "rope_head_dim", rotary or None
+
+
+def _sparse(config: _Config, shape: dict[str, Any]) -> Pairs:
+    blocks, chosen = config.below("sparse_attention_config"), config.items("indexer_types").count("full")
+    ratios = [ratio for ratio in config.items("compress_ratios")[: shape["layers"]] if isinstance(ratio, int) and ratio]
+    if chosen and chosen < shape["layers"]:
+        yield "index_layers", chosen
+    if ratios:
+        low, high = min(ratios), max(ratios)
+        yield from (("csa_layers", ratios.count(low)), ("compress_rate_csa", low))
+        yield from (("hca_layers", ratios.count(high)), ("compress_rate_hca", high))
+    if blocks.is_true("use_sparse_attention"):
+        yield "index_topk", blocks.count("sparse_topk_blocks") * blocks.count("sparse_block_size")
+        yield "index_heads", blocks.count("sparse_num_index_heads")
+        yield "index_head_dim", blocks.count("sparse_index_dim")
+        yield "sparse_layers", blocks.items("sparse_attention_freq").count(1)
+
+
+def _vision(tower: _Config) -> int:
+    """Return the parameters of a vision tower of Qwen3-VL's kind, with its projectors; 0 for others.
+
+    As Hugging Face Transformers, modeling_qwen3_vl.py: patches and positions, blocks with biases and two norms, and a
+    projector behind the last block and behind each of `deepstack_visual_indexes`.
+    """
+    names = ("hidden_size", "intermediate_size", "depth", "out_hidden_size", "spatial_merge_size", "patch_size")
+    hidden, inner, depth, out, merge, patch = (tower.count(name) for name in names)
+    if not all((hidden, inner, depth, out, merge, patch)):
+        return 0
+    colours, frames = tower.count("in_channels"), tower.count("temporal_patch_size")
+    wide = merge * merge * hidden
+    block = (
+        QUERIES_KEYS_VALUES_OUTPUT * (hidden * hidden + hidden) + 2 * hidden * inner + inner + hidden + 2 * 2 * hidden
+    )
+    projector = wide * wide + wide + wide * out + out
+    deep = len(tower.items("deepstack_visual_indexes")) * (projector + 2 * wide)
+    embedded = (colours * frames * patch * patch + 1 + tower.count("num_position_embeddings")) * hidden
+    return embedded + depth * block + projector + 2 * hidden + deep
+
+
+def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:
+    whole = config._replace(data=config.whole)
+    stored = (whole if "quantization_config" in whole.data else config).below("quantization_config")
+    method, algorithm = stored.text("quant_method"), stored.text("quant_algo").lower()
+    weights = next(iter(stored.below("config_groups").data.values()), None)
+    weights = weights.get("weights") if isinstance(weights, dict) else None
+    found = {"fp8": "fp8", "mxfp4": "mxfp4", "awq": "awq", "gptq": "gptq"}.get(method)
+    if method in ("", "modelopt"):
+        found = {"fp8": "fp8", "nvfp4": "nvfp4"}.get(algorithm)
+    elif method == "compressed-tensors" and isinstance(weights, dict):
+        found = _STORED.get(f"{weights.get('type')} {weights.get('num_bits')}")
+        found = "mxfp4" if found == "nvfp4" and "mxfp4" in stored.text("format") else found
+    if config.text("expert_dtype") == "fp4":
+        yield "eight_bits_rest", found == "fp8"
+        found = "mxfp4"
+    if found:
+        yield "checkpoint", found
