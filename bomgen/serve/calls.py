@@ -28,6 +28,7 @@ CALLS = {
     "complete": Call(complete),
     "formats": Call(engine.formats),
     "form": Call(form),
+    "space": Call(searching.space),
     "set": Call(searching.set_values),
     "prices": Call(received.prices, long=True),
     "xray": Call(received.xray, long=True),
