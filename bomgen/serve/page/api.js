@@ -12,11 +12,15 @@ export class CallError extends Error {
 }
 
 async function send(name, request) {
-  return fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ page, turn, ...request }),
-  });
+  try {
+    return await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ page, turn, ...request }),
+    });
+  } catch {
+    throw new CallError({ error: "lost" });
+  }
 }
 
 /** Begin a new turn: what was asked before in the same lane is given up. */

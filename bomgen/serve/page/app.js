@@ -1,15 +1,17 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, field, languageCode, make, setLanguage, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, languageCode, make, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
-import { compareDialog, downloadDialog, importDialog, searchDialog, shareDialog } from "./tools.js";
+import { searchDialog } from "./search.js";
+import { compareDialog, downloadDialog, importDialog, shareDialog } from "./tools.js";
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
-const PAUSE = 350; // milliseconds without typing before a build
+const PAUSE = 100; // milliseconds without typing before a build
 
-const plan = { path: "plan.yaml", version: "", saved: null };
-let shownTab = "quote", timer = 0, built = "", problemCount = null;
+// `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
+const plan = { path: "plan.yaml", version: "", saved: null, opened: "" };
+let shownTab = "quote", shown = { tab: "", html: "" }, timer = 0, problemCount = null;
 
 const editor = createEditor(byId("text"), {
   label: word("plan"), phrases: {}, changed: edited,
@@ -17,6 +19,7 @@ const editor = createEditor(byId("text"), {
 });
 
 const unsaved = () => editor.text !== (plan.saved ?? "");
+const typed = () => unsaved() && editor.text !== plan.opened;
 const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows have none */ } };
 const stored = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
 
@@ -34,8 +37,8 @@ function tell(text, bad = false) {
 
 /** Say what went wrong; calls that a newer one ended say nothing. */
 function report(error) {
-  if (error instanceof CallError && error.data.error === "cancelled") return;
-  tell(error instanceof TypeError ? word("lost") : word("failed", error.message), true);
+  if (!(error instanceof CallError)) throw error;
+  if (error.data.error !== "cancelled") tell(complaint(error), true);
 }
 
 function showFile() {
@@ -62,16 +65,22 @@ async function build() {
     const answer = await call("build", { ...page.request, base: plan.saved, tabs: [tab] });
     if (text !== editor.text || tab !== shownTab) return;
     showProblems(answer.problems);
-    if (!(tab in answer.tabs)) return tell(word("not-built"), true);
-    built = text;
+    if (!(tab in answer.tabs)) return tell(word(shown.html ? "not-built" : "not-built-yet"), true);
     byId("headline").replaceChildren(...answer.headline.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
     byId("headline").className = "";
     showDelta(answer.delta);
-    if (byId("frame").srcdoc !== answer.tabs[tab]) byId("frame").srcdoc = answer.tabs[tab];
+    showResult({ tab, html: answer.tabs[tab] });
     tell(word("built"));
   } catch (error) {
     report(error);
   }
+}
+
+function showResult(result) {
+  const same = result.tab === shown.tab;
+  if (same && result.html === shown.html) return;
+  shown = result;
+  showDocument(byId("frame"), result.html, same);
 }
 
 function showProblems(problems) {
@@ -109,8 +118,10 @@ function showDelta(delta) {
 
 // files --------------------------------------------------------------------------------------------------------------
 
+const mayLeave = () => !typed() || confirm(word("leave"));
+
 async function load(request) {
-  if (unsaved() && plan.saved !== null && !confirm(word("leave"))) return;
+  if (!mayLeave()) return;
   try {
     take(await call("open", request));
     closeDialog();
@@ -120,12 +131,12 @@ async function load(request) {
 }
 
 function take(file) {
-  Object.assign(plan, { path: file.path, version: file.version, saved: file.version ? file.text : null });
+  Object.assign(plan, { path: file.path, version: file.version, saved: file.version ? file.text : null, opened: file.text });
   editor.text = file.text;
-  byId("frame").srcdoc = "";
+  showResult({ tab: "", html: "" });
   edited();
 }
-page.take = take;
+page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 
 async function save() {
   if (!unsaved()) return;
@@ -137,7 +148,7 @@ async function write() {
   const text = editor.text;
   try {
     const { version } = await call("save", { path: plan.path, text, version: plan.version });
-    Object.assign(plan, { version, saved: text });
+    Object.assign(plan, { version, saved: text, opened: text });
     edited();
     tell(word("saved", plan.path));
   } catch (error) {
@@ -165,18 +176,33 @@ function showChanged(theirs) {
 async function openFiles() {
   try {
     const found = await call("files");
-    const item = (request, title, name) => button("", () => load(request), {}).appendChild(
-      make("span", {}, title, make("small", {}, name))).parentNode;
+    const item = (request, title, name, ...picture) => make("button", { type: "button", onclick: () => load(request) }, ...picture, make("span", {}, title, make("small", {}, name)));
+    const drawings = found.gallery.map((each) => make("img", { alt: "" }));
     const plans = found.plans.map((each) => item({ path: each.path }, each.title, each.path));
     const link = make("input", { "aria-label": word("share-link") });
     const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
     openDialog(word("open"),
       make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])),
       make("h3", {}, word("gallery")),
-      make("div", { className: "list" }, ...found.gallery.map((each) => item({ gallery: each.name }, each.title, each.name))),
-      make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)));
+      make("div", { className: "list" }, ...found.gallery.map((each, at) => item({ gallery: each.name }, each.title, each.name, drawings[at]))),
+      make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)), make("p", {}, word("link-hint")));
+    drawDesigns(found.gallery, drawings);
   } catch (error) {
     report(error);
+  }
+}
+
+const pictures = new Map();
+
+/** Draw the designs one after the other, as long as somebody looks at them. */
+async function drawDesigns(designs, places) {
+  for (const [at, { name }] of designs.entries()) {
+    try {
+      if (!pictures.has(name) && places[at].isConnected) pictures.set(name, (await call("picture", { name, language: languageCode() })).svg);
+    } catch (error) {
+      if (["cancelled", "lost"].includes(error.data?.error)) return;
+    }
+    if (pictures.has(name)) places[at].src = `data:image/svg+xml,${encodeURIComponent(pictures.get(name))}`;
   }
 }
 
@@ -192,42 +218,50 @@ function showView(name) {
 }
 
 async function showForm(answers) {
+  const form = byId("form");
   try {
     const request = answers ? { ...page.request, answers } : page.request;
     const found = await call("form", request);
-    if (request.text !== editor.text) return;
+    if (request.text !== editor.text) return answers && showForm(answers);
     if (answers) page.setText(found.text);
-    const focused = document.activeElement?.name;
-    byId("form").replaceChildren(...found.questions.map(question));
-    if (focused) byId("form").elements[focused]?.focus();
+    const inputs = found.questions.map((asked) => form.elements[nameOf(asked)]);
+    const same = inputs.every(Boolean) && inputs.length === form.elements.length;
+    if (!same) {
+      const focused = document.activeElement?.name;
+      form.replaceChildren(...found.questions.map(question));
+      if (focused) form.elements[focused]?.focus();
+    }
+    for (const asked of found.questions) fill(form.elements[nameOf(asked)], asked);
   } catch (error) {
-    byId("form").replaceChildren(make("p", { className: "error" }, error.data?.error === "refused" ? error.message : word("form-waits")));
+    form.replaceChildren(make("p", { className: "error" }, error.data?.error === "refused" ? error.message : word("form-waits")));
     if (error.data?.error !== "refused") report(error);
   }
 }
 
-function question(asked) {
-  const label = words().questions[asked.id] ?? asked.title;
+const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
+
+/** Show the answer of the plan, unless another one is being typed. */
+function fill(input, asked) {
   const value = asked.value === null ? "" : String(asked.value);
-  const name = asked.id === "purpose" ? "purpose" : asked.key;
-  const change = (event) => { if (event.target.value !== "") showForm({ [name]: event.target.value }); };
-  let input;
-  if (asked.kind === "choice" && asked.choices.length && asked.choices.length < 12) {
-    const known = asked.choices.some((choice) => String(choice.value) === value);
-    const options = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
-    if (!known) options.unshift(make("option", { value: "" }, value || word("not-set")));
-    input = make("select", { name, onchange: change }, ...options);
-    input.value = known ? value : "";
-  } else {
-    const id = `choices-${name}`;
-    input = make("input", { name, value, onchange: change, placeholder: word("not-set"), autocomplete: "off", inputMode: asked.kind === "number" ? "decimal" : "text" });
-    if (asked.choices.length) {
-      input.setAttribute("list", id);
-      const list = make("datalist", { id }, ...asked.choices.map((choice) => make("option", { value: choice.value })));
-      return make("div", {}, field(label, input), list);
-    }
+  if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
+  if (input !== document.activeElement || input.value === input.dataset.known) input.value = value;
+  Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
+  input.dataset.known = value;
+}
+
+function question(asked) {
+  const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
+  const change = (event) => showForm({ [name]: event.target.value });
+  const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
+  if (asked.kind === "choice" && choices.length && choices.length < 12) {
+    if (name !== "purpose") choices.unshift(make("option", { value: "" }, word("not-set")));
+    return field(label, make("select", { name, onchange: change }, ...choices));
   }
-  return field(label, input);
+  const input = make("input", { name, onchange: change, autocomplete: "off", inputMode: asked.kind === "number" ? "decimal" : "text" });
+  if (!choices.length) return field(label, input);
+  const id = `choices-${name}`;
+  input.setAttribute("list", id);
+  return make("div", {}, field(label, input), make("datalist", { id }, ...choices));
 }
 
 // language, theme, keys ----------------------------------------------------------------------------------------------
@@ -244,19 +278,20 @@ function speak(code) {
   editor.setWords(word("plan"), words().editor);
   showFile();
   showProblemCount();
+  byId("form").replaceChildren();
   if (!byId("form").hidden) showForm();
 }
 
 function setTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
   if (theme) store("bomgen-theme", theme);
+  if (shown.html) showDocument(byId("frame"), shown.html, true);
 }
 
 tabList(byId("tabs"), (tab) => {
   shownTab = tab.id.replace("tab-", "");
   byId("frame").title = word(shownTab);
   byId("shown").setAttribute("aria-labelledby", tab.id);
-  byId("frame").srcdoc = "";
   build();
 });
 tabList(byId("views"), (tab) => showView(tab.id.replace("view-", "")));
@@ -290,7 +325,7 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   importDialog(page, dropped);
 }, true);
-addEventListener("beforeunload", (event) => { if (unsaved() && built) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (typed()) event.preventDefault(); });
 
 setTheme(stored("bomgen-theme"));
 speak(stored("bomgen-language") || (navigator.language.startsWith("zh") ? "zh" : "en"));

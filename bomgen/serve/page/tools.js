@@ -1,11 +1,10 @@
-// What the page does besides writing a plan: downloads, files that are dropped, search, comparison, sharing.
+// What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
-import { chart } from "./chart.js";
 import { closeDialog, onClose, openDialog } from "./dialog.js";
-import { button, field, framed, make, saveFile, table, word } from "./dom.js";
+import { button, complaint, field, framed, make, saveFile, table, word } from "./dom.js";
 
 /** Run a long call with its progress and a button that stops it. Returns null when it failed. */
-async function long(page, place, name, request) {
+export async function long(page, place, name, request) {
   const bar = make("progress", { "aria-label": word("working") }), said = make("span", { role: "status" }, word("working"));
   place.replaceChildren(make("div", { className: "row" }, bar, said, button(word("stop"), stop)));
   onClose(stop);
@@ -18,7 +17,7 @@ async function long(page, place, name, request) {
     });
   } catch (error) {
     const problems = error.data?.problems ?? [];
-    place.replaceChildren(make("p", { className: "error" }, word("failed", error.message)),
+    place.replaceChildren(make("p", { className: "error" }, complaint(error)),
       make("ul", {}, ...problems.map((problem) => make("li", {}, `${word("line", problem.line)}: ${problem.message}; ${problem.remedy}`))));
     return null;
   } finally {
@@ -38,7 +37,7 @@ export async function downloadDialog(page) {
       saveFile(name, content);
       place.textContent = name;
     } catch (error) {
-      place.textContent = word("failed", error.message);
+      place.textContent = complaint(error);
     }
   };
   try {
@@ -72,7 +71,7 @@ export async function importDialog(page, chosen) {
   const kinds = { "is-prices": takePrices, "is-bill": takeBill, "is-quote": takeQuote };
   const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), () => action(page, place, dropped, {})));
   if (/\.ya?ml$/i.test(chosen.name)) {
-    const open = async () => { const text = await chosen.text(); closeDialog(); page.take({ path: chosen.name, text, version: "" }); };
+    const open = async () => page.take({ path: chosen.name, text: await chosen.text(), version: "" });
     buttons.unshift(button(word("is-plan"), open));
   }
   openDialog(word("import"), make("p", {}, word("import-what", chosen.name)), make("div", { className: "row" }, ...buttons), place);
@@ -92,11 +91,6 @@ function ask(questions, answers, again) {
 
 const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, [each.message, each.remedy].filter(Boolean).join("; "))));
 
-async function saveBeside(page, files) {
-  for (const each of files) await call("save", each);
-  page.tell(word("saved", files.map((each) => each.path).join(", ")));
-}
-
 async function takePrices(page, place, dropped, answers) {
   const found = await long(page, place, "prices", { ...dropped, answers });
   if (!found) return;
@@ -104,16 +98,7 @@ async function takePrices(page, place, dropped, answers) {
   const content = [listed(found.problems)];
   if (found.coverage) {
     const { before, after } = found.coverage;
-    const use = async () => {
-      try {
-        await saveBeside(page, [found.file]);
-        page.setText(found.text);
-        closeDialog();
-      } catch (error) {
-        place.prepend(make("p", { className: "error" }, word("failed", error.message)));
-      }
-    };
-    content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)), button(word("use-prices"), use, { className: "main" }));
+    content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)), button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
@@ -123,74 +108,37 @@ async function takeBill(page, place, dropped, answers) {
   const found = await long(page, place, "xray", { ...dropped, answers });
   if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, answers, (more) => takeBill(page, place, dropped, more)));
-  const use = found.plan ? button(word("use-plan"), () => { closeDialog(); page.take(found.plan); }, { className: "main" }) : "";
+  const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
   place.replaceChildren(listed(found.problems), use, found.html ? framed(found.html, word("is-bill")) : "");
 }
 
 async function takeQuote(page, place, dropped, choices) {
   const found = await long(page, place, "apply", { ...dropped, choices });
   if (!found) return;
-  const chosen = { ...choices };
   const open = found.conflicts.filter((conflict) => !conflict.chosen);
-  const boxes = open.map((conflict) => make("label", {},
-    make("input", { type: "checkbox", onchange: (event) => { chosen[conflict.key] = event.target.checked ? "plan" : ""; } }),
-    ` ${conflict.message}; ${conflict.remedy} (${word("keep-plan")})`));
-  const use = async () => {
-    try {
-      await saveBeside(page, found.files);
-      page.setText(found.text);
-      closeDialog();
-    } catch (error) {
-      place.prepend(make("p", { className: "error" }, word("failed", error.message)));
-    }
-  };
-  const said = (each) => make("li", {}, typeof each === "string" ? each : Object.values(each).join(" "));
+  const choose = open.map((conflict) => make("select", {}, make("option", { value: "" }, word("choose")), ...conflict.choices.map((choice) =>
+    make("option", { value: choice.value }, choice.label || word(`choice-${choice.value}`)))));
+  const go = () => takeQuote(page, place, dropped, { ...choices, ...Object.fromEntries(open.map(({ key }, at) => [key, choose[at].value])) });
+  const said = (each) => make("li", {}, each);
   place.replaceChildren(
     make("p", {}, word("edits", found.changes.length)), make("ul", {}, ...found.changes.map(said), ...found.follows.map(said)),
-    found.after ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
-    open.length ? make("div", { className: "fields" }, make("h3", {}, word("conflicts")), ...boxes, button(word("answer"), () => takeQuote(page, place, dropped, chosen), { className: "main" }))
-      : button(word("use-edits"), use, { className: "main" }));
+    found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
+    open.length
+      ? make("div", { className: "fields" }, make("h3", {}, word("conflicts")),
+        ...open.map((conflict, at) => field([conflict.message, conflict.remedy].filter(Boolean).join("; "), choose[at])), button(word("answer"), go, { className: "main" }))
+      : button(word("use-edits"), () => use(page, place, found.files, found.text), { className: "main" }));
 }
 
-// search -------------------------------------------------------------------------------------------------------------
-
-function varied(text) {
-  const over = {};
-  for (const line of text.split("\n")) {
-    const [key, ...rest] = line.split("=");
-    const values = rest.join("=").trim();
-    if (key.trim() && values) over[key.trim()] = values.includes("..") ? values : values.split(/[,,]/).map((value) => value.trim());
+/** Save files beside the plan, and take its new text; it is saved by the user. */
+async function use(page, place, files, text) {
+  try {
+    for (const each of files) await call("save", each);
+    page.setText(text);
+    closeDialog();
+    if (files.length) page.tell(word("saved", files.map((each) => each.path).join(", ")));
+  } catch (error) {
+    place.prepend(make("p", { className: "error" }, complaint(error)));
   }
-  return over;
-}
-
-export function searchDialog(page) {
-  const over = make("textarea", { rows: 4, spellcheck: false }), minimise = make("input", {}), place = make("div");
-  const run = async () => {
-    const asked = minimise.value.split(",").map((name) => name.trim()).filter(Boolean);
-    const found = await long(page, place, "search", { over: varied(over.value), minimise: asked });
-    if (found) showDesigns(page, place, found);
-  };
-  openDialog(word("search"), make("div", { className: "fields" }, field(word("search-keys"), over), field(word("search-minimise"), minimise)),
-    button(word("start"), run, { className: "main" }), place);
-}
-
-function showDesigns(page, place, found) {
-  const pick = async (point) => {
-    try {
-      const { text } = await call("set", { ...page.request, set: point.set });
-      page.setText(text);
-      closeDialog();
-    } catch (error) {
-      place.prepend(make("p", { className: "error" }, word("failed", error.message)));
-    }
-  };
-  const settings = (point) => Object.entries(point.set).map(([key, value]) => `${key}=${value}`).join(", ");
-  place.replaceChildren(
-    make("p", {}, (found.stopped ? `${word("stopped")} ` : "") + (found.points.length ? word("points", found.points.length) : word("no-points"))),
-    chart(found, settings, pick),
-    make("div", { className: "wide", tabIndex: 0 }, table([word("design"), ...found.measures.map((each) => each.label), ""],
-      found.points.map((point) => [settings(point), ...found.measures.map((each) => String(point.measures[each.name] ?? "")), button(word("pick"), () => pick(point))]))));
 }
 
 // comparison and sharing ---------------------------------------------------------------------------------------------
@@ -234,5 +182,5 @@ export async function shareDialog(page) {
   const name = `${page.plan.path.split("/").pop().replace(/\.ya?ml$/, "")}.html`;
   place.replaceChildren(
     make("div", { className: "row" }, button(word("share-file"), () => saveFile(name, new Blob([found.html], { type: "text/html" })), { className: "main" })),
-    field(word("share-link"), link), button(word("copy"), copy));
+    field(word("share-link"), link), button(word("copy"), copy), make("p", {}, word("link-hint")));
 }
