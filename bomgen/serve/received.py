@@ -6,6 +6,7 @@ import re
 import shlex
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,10 @@ KEEP, FORCE = "plan", "force"
 """Choices of a conflict: to leave the plan as it is and take the other edits; to take a workbook of another state."""
 _OFFERED = re.compile(r"`bomgen build .+? --set ([^`]+)`([^(`]*\([^`]*?\))(?=, or `|$)")
 """A setting that gives what was typed, and what else it changes, in the message of a conflict."""
+_PRICED = re.compile(r"'([^']+)' costs (\d+(?:\.\d+)?) on .* a part has one price")
+"""A part with several prices and the first that was typed, in the message of a conflict."""
+PRICE = re.compile(r"(.+) costs (\d+(?:\.\d+)?)")
+"""The choice of one price for a part."""
 
 
 def file_of(request: Request) -> tuple[str, bytes]:
@@ -213,9 +218,9 @@ def xray(_workspace: Workspace, request: Request) -> Data:
 def apply(workspace: Workspace, request: Request) -> Data:
     """Return the plan with the edits of a quote that came back, and the conflicts to choose about.
 
-    A conflict offers `plan`, which leaves the plan as it is there, and settings that give what was typed, if any do;
-    `choices` has the chosen one by the key of the conflict. Once all have one, the other edits are taken. A workbook
-    of another plan or an older state is a conflict, too: `force` takes it.
+    A conflict offers `plan`, which leaves the plan as it is there, and what gives the edited value: a setting, or one
+    price for all lines of a part. `choices` has the chosen one by the key of the conflict. Once all have one, the other
+    edits are taken. A workbook of another plan or an older state is a conflict, too: `force` takes it.
     """
     name, content = file_of(request)
     file = plan_of(workspace, request)
@@ -223,7 +228,9 @@ def apply(workspace: Workspace, request: Request) -> Data:
     if not isinstance(choices, Mapping):
         raise Refused("`choices` must be an object")
     try:
-        found = apply_quote(content, name, file, FORCE in choices.values())
+        priced = [PRICE.fullmatch(str(choice)) for choice in choices.values()]
+        prices = {each[1]: Decimal(each[2]) for each in priced if each}
+        found = apply_quote(content, name, file, FORCE in choices.values(), prices)
     except PlanErrors as errors:
         stale = [problem for problem in errors.problems if problem.rule == STALE]
         if not stale:
@@ -231,10 +238,12 @@ def apply(workspace: Workspace, request: Request) -> Data:
         return _edited(file, ()) | {"changes": [], "follows": [], "conflicts": [_conflict(stale[0], choices, (FORCE,))]}
     conflicts = [_conflict(problem, choices) for problem in found.problems]
     taken = all(conflict["chosen"] for conflict in conflicts)
-    edited = _edited(file, found.files if taken else ())
+    edited, settings = (
+        _edited(file, found.files if taken else ()),
+        {conflict["chosen"] for conflict in conflicts} - {KEEP},
+    )
     if taken:
-        chosen = {conflict["chosen"] for conflict in conflicts} - {KEEP}
-        edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(chosen)))
+        edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(settings)))
     return {
         "changes": [*found.differences],
         "follows": [*found.follows],
@@ -243,7 +252,7 @@ def apply(workspace: Workspace, request: Request) -> Data:
         "passed_over": [*found.passed_over],
         **edited,
         "before": f"{found.before.amount:f}",
-        "after": f"{found.after.amount:f}" if found.after else None,
+        "after": f"{found.after.amount:f}" if found.after and not settings else None,
         "currency": found.before.currency,
     }
 
@@ -254,6 +263,7 @@ def _conflict(problem: Problem, choices: Mapping[str, Any], offered: Sequence[st
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
     offers = {shlex.split(setting)[0]: more.strip(" ,") for setting, more in _OFFERED.findall(problem.message)}
     may = [{"value": value, "label": ""} for value in offered]
+    may += [{"value": f"{part} costs {price}", "label": ""} for part, price in _PRICED.findall(problem.message)]
     may += [{"value": setting, "label": f"{setting}: {more}"} for setting, more in offers.items()]
     chosen = choices.get(key)
     return {

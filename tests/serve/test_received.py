@@ -73,9 +73,9 @@ def test_a_bill_is_explained(workspace: Workspace) -> None:
     assert engine.build(workspace, found["plan"])["headline"]
 
 
-def edited(workspace: Workspace, cells: dict[str, Any]) -> bytes:
+def edited(workspace: Workspace, cells: dict[str, Any], text: str = PLAN) -> bytes:
     """Return the quote of the plan with other values in cells of its bill that hold these texts or numbers."""
-    content = engine.download(workspace, {"path": "small.yaml", "text": PLAN, "format": "quote.xlsx"})["base64"]
+    content = engine.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]
     book = openpyxl.load_workbook(io.BytesIO(base64.b64decode(content)))
     for sheet in book:
         for row in sheet.iter_rows():
@@ -117,6 +117,19 @@ def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Worksp
     assert "spares.switch=1" in settings
     found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
     assert found["text"] == f"{PLAN}spares: {{switch: 1}}\n"
+
+
+def test_one_price_of_a_part_may_be_chosen_for_all_its_lines(workspace: Workspace) -> None:
+    """The edited price of one line is that of the part, if that is what is chosen."""
+    large = PLAN.replace("servers: 4", "servers: 64")
+    quote = Quote(edited(workspace, {}, large))
+    quote.cell("compute.switch.leaf", "unit_price").value = 700
+    request = dropped("quote.xlsx", quote.saved()) | {"text": large}
+    [conflict] = received.apply(workspace, request)["conflicts"]
+    assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700 costs 700"]
+    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700 costs 700"}})
+    assert taken["conflicts"] == []
+    assert "price: 700" in taken["files"][0]["text"]
 
 
 def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:

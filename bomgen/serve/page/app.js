@@ -49,6 +49,7 @@ function showFile() {
 
 function edited() {
   showFile();
+  tell(word("working"));
   clearTimeout(timer);
   timer = setTimeout(() => { build(); if (!byId("form").hidden) showForm(); }, PAUSE);
 }

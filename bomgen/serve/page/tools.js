@@ -112,12 +112,14 @@ async function takeBill(page, place, dropped, answers) {
   place.replaceChildren(listed(found.problems), use, found.html ? framed(found.html, word("is-bill")) : "");
 }
 
+const KEPT = { plan: "choice-plan", force: "choice-force" };
+
 async function takeQuote(page, place, dropped, choices) {
   const found = await long(page, place, "apply", { ...dropped, choices });
   if (!found) return;
   const open = found.conflicts.filter((conflict) => !conflict.chosen);
   const choose = open.map((conflict) => make("select", {}, make("option", { value: "" }, word("choose")), ...conflict.choices.map((choice) =>
-    make("option", { value: choice.value }, choice.label || word(`choice-${choice.value}`)))));
+    make("option", { value: choice.value }, choice.label || (choice.value in KEPT ? word(KEPT[choice.value]) : choice.value)))));
   const go = () => takeQuote(page, place, dropped, { ...choices, ...Object.fromEntries(open.map(({ key }, at) => [key, choose[at].value])) });
   const said = (each) => make("li", {}, each);
   place.replaceChildren(
