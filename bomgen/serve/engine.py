@@ -105,7 +105,7 @@ def build(workspace: Workspace, request: Request) -> Data:
     except PlanErrors as errors:
         return {"problems": problems_data(errors.problems, path, text), "headline": [], "delta": None, "tabs": {}}
     return {
-        "problems": problems_data((*report.problems, *report.stale), path, text),
+        "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
         "headline": _headline(report, words),
         "delta": _delta(workspace, request, built, words),
         "tabs": shown,
