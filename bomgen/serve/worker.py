@@ -1,8 +1,9 @@
 """The child process that carries out the calls of a page, one at a time, with the catalogue kept in memory.
 
 Requests come as lines of JSON on standard input, answers go as lines of JSON to standard output: of a long call first
-`{"progress": ...}` lines. An interrupt ends the current call and not the process. The end of standard input ends the
-process at once, so that none is left behind when the server is killed.
+`{"progress": ...}` lines. An interrupt ends the current call and not the process, once an empty line has said that the
+process is ready. The end of standard input ends the process at once, so that none is left behind when the server is
+killed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS, CANCELLED_STATUS
+from bomgen.serve.calls import CALLS, CANCELLED
 from bomgen.serve.problem_data import problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -85,12 +86,18 @@ def main() -> None:
     turn, out = _Turn(), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what a library prints is no answer
     signal.signal(signal.SIGINT, turn.interrupt)
+    out.write("\n")
+    out.flush()
     folder, root = sys.argv[1:]
     workspace = Workspace(Path(folder), Path(root))
     waiting: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, waiting), daemon=True).start()
     for request in _requests(waiting):
-        _answer(out, _result(workspace, request, turn, out))
+        try:
+            answer = _result(workspace, request, turn, out)
+        except KeyboardInterrupt:  # while an error was being told
+            answer = CANCELLED
+        _answer(out, answer)
         if gc.get_count()[0] > COLLECT_AFTER // 2:
             gc.collect()
 
@@ -124,7 +131,7 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         turn.busy = False
         return {"result": found}
     except (KeyboardInterrupt, Stopped):
-        return _error(CANCELLED_STATUS, "cancelled", "cancelled")
+        return CANCELLED
     except Refused as error:
         return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:

@@ -119,6 +119,19 @@ def test_a_newer_turn_ends_the_older(server: PageServer) -> None:
         assert call(server, "build", **request, text=PLAN, turn=2)[0] == 499
 
 
+def test_turns_that_follow_each_other_at_once(server: PageServer) -> None:
+    """Whoever types while the process starts loses older builds only: no process is ended, the last one is answered."""
+    with ThreadPoolExecutor() as threads:
+        calls = []
+        for turn in range(1, 30):
+            request = {"path": "a.yaml", "text": PLAN, "tabs": ["report"], "page": "typing", "turn": turn}
+            calls.append(threads.submit(call, server, "build", **request))
+            sleep(0.05)
+        found = [each.result()[0] for each in calls]
+    assert {*found[:-1]} <= {200, 499}
+    assert found[-1] == 200
+
+
 # security -----------------------------------------------------------------------------------------------------------
 
 
