@@ -9,6 +9,7 @@ from __future__ import annotations
 import mimetypes
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.output.markdown_html import html
-from bomgen.output.registry import DOCUMENTS, WIRINGS, Unsuitable, choose_documents
+from bomgen.output.registry import DOCUMENTS, QUOTE, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report, result
@@ -45,7 +46,7 @@ CHAPTERS = {
     "bill": ("bill", "costs", "order"),
     "prices": ("prices",),
 }
-"""The chapters of the report that a tab shows, by their ids without the names of clusters."""
+"""The chapters of the report that a tab shows, by their ids."""
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
@@ -98,14 +99,15 @@ def build(workspace: Workspace, request: Request) -> Data:
         raise Refused(f"no tab '{unknown[0]}'; there are {', '.join(TABS)}")
     words = language_of(request)
     try:
-        report = work_out(inputs := read_all(plan_of(workspace, request), costs=True))
-        shown = {tab: TABS[tab](DocumentInputs(report, ())) for tab in tabs}
+        built = _built("current", plan_of(workspace, request))
+        report = built.report
+        shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
     except PlanErrors as errors:
         return {"problems": problems_data(errors.problems, path, text), "headline": [], "delta": None, "tabs": {}}
     return {
         "problems": problems_data((*report.problems, *report.stale), path, text),
         "headline": _headline(report, words),
-        "delta": _delta(workspace, request, report, inputs, words),
+        "delta": _delta(workspace, request, built, words),
         "tabs": shown,
         "name": report.plan.name,
     }
@@ -123,32 +125,45 @@ def _headline(report: Report, words: Language) -> list[list[str]]:
     return [[words.word("ui-total"), amount], *([label, value] for label, value in figures)]
 
 
-_compared: dict[str, tuple[Inputs, ComparedResult]] = {}
-"""The result of the last saved state that was compared with, by `base`."""
+class _Built:
+    """A plan and its result."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs, self.report = inputs, work_out(inputs)
+
+    @cached_property
+    def side(self) -> ComparedResult:
+        """Return the result as a side of a comparison."""
+        return compared_result_of(result(self.report), self.inputs.file.name, self.inputs.source)
+
+    def is_of(self, inputs: Inputs) -> bool:
+        """Return whether the result is that of the same files."""
+        known = self.inputs
+        return known.file == inputs.file and known.contents == inputs.contents and not inputs.catalog.folders
 
 
-def _delta(workspace: Workspace, request: Request, report: Report, inputs: Inputs, words: Language) -> Data | None:
+_last: dict[str, _Built] = {}
+"""The current state of the plan and the last saved one, by `current` and `base`."""
+
+
+def _built(state: str, file: PlanFile) -> _Built:
+    """Return a plan and its result; what is known of the same files, as after a save, is not calculated again."""
+    inputs = read_all(file, costs=True)
+    found = next((known for known in _last.values() if known.is_of(inputs)), None) or _Built(inputs)
+    _last[state] = found
+    return found
+
+
+def _delta(workspace: Workspace, request: Request, built: _Built, words: Language) -> Data | None:
     """Return the change of the bill since the last saved state; None without one, or where it cannot be built."""
     base = request.get("base")
     if not isinstance(base, str):
         return None
-    file = workspace.plan_file(text_of(request, "path"), base)
     try:
-        before = _side_of(read_all(file, costs=True))
+        before = _built("base", workspace.plan_file(text_of(request, "path"), base))
     except PlanErrors:
         return None
-    return delta_data(compare(before, compared_result_of(result(report), file.name, inputs.source)), words)
-
-
-def _side_of(inputs: Inputs) -> ComparedResult:
-    """Return a result to compare with; that of the same files as last time is not calculated again."""
-    known = _compared.get("base")
-    same = known and known[0].file == inputs.file and known[0].contents == inputs.contents
-    if known and same and not inputs.catalog.folders:
-        return known[1]
-    side = compared_result_of(result(work_out(inputs)), inputs.file.name, inputs.source)
-    _compared["base"] = inputs, side
-    return side
+    return delta_data(compare(before.side, built.side), words)
 
 
 def delta_data(difference: Difference, words: Language) -> Data:
@@ -173,7 +188,7 @@ def delta_data(difference: Difference, words: Language) -> Data:
 
 
 # tabs ---------------------------------------------------------------------------------------------------------------
-# Pages without scripts, which the page shows in a frame.
+# Pages without scripts, which the page shows in a frame: the quote in its own language, the others in that of the page.
 
 
 def _quote_tab(source: DocumentInputs) -> str:
@@ -188,8 +203,7 @@ def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
     """Return the function that shows some chapters of the report."""
 
     def show(source: DocumentInputs) -> str:
-        sections = [section for section in source.page.sections if section.id.partition(".")[0] in CHAPTERS[tab]]
-        return _page(_part(source, sections), source.language)
+        return _page(_part(source, source.chapters(CHAPTERS[tab]).sections), source.language)
 
     return show
 
@@ -226,7 +240,7 @@ def _cables(report: Report, words: Language) -> Section:
 
 
 TABS: dict[str, Callable[[DocumentInputs], str]] = {
-    "quote": _quote_tab,
+    QUOTE: _quote_tab,
     "report": _report_tab,
     **{tab: _chapter_tab(tab) for tab in CHAPTERS},
     "cables": _cables_tab,

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from bomgen.catalog import part_records
+from bomgen.catalog.files import built_in
 from bomgen.catalog.parts import Switch
 from bomgen.catalog.switch_records import LINE_CARDS
+from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import ENGLISH, Message, message, read_language
 from bomgen.core.money import rounded
@@ -289,11 +291,18 @@ def _alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
         if id == switch.identity.id:
             continue
         try:
-            other = part_records.switch(asked.report.catalog.find("switch", id))
+            record = asked.report.catalog.find("switch", id)
+            other = _built_in_switch(id) if record.built_in else part_records.switch(record)
         except PlanErrors:
             continue
         if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:
             yield other
+
+
+@cache_one
+def _built_in_switch(id: str) -> Switch:
+    """Return a switch to compare with; there are many, and the designs with them are not part of the result."""
+    return part_records.switch(built_in("switch", id))
 
 
 def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:
