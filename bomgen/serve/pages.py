@@ -17,7 +17,7 @@ from threading import Condition, Lock, Timer
 from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
-from bomgen.serve.calls import CALLS, CANCELLED
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.workspace import Workspace
 
 MOST_PAGES = 6
@@ -140,7 +140,7 @@ class Lane:
     def _talk(self, name: str, request: Answer) -> Generator[Answer, None, None]:
         """Send a call to the process and yield what it answers; one that ended before it answered is replaced once."""
         line = json.dumps({"call": name, "request": request}).encode() + b"\n"
-        for _ in range(2):
+        for again in (False, True):
             child = self._started()
             if self._is_to_end:
                 yield CANCELLED
@@ -151,6 +151,8 @@ class Lane:
                 sent.flush()
                 while content := answers.readline():
                     answer = json.loads(content)
+                    if not again and answer.get("error", {}).get("error") == INTERNAL:
+                        break
                     yield answer
                     if "progress" not in answer:
                         return

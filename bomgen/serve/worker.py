@@ -28,7 +28,7 @@ from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS, CANCELLED
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.problem_data import problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -97,6 +97,11 @@ def main() -> None:
             answer = _result(workspace, request, turn, out)
         except KeyboardInterrupt:  # while an error was being told
             answer = CANCELLED
+        except Exception as error:
+            # A module whose import was interrupted may be broken from then on: the process that follows has none.
+            message = f"internal error: {type(error).__name__}: {error}"
+            _answer(out, _error(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
+            raise
         _answer(out, answer)
         if gc.get_count()[0] > COLLECT_AFTER // 2:
             gc.collect()

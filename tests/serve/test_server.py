@@ -14,11 +14,24 @@ from typing import Any
 
 import pytest
 
+from bomgen.core.children import start_python
+from bomgen.serve import pages
 from bomgen.serve.server import MOST_BODY, PageServer
 from bomgen.serve.workspace import Workspace
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
 LONG = PLAN.replace("servers: 4", "servers: 2048")
+BREAKING = """
+from bomgen.serve import calls, worker
+
+def check(*_):
+    raise ZeroDivisionError("none")
+
+def main():
+    calls.CALLS["check"] = calls.Call(check)
+    worker.main()
+"""
+"""The process of a page, in which a call has an error that nobody foresaw."""
 
 
 @pytest.fixture(scope="module")
@@ -228,6 +241,18 @@ def test_a_process_that_ends_is_replaced(server: PageServer) -> None:
     assert call(server, "check", **request)[0] == 200
     server.pages._lane("killed", False)._kill()
     sleep(0.2)
+    assert call(server, "check", **request)[0] == 200
+
+
+def test_an_error_of_bomgen_is_told(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that ends its process is tried once more, and then says why; the next one has a new process."""
+    (tmp_path / "breaking.py").write_text(BREAKING, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("breaking", *rest, **more))
+    request = {"path": "a.yaml", "text": PLAN, "page": "broken"}
+    status, answer = call(server, "check", **request)
+    assert (status, answer["error"], answer["message"]) == (500, "internal", "internal error: ZeroDivisionError: none")
+    monkeypatch.undo()
     assert call(server, "check", **request)[0] == 200
 
 
