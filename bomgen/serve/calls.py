@@ -12,7 +12,7 @@ from bomgen.serve.workspace import Workspace
 
 CANCELLED_STATUS = 499
 """Status of a call that a newer one has ended; HTTP has none, and this is the one that servers use."""
-CANCELLED = {"status": CANCELLED_STATUS, "error": {"error": "cancelled", "message": "a newer call took its place"}}
+CANCELLED = {"status": CANCELLED_STATUS, "error": {"error": "cancelled", "message": "ended before there was an answer"}}
 INTERNAL = "internal"
 """The error of a call that ended the process."""
 
