@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from bomgen.serve import engine, received, searching
 from bomgen.serve.completion import complete
 from bomgen.serve.form import form
+from bomgen.serve.gallery import picture
 from bomgen.serve.workspace import Workspace
 
 CANCELLED_STATUS = 499
@@ -31,7 +32,9 @@ CALLS = {
     "complete": Call(complete),
     "formats": Call(engine.formats),
     "form": Call(form),
+    "space": Call(searching.space),
     "set": Call(searching.set_values),
+    "picture": Call(picture, long=True),
     "prices": Call(received.prices, long=True),
     "xray": Call(received.xray, long=True),
     "apply": Call(received.apply, long=True),

@@ -224,6 +224,7 @@ def _page(document: Document, words: Language) -> str:
 def _cables(report: Report, words: Language) -> Section:
     """Return the first cables of a cluster as a table; several clusters have each a list of its own."""
     from bomgen.output.wiring.columns import tables
+    from bomgen.output.wiring.xlsx import columns as titled_columns
 
     wiring = list_cables(report).each_cable
     rows = list[Row]()
@@ -232,11 +233,12 @@ def _cables(report: Report, words: Language) -> Section:
         rows += (Row(tuple(map(Cell, values))) for values in zip(*columns, strict=True))
         if len(rows) >= CABLES_SHOWN:
             break
-    head = tuple(Column(name, name, "number" if name == "length_m" else "text") for name in CABLE_COLUMNS)
+    titles = {column.source: column.title for column in titled_columns(words)} | {"fabric": words.word("wiring-fabric")}
+    head = tuple(Column(name, titles[name], "number" if name == "length_m" else "text") for name in CABLE_COLUMNS)
     title = f"{words.integer(len(rows))} / {words.integer(wiring.pieces)}"
     name = report.plan.cluster_name or ""
     listed = Table(f"cables.{name}" if name else "cables", title, head, tuple(rows), open=True)
-    return Section(listed.id, name or words.word("headline-cables"), tables=(listed,))
+    return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
 
 
 TABS: dict[str, Callable[[DocumentInputs], str]] = {

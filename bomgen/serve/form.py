@@ -1,7 +1,7 @@
 """The form of ten questions: the answers that a plan holds, and a plan's text with other answers.
 
-A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone;
-comments and other keys stay. The workload is the exception: another purpose is another block.
+A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
+empty one removes it; comments and other keys stay. The workload is the exception: another purpose is another block.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.yaml_edit import NotEditable, set_value
+from bomgen.core.yaml_edit import NotEditable, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import schemas_at, values_of
 from bomgen.serve.engine import text_of
@@ -27,6 +27,7 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 }
 """The blocks that a purpose starts with: that of the starter, and the least that a service needs."""
 TRAINING, INFERENCE = PURPOSES
+INVALID = "the plan is not valid YAML; fix it in the editor first"
 
 
 class Question(NamedTuple):
@@ -47,6 +48,7 @@ QUESTIONS = (
     Question("model", (WORKLOAD, INFERENCE, "model"), "choice", INFERENCE),
     Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", INFERENCE),
     Question("gpu", ("cluster", "gpu"), "choice"),
+    Question("gpus", ("cluster", "gpus"), "number"),
     Question("servers", ("cluster", "servers"), "number"),
     Question("network", ("fabrics", "compute", "switch"), "choice"),
     Question("topology", ("fabrics", "compute", "topology"), "choice"),
@@ -69,17 +71,20 @@ def form(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
     try:
         data = read(text, "plan").data
     except PlanErrors:
-        raise Refused("the plan is not valid YAML; fix it in the editor first") from None
+        raise Refused(INVALID) from None
     return {"text": text, "questions": [*_questions(data if isinstance(data, dict) else {})]}
 
 
 def _questions(data: Data) -> list[Data]:
     purpose = _purpose(data)
     choices = [{"value": value, "label": value} for value in (*PURPOSES, NONE)]
-    asked = [{"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "title": "", "value": purpose, "choices": choices}]
+    asked: list[Data] = [
+        {"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "title": "", "value": purpose, "choices": choices}
+    ]
     for question in QUESTIONS:
         if question.purpose in ("", purpose):
-            schemas = schemas_at(question.path)
+            schemas, value = schemas_at(question.path), value_at(data, question.path)
+            held = isinstance(value, dict | list)
             words = values_of(schemas) if question.kind == "choice" else ()
             title = next((str(schema["title"]) for schema in schemas if "title" in schema), "")
             asked.append(
@@ -88,7 +93,8 @@ def _questions(data: Data) -> list[Data]:
                     "key": ".".join(question.path),
                     "kind": question.kind,
                     "title": title,
-                    "value": _value(data, question.path),
+                    "value": None if held else value if isinstance(value, int | None) else str(value),
+                    "held": held,
                     "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],
                 }
             )
@@ -101,13 +107,11 @@ def _purpose(data: Data) -> str:
     return str(named[0]) if named else NONE
 
 
-def _value(data: Any, path: tuple[str, ...]) -> Any:
-    """Return the answer as a number or text, None without one; what the form cannot show is left to the editor."""
+def value_at(data: Any, path: tuple[str, ...]) -> Any:
+    """Return the value at a path of a plan's data; None where there is none."""
     for step in path:
         data = data.get(step) if isinstance(data, dict) else None
-    if data is None or isinstance(data, int):
-        return data
-    return str(data) if not isinstance(data, dict | list) else None
+    return data
 
 
 def _answered(text: str, answers: Mapping[str, Any]) -> str:
@@ -116,18 +120,39 @@ def _answered(text: str, answers: Mapping[str, Any]) -> str:
     for key, answer in answers.items():
         if key != PURPOSE and key not in keys:
             raise Refused(f"the form has no question '{key}'")
-        if answer in (None, "") or isinstance(answer, dict | list):
-            raise Refused(f"`{key}` needs a number or text; remove the key in the editor")
+        if isinstance(answer, dict | list):
+            raise Refused(f"`{key}` needs a number or text")
         try:
-            if key != PURPOSE:
+            if key == PURPOSE:
+                text = _for_purpose(text, str(answer))
+            elif answer in (None, ""):
+                text = without(text, keys[key])
+            else:
                 text = set_value(text, keys[key], _as_typed(answer))
-            elif answer in PURPOSES and answer != _purpose(read(text, "plan").data):
-                text = set_value(text, (WORKLOAD,), {answer: dict(PURPOSES[answer])})
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except PlanErrors:
-            raise Refused("the plan is not valid YAML; fix it in the editor first") from None
+            raise Refused(INVALID) from None
     return text
+
+
+def _for_purpose(text: str, purpose: str) -> str:
+    """Return the text with the workload of a purpose, unless it has one."""
+    if purpose == _purpose(read(text, "").data):
+        return text
+    if purpose in PURPOSES:
+        return set_value(text, (WORKLOAD,), {purpose: dict(PURPOSES[purpose])})
+    return without(text, (WORKLOAD,))
+
+
+def without(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without a key, and without the mapping that would be empty without it."""
+    data = read(text, "").data
+    if value_at(data, path[:-1]) is None or path[-1] not in value_at(data, path[:-1]):
+        return text
+    while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
+        path = path[:-1]
+    return remove_item(text, path)
 
 
 def _as_typed(answer: Any) -> Any:

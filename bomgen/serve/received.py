@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bomgen.apply.application import BOOK_SUFFIX, apply_quote, name_book
+from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
@@ -39,6 +40,7 @@ from bomgen.reading.tables import is_pdf, read_tables
 from bomgen.results.result import Report
 from bomgen.serve.engine import language_of, plan_of, text_of
 from bomgen.serve.problem_data import problems_data
+from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import Refused, Workspace, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
@@ -54,8 +56,10 @@ _ASKED = re.compile(r"--columns (\w+)=")
 """The role or convention that a question asks for, in its message."""
 MOST_NAME = 200
 """Characters of the name of a file."""
-KEEP = "plan"
-"""The choice of a conflict that leaves the plan as it is and takes the other edits."""
+KEEP, FORCE = "plan", "force"
+"""Choices of a conflict: to leave the plan as it is and take the other edits; to take a workbook of another state."""
+_OFFERED = re.compile(r"`bomgen build .+? --set ([^`]+)`([^(`]*\([^`]*?\))(?=, or `|$)")
+"""A setting that gives what was typed, and what else it changes, in the message of a conflict."""
 
 
 def file_of(request: Request) -> tuple[str, bytes]:
@@ -209,41 +213,55 @@ def xray(_workspace: Workspace, request: Request) -> Data:
 def apply(workspace: Workspace, request: Request) -> Data:
     """Return the plan with the edits of a quote that came back, and the conflicts to choose about.
 
-    `choices` has for the key of a conflict `plan`, which leaves the plan as it is there; once every conflict has a
-    choice the other edits are taken. `force` accepts a workbook of another plan or of an older state.
+    A conflict offers `plan`, which leaves the plan as it is there, and settings that give what was typed, if any do;
+    `choices` has the chosen one by the key of the conflict. Once all have one, the other edits are taken. A workbook
+    of another plan or an older state is a conflict, too: `force` takes it.
     """
     name, content = file_of(request)
     file = plan_of(workspace, request)
     choices = request.get("choices") or {}
     if not isinstance(choices, Mapping):
         raise Refused("`choices` must be an object")
-    found = apply_quote(content, name, file, bool(request.get("force")))
+    try:
+        found = apply_quote(content, name, file, FORCE in choices.values())
+    except PlanErrors as errors:
+        stale = [problem for problem in errors.problems if problem.rule == STALE]
+        if not stale:
+            raise
+        return _edited(file, ()) | {"changes": [], "follows": [], "conflicts": [_conflict(stale[0], choices, (FORCE,))]}
     conflicts = [_conflict(problem, choices) for problem in found.problems]
-    taken = all(conflict["chosen"] == KEEP for conflict in conflicts)
+    taken = all(conflict["chosen"] for conflict in conflicts)
+    edited = _edited(file, found.files if taken else ())
+    if taken:
+        chosen = {conflict["chosen"] for conflict in conflicts} - {KEEP}
+        edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(chosen)))
     return {
         "changes": [*found.differences],
         "follows": [*found.follows],
         "conflicts": conflicts,
         "applied": found.applied,
         "passed_over": [*found.passed_over],
-        **_edited(file, found.files if taken else ()),
+        **edited,
         "before": f"{found.before.amount:f}",
         "after": f"{found.after.amount:f}" if found.after else None,
         "currency": found.before.currency,
     }
 
 
-def _conflict(problem: Problem, choices: Mapping[str, Any]) -> Data:
+def _conflict(problem: Problem, choices: Mapping[str, Any], offered: Sequence[str] = (KEEP,)) -> Data:
+    """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
     message, _, remedy = problem.message.partition("; ")
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
+    offers = {shlex.split(setting)[0]: more.strip(" ,") for setting, more in _OFFERED.findall(problem.message)}
+    may = [{"value": value, "label": ""} for value in offered]
+    may += [{"value": setting, "label": f"{setting}: {more}"} for setting, more in offers.items()]
+    chosen = choices.get(key)
     return {
         "key": key,
         "message": message,
-        "remedy": remedy,
-        "plan": problem.path,
-        "edited": message,
-        "choices": [KEEP],
-        "chosen": choices.get(key, ""),
+        "remedy": "" if offers else remedy,
+        "choices": may,
+        "chosen": chosen if chosen in [choice["value"] for choice in may] else "",
     }
 
 

@@ -32,8 +32,8 @@ from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.problem_data import problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
-MEMORY = 4 << 30
-"""Most memory of the process [bytes], as much as a million cables need."""
+MEMORY = 1 << 30
+"""Most memory of the process [bytes]; 65 536 placed GPUs with the list of all their cables take half of it."""
 COLLECT_AFTER = 1_000_000
 """New objects between two runs of the garbage collector, as in the command."""
 REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY

@@ -49,7 +49,29 @@ def test_another_purpose_is_another_block(workspace: Workspace) -> None:
     assert "days" not in values(found)
 
 
-@pytest.mark.parametrize("answers", [{"name": "x"}, {"cluster.gpu": None}, {"cluster.gpu": ["a"]}, []])
+def test_an_emptied_answer_removes_its_key(workspace: Workspace) -> None:
+    """A block without keys goes, too; comments elsewhere stay, and a key that is not there needs no removal."""
+    text = f"{TEXT}operation: # of the costs\n  years: 3\nsite: {{pue: 1.3, rack: {{power: 30 kW}}}} # kept, too\n"
+    answers = {"cluster.servers": "", "operation.years": None, "site.rack.power": "", "quote.currency": ""}
+    found = form(workspace, {"text": text, "answers": answers})
+    assert found["text"] == TEXT.replace(", servers: 4", "") + "site: {pue: 1.3} # kept, too\n"
+    assert values(found)["servers"] is None
+
+
+def test_a_fixed_size_has_no_workload(workspace: Workspace) -> None:
+    """The block of the workload goes."""
+    text = form(workspace, {"text": TEXT, "answers": {"purpose": "training"}})["text"]
+    assert form(workspace, {"text": text, "answers": {"purpose": "none"}})["text"] == TEXT
+
+
+def test_what_only_the_editor_can_show_is_said(workspace: Workspace) -> None:
+    """A model of its own is no answer of the form."""
+    text = f"{TEXT}workload: {{training: {{model: {{name: x, parameters: 7B}}}}}}\n"
+    [model] = [question for question in form(workspace, {"text": text})["questions"] if question["id"] == "model"]
+    assert (model["value"], model["held"]) == (None, True)
+
+
+@pytest.mark.parametrize("answers", [{"name": "x"}, {"cluster.gpu": ["a"]}, []])
 def test_other_answers_are_refused(workspace: Workspace, answers: Any) -> None:
     """Only questions of the form have answers."""
     with pytest.raises(Refused):

@@ -10,6 +10,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
 from bomgen.serve import engine, received, searching
@@ -102,6 +103,32 @@ def test_a_conflict_is_chosen_about(workspace: Workspace) -> None:
     choices = {conflict["key"]: "plan" for conflict in found["conflicts"]}
     chosen = received.apply(workspace, dropped("quote.xlsx", content, choices=choices))
     assert {conflict["chosen"] for conflict in chosen["conflicts"]} == {"plan"}
+
+
+def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Workspace) -> None:
+    """A switch more is one to spare, if that is what is chosen."""
+    quote = Quote(edited(workspace, {}))
+    line = next(line for line in quote.lines if ".switch." in line)
+    quote.cell(line, "quantity").value += 1
+    content = quote.saved()
+    [conflict] = received.apply(workspace, dropped("quote.xlsx", content))["conflicts"]
+    keep, *settings = [choice["value"] for choice in conflict["choices"]]
+    assert keep == "plan"
+    assert "spares.switch=1" in settings
+    found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
+    assert found["text"] == f"{PLAN}spares: {{switch: 1}}\n"
+
+
+def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
+    """It is a conflict by itself, and its edits are taken once it is chosen."""
+    quote = Quote(edited(workspace, {}))
+    quote.cell("server", "quantity").value = 6
+    older = PLAN.replace("name: small", "name: new")
+    request = dropped("quote.xlsx", quote.saved()) | {"text": older}
+    [conflict] = received.apply(workspace, request)["conflicts"]
+    assert [choice["value"] for choice in conflict["choices"]] == ["force"]
+    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "force"}})
+    assert "servers: 6" in taken["text"]
 
 
 def test_a_file_that_is_none_is_refused(workspace: Workspace) -> None:
