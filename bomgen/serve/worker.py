@@ -109,7 +109,7 @@ def main() -> None:
 
 def warm_up(workspace: Workspace) -> None:
     """Load what most plans need, before the first one is edited."""
-    CALLS["build"].function(workspace, {"path": "warm.yaml", "text": WARM, "tabs": ["quote"]})
+    CALLS["build"](workspace, {"path": "warm.yaml", "text": WARM, "tabs": ["quote"]})
 
 
 def _read(stream: IO[str], waiting: SimpleQueue[str]) -> None:
@@ -132,7 +132,7 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
             return {"result": {}}
         call = CALLS[request["call"]]
         with heard_by(_Progress((lambda data: _answer(out, data)) if call.long else (lambda _: None))):
-            found = call.function(workspace, request["request"])
+            found = call(workspace, request["request"])
         turn.busy = False
         return {"result": found}
     except (KeyboardInterrupt, Stopped):

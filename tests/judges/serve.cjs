@@ -19,15 +19,18 @@ const upToDate = /Up to date|已是最新/;
 const at = (name) => path.join(folder, name);
 const read = (name) => fs.readFileSync(at(name), "utf8");
 
+const servers = [];
+
 function serve(place, ...more) {
   const child = spawn(python, ["-m", "bomgen.cli", "serve", place, "--no-browser", ...more], { cwd: checkout, stdio: ["ignore", "pipe", "inherit"] });
+  servers.push(child);
   return new Promise((resolve, reject) => {
     let said = "";
     child.stdout.on("data", (data) => {
       said += data;
       if (said.includes("\n")) resolve({ child, address: said.trim() });
     });
-    child.on("exit", (code) => reject(new Error(`bomgen serve ended: ${code} ${said}`)));
+    child.on("exit", () => reject(new Error(`bomgen serve ended: ${said}`)));
   });
 }
 
@@ -438,8 +441,9 @@ const stories = {
     await page.start("killed");
     await page.rewrite("servers", 5);
     await page.built();
-    first.child.removeAllListeners("exit").kill("SIGKILL");
-    await new Promise((resolve) => { first.child.on("close", resolve); });
+    const ended = new Promise((resolve) => { first.child.on("close", resolve); });
+    first.child.kill("SIGKILL");
+    await ended;
     await page.rewrite("servers", 6);
     await page.locator("#state.bad").waitFor();
     seen.said = await page.textContent("#state");
@@ -455,7 +459,6 @@ const stories = {
     await back.start("killed");
     seen.back = await back.text();
     await back.leave();
-    second.child.removeAllListeners("exit").kill();
     return seen;
   },
 };
@@ -485,6 +488,5 @@ const stories = {
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   await browser.close();
-  server.child.removeAllListeners("exit").kill();
   console.log(JSON.stringify(found));
-})().catch((error) => { console.error(error); process.exit(2); });
+})().catch((error) => { console.error(error); process.exitCode = 2; }).finally(() => { for (const child of servers) child.kill(); });

@@ -1,4 +1,4 @@
-"""The page of `bomgen serve` in Chromium, used as people use it: serve.cjs takes the steps, here is what they must show."""
+"""The page of `bomgen serve` in Chromium, used as people use it: serve.cjs takes the steps, and here is what shows."""
 
 from __future__ import annotations
 

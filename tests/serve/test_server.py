@@ -22,13 +22,13 @@ from bomgen.serve.workspace import Workspace
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
 LONG = PLAN.replace("servers: 4", "servers: 2048")
 BREAKING = """
-from bomgen.serve import calls, worker
+from bomgen.serve import engine, worker
 
 def check(*_):
     raise ZeroDivisionError("none")
 
 def main():
-    calls.CALLS["check"] = calls.Call(check)
+    engine.check = check
     worker.main()
 """
 """The process of a page, in which a call has an error that nobody foresaw."""
