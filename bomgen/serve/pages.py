@@ -17,7 +17,7 @@ from threading import Condition, Lock, Timer
 from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
-from bomgen.serve.calls import CALLS, CANCELLED_STATUS
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.workspace import Workspace
 
 MOST_PAGES = 6
@@ -28,7 +28,6 @@ PATIENCE_S, PATIENCE_WITH_RESULT_S = 1, 20
 """Seconds in which an interrupted call ends, or one that is to answer what it has found; then its process does."""
 MOST_SECONDS = 600
 """Seconds that a call may take."""
-CANCELLED = {"status": CANCELLED_STATUS, "error": {"error": "cancelled", "message": "a newer call took its place"}}
 BUSY = {"status": HTTPStatus.TOO_MANY_REQUESTS, "error": {"error": "busy", "message": "too many calls wait; try again"}}
 LOST = {
     "status": HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -47,14 +46,18 @@ class Lane:
         self._free = Condition(Lock())
         self._running: int | None = None
         """The turn of the current call; None without one."""
-        self._waiting, self._newest, self._calls, self._closed = 0, 0, 0, False
+        self._waiting, self._newest, self._closed = 0, 0, False
+        self._calls, self._ended = 0, 0
+        """The number of the last call, and of the last one that was to end early."""
+        self._ready = False
+        """Whether the process can be interrupted; one that starts would end."""
 
     def call(self, name: str, request: Answer, turn: int) -> Generator[Answer, None, None]:
         """Yield the progress of a call and its answer."""
         if refused := self._enter(turn):
             yield refused
             return
-        late = Timer(MOST_SECONDS, self._kill)
+        late = Timer(MOST_SECONDS, self.stop)
         late.daemon = True
         late.start()
         try:
@@ -84,12 +87,6 @@ class Lane:
             if self._running is None:
                 self._discard()
 
-    @property
-    def idle(self) -> bool:
-        """Return whether nothing runs or waits."""
-        with self._free:
-            return self._running is None and not self._waiting
-
     def _enter(self, turn: int) -> Answer | None:
         """Wait for the turn of a call; return why it is not carried out."""
         with self._free:
@@ -117,7 +114,10 @@ class Lane:
     def _interrupt(self, patience: int) -> None:
         """Interrupt the current call; its process ends if it does not."""
         child = self._child
-        if self._running is None or child is None:
+        if self._running is None:
+            return
+        self._ended = self._calls
+        if child is None or not self._ready:
             return
         if sys.platform == "win32":
             child.kill()
@@ -138,29 +138,51 @@ class Lane:
             self._child.kill()
 
     def _talk(self, name: str, request: Answer) -> Generator[Answer, None, None]:
-        """Send a call to the process, started if there is none, and yield what it answers."""
+        """Send a call to the process and yield what it answers; one that ended before it answered is replaced once."""
+        line = json.dumps({"call": name, "request": request}).encode() + b"\n"
+        for again in (False, True):
+            child = self._started()
+            if self._is_to_end:
+                yield CANCELLED
+                return
+            sent, answers = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
+            try:
+                sent.write(line)
+                sent.flush()
+                while content := answers.readline():
+                    answer = json.loads(content)
+                    if not again and answer.get("error", {}).get("error") == INTERNAL:
+                        break
+                    yield answer
+                    if "progress" not in answer:
+                        return
+            except GeneratorExit:
+                self._drain(child, answers)
+                raise
+            except (OSError, ValueError):
+                pass
+            self._discard()
+            if self._is_to_end or self._closed:
+                yield CANCELLED
+                return
+        yield LOST
+
+    @property
+    def _is_to_end(self) -> bool:
+        """Return whether the current call was interrupted."""
+        with self._free:
+            return self._ended == self._calls
+
+    def _started(self) -> Child:
+        """Return the process, started if there is none, as soon as it can be interrupted."""
         child = self._child
         if child is None or child.poll() is not None:
             self._discard()
             arguments = (str(self._workspace.folder), str(self._workspace.root))
             child = self._child = start_python("bomgen.serve.worker", "main", arguments, stdin=PIPE)
-        line = json.dumps({"call": name, "request": request}).encode()
-        sent, answers = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
-        try:
-            sent.write(line + b"\n")
-            sent.flush()
-            while content := answers.readline():
-                answer = json.loads(content)
-                yield answer
-                if "progress" not in answer:
-                    return
-        except GeneratorExit:
-            self._drain(child, answers)
-            raise
-        except (OSError, ValueError):
-            pass
-        self._discard()
-        yield LOST
+            cast(IO[bytes], child.stdout).readline()
+            self._ready = True
+        return child
 
     def _drain(self, child: Child, answers: IO[bytes]) -> None:
         """Read the rest of the answer of a call whose page has gone."""
@@ -173,6 +195,7 @@ class Lane:
     def _discard(self) -> None:
         """End the process, if there is one, and close its pipes."""
         child, self._child = self._child, None
+        self._ready = False
         if child is not None:
             child.kill()
             child.wait()
@@ -213,12 +236,12 @@ class Pages:
             lane.close()
 
     def _lane(self, page: str, long: bool) -> Lane:
-        """Return a lane of a page; a new page takes the process that is ready."""
+        """Return a lane of a page; a new page takes the process that is ready, or nearly so."""
         with self._lock:
             key = page, long
             if key not in self._lanes:
                 ready = None if long else self._lanes.get(("", False))
-                if page and ready and ready.idle:
+                if page and ready:
                     del self._lanes[("", False)]
                     self._lanes[key] = ready
                 else:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import BoundedSemaphore, Thread
+from threading import BoundedSemaphore, Thread, Timer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -35,11 +35,13 @@ HOSTS = (LOOPBACK, "localhost")
 MOST_BODY = 10 * 10**6
 """Largest body of a request [bytes]."""
 MOST_AT_ONCE = 32
-"""Requests that are answered at once; more wait to be accepted."""
-BACKLOG = 256
-"""Connections that wait to be accepted."""
+"""Calls that are answered at once; more wait."""
+MOST_CONNECTIONS = 256
+"""Open connections; more are closed at once. As many wait to be accepted."""
 SILENT_S = 30
-"""Seconds after which a connection that sends nothing is closed."""
+"""Seconds after which a connection that sends nothing, or takes nothing, is closed."""
+MOST_HEAD_S = 5
+"""Seconds in which the head of a request must be there: whoever sends it byte by byte keeps others out."""
 TOKEN_BYTES = 24
 PAGE = Path(__file__).parent / "page"
 """The files of the page."""
@@ -78,14 +80,15 @@ class PageServer(ThreadingHTTPServer):
     """The server of one workspace."""
 
     daemon_threads = True
-    request_queue_size = BACKLOG
+    request_queue_size = MOST_CONNECTIONS
     allow_reuse_address = True
 
     def __init__(self, workspace: Workspace, port: int = 0, opened: str | None = None) -> None:
         """Listen on a port of loopback, or with 0 on a free one; `opened` is the plan that the page opens."""
         self.workspace, self.pages, self.opened = workspace, Pages(workspace), opened
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self._places = BoundedSemaphore(MOST_AT_ONCE)
+        self.places = BoundedSemaphore(MOST_AT_ONCE)
+        self._connections = BoundedSemaphore(MOST_CONNECTIONS)
         super().__init__((LOOPBACK, port), _Handler)
         Thread(target=self.pages.warm_up, daemon=True).start()
 
@@ -95,16 +98,18 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}/?token={self.token}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request in a thread, as soon as there is a place for one."""
-        self._places.acquire()
-        super().process_request(request, client_address)
+        """Answer a request in a thread, or close its connection where there are too many."""
+        if self._connections.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a request, and free its place."""
+        """Answer a request, and make room for another connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._places.release()
+            self._connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of connections that break."""
@@ -121,6 +126,23 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = SILENT_S
     server: PageServer
 
+    def setup(self) -> None:
+        """Wait for the head of a request, though not for long."""
+        super().setup()
+        self._late = Timer(MOST_HEAD_S, self._hang_up)
+        self._late.daemon = True
+        self._late.start()
+
+    def finish(self) -> None:
+        """Close the connection."""
+        self._late.cancel()
+        with suppress(OSError):
+            super().finish()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     def do_GET(self) -> None:
         self._answer(self._file)
 
@@ -131,6 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: the address has the token."""
 
     def _answer(self, work: Any) -> None:
+        self._late.cancel()
         self.close_connection = True
         try:
             self._check_sender()
@@ -188,6 +211,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`page` must be a short text")
         if type(turn) is not int or turn < 0:
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`turn` must be a whole number")
+        with self.server.places:
+            self._answer_call(name, request, page, turn)
+
+    def _answer_call(self, name: str, request: Data, page: str, turn: int) -> None:
         if name in OWN_CALLS:
             self._send(HTTPStatus.OK, _json(_own_call(self.server, name, request, page)), "application/json")
         elif name == "download":

@@ -1,8 +1,9 @@
 """The child process that carries out the calls of a page, one at a time, with the catalogue kept in memory.
 
 Requests come as lines of JSON on standard input, answers go as lines of JSON to standard output: of a long call first
-`{"progress": ...}` lines. An interrupt ends the current call and not the process. The end of standard input ends the
-process at once, so that none is left behind when the server is killed.
+`{"progress": ...}` lines. An interrupt ends the current call and not the process, once an empty line has said that the
+process is ready. The end of standard input ends the process at once, so that none is left behind when the server is
+killed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS, CANCELLED_STATUS
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.problem_data import problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -85,19 +86,30 @@ def main() -> None:
     turn, out = _Turn(), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what a library prints is no answer
     signal.signal(signal.SIGINT, turn.interrupt)
+    out.write("\n")
+    out.flush()
     folder, root = sys.argv[1:]
     workspace = Workspace(Path(folder), Path(root))
     waiting: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, waiting), daemon=True).start()
     for request in _requests(waiting):
-        _answer(out, _result(workspace, request, turn, out))
+        try:
+            answer = _result(workspace, request, turn, out)
+        except KeyboardInterrupt:  # while an error was being told
+            answer = CANCELLED
+        except Exception as error:
+            # A module whose import was interrupted may be broken from then on: the process that follows has none.
+            message = f"internal error: {type(error).__name__}: {error}"
+            _answer(out, _error(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
+            raise
+        _answer(out, answer)
         if gc.get_count()[0] > COLLECT_AFTER // 2:
             gc.collect()
 
 
 def warm_up(workspace: Workspace) -> None:
     """Load what most plans need, before the first one is edited."""
-    CALLS["build"].function(workspace, {"path": "warm.yaml", "text": WARM, "tabs": ["quote"]})
+    CALLS["build"](workspace, {"path": "warm.yaml", "text": WARM, "tabs": ["quote"]})
 
 
 def _read(stream: IO[str], waiting: SimpleQueue[str]) -> None:
@@ -120,11 +132,11 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
             return {"result": {}}
         call = CALLS[request["call"]]
         with heard_by(_Progress((lambda data: _answer(out, data)) if call.long else (lambda _: None))):
-            found = call.function(workspace, request["request"])
+            found = call(workspace, request["request"])
         turn.busy = False
         return {"result": found}
     except (KeyboardInterrupt, Stopped):
-        return _error(CANCELLED_STATUS, "cancelled", "cancelled")
+        return CANCELLED
     except Refused as error:
         return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:

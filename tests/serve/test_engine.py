@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +210,12 @@ def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
     """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
     for design in gallery():
         assert picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+
+
+def test_the_engine_needs_neither_network_nor_processes() -> None:
+    """It loads nothing that a Python in a browser lacks, and NumPy only for a plan that needs it."""
+    lacking = {"socket", "http", "urllib.request", "subprocess", "multiprocessing", "numpy"}
+    program = "import sys, bomgen.serve.engine, bomgen.serve.form, bomgen.serve.completion, bomgen.serve.calls\n"
+    program += f"print(*({lacking!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -7,6 +7,8 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from hashlib import sha256
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
@@ -14,11 +16,24 @@ from typing import Any
 
 import pytest
 
-from bomgen.serve.server import MOST_BODY, PageServer
+from bomgen.core.children import start_python
+from bomgen.serve import pages
+from bomgen.serve.server import MOST_AT_ONCE, MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer
 from bomgen.serve.workspace import Workspace
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
 LONG = PLAN.replace("servers: 4", "servers: 2048")
+BREAKING = """
+from bomgen.serve import engine, worker
+
+def check(*_):
+    raise ZeroDivisionError("none")
+
+def main():
+    engine.check = check
+    worker.main()
+"""
+"""The process of a page, in which a call has an error that nobody foresaw."""
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +134,19 @@ def test_a_newer_turn_ends_the_older(server: PageServer) -> None:
         assert call(server, "build", **request, text=PLAN, turn=2)[0] == 499
 
 
+def test_turns_that_follow_each_other_at_once(server: PageServer) -> None:
+    """Whoever types while the process starts loses older builds only: no process is ended, the last one is answered."""
+    with ThreadPoolExecutor() as threads:
+        calls = []
+        for turn in range(1, 30):
+            request = {"path": "a.yaml", "text": PLAN, "tabs": ["report"], "page": "typing", "turn": turn}
+            calls.append(threads.submit(call, server, "build", **request))
+            sleep(0.05)
+        found = [each.result()[0] for each in calls]
+    assert {*found[:-1]} <= {200, 499}
+    assert found[-1] == 200
+
+
 # security -----------------------------------------------------------------------------------------------------------
 
 
@@ -168,6 +196,39 @@ def test_a_plan_outside_the_folder_is_refused(server: PageServer, path: Any) -> 
         assert call(server, name, path=path, **more)[0] == 400
 
 
+@pytest.mark.parametrize("path", ["link.yaml", "folder/x.yaml", "dangling.yaml"])
+def test_a_link_leads_to_no_plan_outside(server: PageServer, tmp_path: Path, path: str) -> None:
+    """A link to a file or a folder outside, or to nothing there, is neither read nor written nor listed."""
+    folder, outside = server.workspace.folder, tmp_path / "x.yaml"
+    outside.write_text(PLAN, "utf-8")
+    links = {"link.yaml": outside, "folder": tmp_path, "dangling.yaml": tmp_path / "none.yaml"}
+    for name, target in links.items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+    version = sha256(outside.read_bytes()).hexdigest()
+    for name, more in (("open", {}), ("save", {"text": "x", "version": version}), ("build", {"text": PLAN})):
+        assert call(server, name, path=path, **more)[0] == 400
+    assert call(server, "save", path=path, text="x", version="")[0] == 400
+    assert [plan["path"] for plan in call(server, "files")[1]["plans"]] == ["small.yaml"]
+    assert (outside.read_text("utf-8"), (tmp_path / "none.yaml").exists()) == (PLAN, False)
+    for name in links:
+        (folder / name).unlink()
+
+
+def test_a_link_that_appears_while_a_plan_is_saved(server: PageServer, tmp_path: Path) -> None:
+    """A file that became a link after it was opened is not written through."""
+    outside = tmp_path / "x.yaml"
+    outside.write_text(PLAN, "utf-8")
+    place = server.workspace.folder / "changing.yaml"
+    place.write_text(PLAN, "utf-8")
+    version = call(server, "open", path="changing.yaml")[1]["version"]
+    place.unlink()
+    place.symlink_to(outside)
+    assert call(server, "save", path="changing.yaml", text="x", version=version)[0] == 400
+    assert outside.read_text("utf-8") == PLAN
+    place.unlink()
+
+
 def test_a_plan_names_no_file_outside(server: PageServer, tmp_path: Path) -> None:
     """A price book above the folder is refused as by the command."""
     (tmp_path / "book.yaml").write_text("secret", "utf-8")
@@ -209,12 +270,58 @@ def test_many_requests_at_once(server: PageServer) -> None:
     assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
 
 
+def test_clients_that_hang_keep_nobody_out(server: PageServer) -> None:
+    """Half a request a client, by more clients than are answered at once: others are answered as if there were none."""
+    with ExitStack() as stack:
+        head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+        for text in ("", head, f"GET /editor.js HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"):
+            for _ in range(MOST_AT_ONCE + 1):
+                stack.enter_context(socket.create_connection(server.server_address, 30)).sendall(text.encode())
+        begun = monotonic()
+        assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+        assert monotonic() - begun < MOST_HEAD_S
+
+
+def test_a_client_that_sends_byte_by_byte_is_left(server: PageServer) -> None:
+    """The head of a request must be there in time, however often something of it comes."""
+    with socket.create_connection(server.server_address, 30) as connection:
+        connection.sendall(b"POST /api/check HTTP/1.1\r\nX: ")
+        begun = monotonic()
+        with suppress(OSError):
+            while monotonic() - begun < 2 * MOST_HEAD_S:
+                connection.sendall(b"x")
+                sleep(0.2)
+        assert monotonic() - begun < 2 * MOST_HEAD_S
+
+
+def test_connections_beyond_the_most_are_closed(server: PageServer) -> None:
+    """Those that hang end soon, and then others are answered."""
+    with ExitStack() as stack:
+        for _ in range(MOST_CONNECTIONS + 1):
+            connection = stack.enter_context(socket.create_connection(server.server_address, 30))
+        assert connection.recv(1) == b""
+    sleep(0.5)
+    assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+
+
 def test_a_process_that_ends_is_replaced(server: PageServer) -> None:
     """A call after the end of its process has a new one."""
     request = {"path": "a.yaml", "text": PLAN, "page": "killed"}
     assert call(server, "check", **request)[0] == 200
     server.pages._lane("killed", False)._kill()
     sleep(0.2)
+    assert call(server, "check", **request)[0] == 200
+
+
+def test_an_error_of_bomgen_is_told(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that ends its process is tried once more, and then says why; the next one has a new process."""
+    (tmp_path / "breaking.py").write_text(BREAKING, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("breaking", *rest, **more))
+    request = {"path": "a.yaml", "text": PLAN, "page": "broken"}
+    status, answer = call(server, "check", **request)
+    assert (status, answer["error"], answer["message"]) == (500, "internal", "internal error: ZeroDivisionError: none")
+    monkeypatch.undo()
     assert call(server, "check", **request)[0] == 200
 
 
