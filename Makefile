@@ -77,7 +77,7 @@ fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for 
 	$(BIN)/pytest tests/fuzz
 
 deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones

@@ -35,7 +35,7 @@ from bomgen.serve.workspace import Refused, Workspace
 MEMORY = 1 << 30
 """Most memory of the process [bytes]; 65 536 placed GPUs with the list of all their cables take half of it."""
 COLLECT_AFTER = 1_000_000
-"""New objects between two runs of the garbage collector, as in the command."""
+"""New objects between two runs of the garbage collector within a call, as in the command."""
 REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY
 OFTEN = 0.1
 """Seconds between two lines of progress."""
@@ -103,8 +103,14 @@ def main() -> None:
             _answer(out, _error(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
             raise
         _answer(out, answer)
-        if gc.get_count()[0] > COLLECT_AFTER // 2:
-            gc.collect()
+        _tidy()
+
+
+def _tidy() -> None:
+    """Free what a call has left behind, in a millisecond: what the first one has loaded is not looked at again."""
+    gc.collect()
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 def warm_up(workspace: Workspace) -> None:
