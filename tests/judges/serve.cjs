@@ -2,6 +2,7 @@
 // what is there after the steps of each story by its name, `failed` where a step was impossible. FOLDER holds a plan
 // NAME.yaml for each story, and the files that are dropped. One server for all; that of `killed` has a folder of its own.
 const fs = require("fs");
+const http = require("http");
 const path = require("path");
 const { spawn } = require("child_process");
 const { chromium } = require("playwright-core");
@@ -90,6 +91,12 @@ async function judged(page, options = {}) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate((chosen) => window.axe.run({ resultTypes: ["violations"], iframes: false, ...chosen }), options);
   return violations.map((found) => `${found.impact} ${found.id}: ${found.help}; ${found.nodes.length}: ${found.nodes.slice(0, 4).map((node) => node.target).join(", ")}`);
+}
+
+// How much wider than its window the page is, or the document of a frame.
+function wider(frame) {
+  const { documentElement: root } = frame ? document.getElementById(frame).contentDocument : document;
+  return root.scrollWidth - root.clientWidth;
 }
 
 const stories = {
@@ -347,12 +354,12 @@ const stories = {
         await tab.click();
         await page.frame().locator("h1, h2").first().waitFor();
         await page.built();
-        seen.overflow[name] = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        seen.frames[name] = await page.frame().evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        seen.overflow[name] = await page.evaluate(wider);
+        seen.frames[name] = await page.evaluate(wider, "frame");
       }
       for (const view of await page.locator("#views [role=tab]").all()) {
         await view.click();
-        seen.overflow[`${await view.textContent()}`] = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        seen.overflow[`${await view.textContent()}`] = await page.evaluate(wider);
       }
       for (const action of await page.locator(".actions button:not(#save, #theme)").all()) {
         await action.click();
@@ -363,14 +370,14 @@ const stories = {
         await page.dialog.waitFor({ state: "hidden" });
       }
       await page.locator("#views [role=tab]").first().click();
-      seen.words[language] = { lang: await page.evaluate(() => document.documentElement.lang), tabs: await page.locator("#tabs [role=tab]").allTextContents(), quote: await page.frame().evaluate(() => document.documentElement.lang) };
+      seen.words[language] = { lang: await page.evaluate(() => document.documentElement.lang), tabs: await page.locator("#tabs [role=tab]").allTextContents(), quote: await page.evaluate(() => document.getElementById("frame").contentDocument.documentElement.lang) };
     }
     return seen;
   },
 
   async dark(open) {
     const page = await open("dark", { colorScheme: "dark" }), seen = {};
-    const grounds = async () => [await page.evaluate(() => getComputedStyle(document.body).backgroundColor), await page.frame().evaluate((body) => getComputedStyle(body).backgroundColor)];
+    const grounds = async () => [await page.evaluate(() => getComputedStyle(document.body).backgroundColor), await page.evaluate(() => getComputedStyle(document.getElementById("frame").contentDocument.body).backgroundColor)];
     seen.dark = await grounds();
     await page.click("#theme");
     seen.light = await grounds();
@@ -432,6 +439,46 @@ const stories = {
     await other.button("Open", other.dialog).click();
     await other.built();
     seen.text = await other.text();
+    return seen;
+  },
+
+  // A page of another origin, which has learnt the whole address, tries what pages can do.
+  async stranger(open, browser) {
+    const page = await open("stranger"), seen = { statuses: [], tried: {} }, address = page.url();
+    const server = http.createServer((_request, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>stranger</title>"));
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const other = await (await browser.newContext()).newPage();
+    other.on("response", (response) => { if (response.url().startsWith(new URL(address).origin)) seen.statuses.push(`${response.request().method()} ${response.status()}`); });
+    await other.goto(`http://127.0.0.1:${server.address().port}/`);
+    seen.tried = await other.evaluate(async (address) => {
+      const api = new URL(address);
+      api.pathname = "/api/save";
+      const body = JSON.stringify({ path: "stranger.yaml", text: "", version: "" });
+      const tell = (promise) => promise.then((answer) => answer.type ?? "answered", (error) => error.name);
+      const load = (tag, properties) => new Promise((resolve) => {
+        const made = Object.assign(document.createElement(tag), properties, { onload: () => resolve("loaded"), onerror: () => resolve("refused") });
+        document.head.append(made);
+      });
+      return {
+        read: await tell(fetch(address)),
+        call: await tell(fetch(api, { method: "POST", headers: { "Content-Type": "application/json" }, body })),
+        text: await tell(fetch(api, { method: "POST", mode: "no-cors", body })),
+        script: await load("script", { src: new URL("/app.js", address) }),
+        style: await load("link", { rel: "stylesheet", href: new URL("/style.css", address) }),
+      };
+    }, address);
+    await other.evaluate((address) => { document.body.append(Object.assign(document.createElement("iframe"), { src: address })); }, address);
+    await other.waitForTimeout(500);
+    seen.framed = await other.frames()[1]?.evaluate(() => document.querySelectorAll("button").length).catch(() => 0) ?? 0;
+    await other.evaluate((address) => {
+      const form = Object.assign(document.createElement("form"), { method: "post", enctype: "text/plain", action: address.replace("/?", "/api/save?") });
+      document.body.append(form);
+      form.submit();
+    }, address);
+    await other.waitForTimeout(500);
+    await other.context().close();
+    server.close();
+    seen.kept = read("stranger.yaml");
     return seen;
   },
 

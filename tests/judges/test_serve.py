@@ -50,7 +50,7 @@ quote:
 SEARCHED = TRAINING.replace("    target_days: 30\n", "").replace("gpu: h100-sxm", "gpu: h100-sxm\n  servers: 64")
 PLANS = {
     **dict.fromkeys(("mistake", "completion", "quote", "download", "save", "writers", "keyboard"), FIXED),
-    **dict.fromkeys(("everyone", "phone", "dark", "typing", "other", "share", "killed/killed"), FIXED),
+    **dict.fromkeys(("everyone", "phone", "dark", "typing", "other", "share", "stranger", "killed/killed"), FIXED),
     **dict.fromkeys(("search", "browsers"), SEARCHED),
     "days": TRAINING,
     "prices": FIXED.partition("quote:")[0],
@@ -245,6 +245,20 @@ def test_a_link_holds_the_plan(story, folder):
     assert not seen["token"]
     assert seen["text"] == FIXED.replace("NAME", "share")
     assert (folder / "downloads" / seen["name"]).read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_pages_of_others_get_nothing(story):
+    """A page of another origin that knows the token reads nothing, writes nothing and frames nothing."""
+    seen = story("stranger")
+    assert seen["statuses"]
+    assert [status for status in seen["statuses"] if not status.endswith((" 403", " 501"))] == []
+    assert {**seen["tried"], "text": ""} == {
+        **dict.fromkeys(("read", "call"), "TypeError"),
+        **dict.fromkeys(("script", "style"), "refused"),
+        "text": "",
+    }
+    assert seen["framed"] == 0
+    assert seen["kept"] == FIXED.replace("NAME", "stranger")
 
 
 def test_axe_finds_nothing(story):
