@@ -28,7 +28,7 @@ export default {
   remove: "Remove", from: "From", to: "To", measure: "Measure", minimise: "Minimise", "at-most": "At most", beyond: "exceeds a bound",
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to train", requests: "Requests per minute",
-    gpu: "GPU", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology", storage: "Dataset size",
+    gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology", storage: "Dataset size",
     power: "Power per rack", prices: "Price book", currency: "Currency", years: "Years of operation",
   },
   values: { training: "Training", inference: "Inference", none: "Fixed size" },

@@ -28,7 +28,7 @@ export default {
   "add-key": "添加键", remove: "移除", from: "起", to: "止", measure: "指标", minimise: "最小化", "at-most": "最大值", beyond: "超出限制",
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "训练天数", requests: "每分钟请求数",
-    gpu: "GPU", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑", storage: "数据集大小",
+    gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑", storage: "数据集大小",
     power: "每机柜功率", prices: "价格表", currency: "货币", years: "运营年数",
   },
   values: { training: "训练", inference: "推理", none: "固定规模" },
