@@ -1,7 +1,8 @@
 """The form of ten questions: the answers that a plan holds, and a plan's text with other answers.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. The workload is the exception: another purpose is another block.
+empty one removes it; comments and other keys stay. There are two exceptions: another purpose is another block of the
+workload, and a server that does not have a chosen GPU goes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_edit import NotEditable, remove_item, set_value
 from bomgen.core.yaml_source import read
@@ -19,14 +21,21 @@ from bomgen.serve.workspace import Refused, Workspace
 Data = dict[str, Any]
 
 PURPOSE, WORKLOAD, NONE = "purpose", "workload", "none"
-DAYS, SEQUENCE, REQUESTS = 30, 8192, 1000
-"""Values of a new block: those of templates/starter.yaml, and a round number of requests."""
+DAYS, SEQUENCE = 30, 8192
+REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
+"""Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
 PURPOSES: Mapping[str, Mapping[str, Any]] = {
     "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%", "sequence": SEQUENCE},
-    "inference": {"model": "llama-3.1-70b", "requests_per_minute": REQUESTS},
+    "inference": {
+        "model": "llama-3.1-70b",
+        "requests_per_minute": REQUESTS,
+        "prompt_tokens": PROMPT,
+        "output_tokens": OUTPUT,
+    },
 }
 """The blocks that a purpose starts with: that of the starter, and the least that a service needs."""
 TRAINING, INFERENCE = PURPOSES
+GPU, SERVER = ("cluster", "gpu"), ("cluster", "server")
 INVALID = "the plan is not valid YAML; fix it in the editor first"
 
 
@@ -47,7 +56,8 @@ QUESTIONS = (
     Question("days", (WORKLOAD, TRAINING, "target_days"), "number", TRAINING),
     Question("model", (WORKLOAD, INFERENCE, "model"), "choice", INFERENCE),
     Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", INFERENCE),
-    Question("gpu", ("cluster", "gpu"), "choice"),
+    Question("gpu", GPU, "choice"),
+    Question("server", SERVER, "choice"),
     Question("gpus", ("cluster", "gpus"), "number"),
     Question("servers", ("cluster", "servers"), "number"),
     Question("network", ("fabrics", "compute", "switch"), "choice"),
@@ -129,6 +139,7 @@ def _answered(text: str, answers: Mapping[str, Any]) -> str:
                 text = without(text, keys[key])
             else:
                 text = set_value(text, keys[key], _as_typed(answer))
+                text = _with_fitting_server(text) if keys[key] == GPU else text
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except PlanErrors:
@@ -140,9 +151,23 @@ def _for_purpose(text: str, purpose: str) -> str:
     """Return the text with the workload of a purpose, unless it has one."""
     if purpose == _purpose(read(text, "").data):
         return text
-    if purpose in PURPOSES:
-        return set_value(text, (WORKLOAD,), {purpose: dict(PURPOSES[purpose])})
-    return without(text, (WORKLOAD,))
+    if purpose not in PURPOSES:
+        return without(text, (WORKLOAD,))
+    text = set_value(text, (WORKLOAD, purpose), dict(PURPOSES[purpose]))
+    for other in read(text, "").data[WORKLOAD].keys() - {purpose}:
+        text = remove_item(text, (WORKLOAD, other))
+    return text
+
+
+def _with_fitting_server(text: str) -> str:
+    """Return the text without a server that has another GPU; the one that is usual for the GPU is then taken."""
+    data, catalog = read(text, "").data, Catalog()
+    server, gpu = value_at(data, SERVER), value_at(data, GPU)
+    try:
+        fits = not isinstance(server, str) or catalog.find("server", server).value("gpu") == catalog.find("gpu", gpu).id
+    except PlanErrors:
+        return text
+    return text if fits else without(text, SERVER)
 
 
 def without(text: str, path: tuple[str, ...]) -> str:

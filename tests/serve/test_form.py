@@ -47,6 +47,9 @@ def test_another_purpose_is_another_block(workspace: Workspace) -> None:
     found = form(workspace, {"text": TEXT, "answers": {"purpose": "inference"}})
     assert values(found)["requests"] == 1000
     assert "days" not in values(found)
+    text = found["text"].replace(", servers: 4", "").replace("{topology: fat-tree}", "default")
+    built = engine.build(workspace, {"path": "small.yaml", "text": text})
+    assert built["headline"], built["problems"]
 
 
 def test_an_emptied_answer_removes_its_key(workspace: Workspace) -> None:
@@ -56,6 +59,14 @@ def test_an_emptied_answer_removes_its_key(workspace: Workspace) -> None:
     found = form(workspace, {"text": text, "answers": answers})
     assert found["text"] == TEXT.replace(", servers: 4", "") + "site: {pue: 1.3} # kept, too\n"
     assert values(found)["servers"] is None
+
+
+def test_a_server_with_another_gpu_goes(workspace: Workspace) -> None:
+    """One that has the chosen GPU stays."""
+    text = TEXT.replace("servers: 4", "server: dgx-h100, servers: 4")
+    other = form(workspace, {"text": text, "answers": {"cluster.gpu": "h200-sxm"}})["text"]
+    assert "server: " not in other
+    assert form(workspace, {"text": text, "answers": {"cluster.gpu": "h100-sxm"}})["text"] == text
 
 
 def test_a_fixed_size_has_no_workload(workspace: Workspace) -> None:

@@ -1,4 +1,4 @@
-// The calls of bomgen serve. A call of a lane that is newer ends the older ones of it.
+// The calls of bomgen serve.
 const token = new URLSearchParams(location.search).get("token") || "";
 const page = crypto.randomUUID();
 let turn = 0;
@@ -16,14 +16,14 @@ async function send(name, request) {
     return await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ page, turn, ...request }),
+      body: JSON.stringify({ page, ...request }),
     });
   } catch {
     throw new CallError({ error: "lost" });
   }
 }
 
-/** Begin a new turn: what was asked before in the same lane is given up. */
+/** The next turn: a call that has it ends those of its lane with an older one. Others wait for each other. */
 export const newTurn = () => ++turn;
 
 /** Call, and return the answer. Progress of a long call goes to `progress`. */

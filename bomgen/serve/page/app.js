@@ -1,12 +1,13 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, complaint, field, languageCode, make, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, languageCode, make, saveFile, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
 import { compareDialog, downloadDialog, importDialog, shareDialog } from "./tools.js";
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
+const GONE = ["lost", "token"]; // the server has ended, or another one has its place
 const PAUSE = 100; // milliseconds without typing before a build
 
 // `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
@@ -30,15 +31,16 @@ const page = {
   setText(text) { editor.text = text; edited(); },
 };
 
-function tell(text, bad = false) {
+function tell(text, bad = false, gone = false) {
   byId("state").textContent = text;
+  byId("copy").hidden = !gone;
   byId("state").className = bad ? "bad" : "";
 }
 
 /** Say what went wrong; calls that a newer one ended say nothing. */
 function report(error) {
   if (!(error instanceof CallError)) throw error;
-  if (error.data.error !== "cancelled") tell(complaint(error), true);
+  if (error.data.error !== "cancelled") tell(complaint(error), true, GONE.includes(error.data.error));
 }
 
 function showFile() {
@@ -58,12 +60,11 @@ function edited() {
 
 async function build() {
   clearTimeout(timer);
-  newTurn();
   tell(word("working"));
   byId("headline").className = "old";
   const tab = shownTab, text = editor.text;
   try {
-    const answer = await call("build", { ...page.request, base: plan.saved, tabs: [tab] });
+    const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved, tabs: [tab] });
     if (text !== editor.text || tab !== shownTab) return;
     showProblems(answer.problems);
     if (!(tab in answer.tabs)) return tell(word(shown.html ? "not-built" : "not-built-yet"), true);
@@ -219,7 +220,7 @@ function showView(name) {
 }
 
 async function showForm(answers) {
-  const form = byId("form");
+  const form = byId("questions");
   try {
     const request = answers ? { ...page.request, answers } : page.request;
     const found = await call("form", request);
@@ -279,7 +280,7 @@ function speak(code) {
   editor.setWords(word("plan"), words().editor);
   showFile();
   showProblemCount();
-  byId("form").replaceChildren();
+  byId("questions").replaceChildren();
   if (!byId("form").hidden) showForm();
 }
 
@@ -296,7 +297,7 @@ tabList(byId("tabs"), (tab) => {
   build();
 });
 tabList(byId("views"), (tab) => showView(tab.id.replace("view-", "")));
-byId("form").onsubmit = (event) => event.preventDefault();
+byId("questions").onsubmit = (event) => event.preventDefault();
 byId("language").onchange = (event) => { speak(event.target.value); build(); };
 byId("theme").onclick = () => {
   const now = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -304,6 +305,7 @@ byId("theme").onclick = () => {
 };
 byId("open").onclick = openFiles;
 byId("save").onclick = save;
+byId("copy").onclick = () => saveFile(plan.path.split("/").pop(), new Blob([editor.text]));
 byId("download").onclick = () => downloadDialog(page);
 byId("import").onclick = () => importDialog(page);
 byId("search").onclick = () => searchDialog(page);

@@ -53,7 +53,8 @@ export async function showDocument(frame, html, stay) {
   const made = new DOMParser().parseFromString(themed(html), "text/html");
   // The policy of the page holds in the frame, too; that of the document knows its style sheet by a hash.
   for (const policy of made.querySelectorAll("meta[http-equiv]")) policy.remove();
-  shown.documentElement.replaceWith(shown.adoptNode(made.documentElement));
+  shown.documentElement.lang = made.documentElement.lang;
+  shown.documentElement.replaceChildren(...shown.adoptNode(made.documentElement).childNodes);
   for (const details of unfolded.size ? shown.querySelectorAll("details:not([open])") : []) details.open = unfolded.has(name(details));
   view.scrollTo(...(stay ? [scrollX, scrollY] : [0, 0]));
 }

@@ -8,9 +8,8 @@ export async function long(page, place, name, request) {
   const bar = make("progress", { "aria-label": word("working") }), said = make("span", { role: "status" }, word("working"));
   place.replaceChildren(make("div", { className: "row" }, bar, said, button(word("stop"), stop)));
   onClose(stop);
-  newTurn();
   try {
-    return await call(name, { ...page.request, ...request }, (progress) => {
+    return await call(name, { ...page.request, ...request, turn: newTurn() }, (progress) => {
       const { stage, done, of } = progress;
       if (of) Object.assign(bar, { max: of, value: done });
       said.textContent = of ? `${stage}: ${done} / ${of}` : stage;
@@ -31,9 +30,8 @@ export async function downloadDialog(page) {
   const place = make("div", { role: "status" });
   const download = async (format) => {
     place.textContent = word("working");
-    newTurn();
     try {
-      const { name, content } = await file("download", { ...page.request, format });
+      const { name, content } = await file("download", { ...page.request, format, turn: newTurn() });
       saveFile(name, content);
       place.textContent = name;
     } catch (error) {

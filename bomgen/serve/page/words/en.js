@@ -6,7 +6,7 @@ export default {
   text: "YAML", form: "Form", close: "Close", stop: "Stop", cancel: "Cancel", use: "Use", start: "Start",
   quote: "Quote", report: "Report", network: "Network", racks: "Racks", bill: "Bill of materials", cables: "Cables", prices: "Prices",
   problems: "Problems: {0}", "no-problems": "No problems", line: "Line {0}", "working": "Building …", built: "Up to date",
-  "not-built": "Fix the errors to see the result; shown is the last valid state.", saved: "Saved: {0}", unsaved: "not saved",
+  "not-built": "Fix the errors to see the result; shown is the last valid state.", saved: "Saved: {0}", "save-copy": "Save a copy", unsaved: "not saved",
   "leave": "Discard unsaved changes?", plans: "Plans in {0}", gallery: "Start from a design", "no-plans": "There are no plans in this folder.",
   changed: "The file changed on disk", "changed-why": "Another program wrote {0} after it was opened here. Choose which text to keep.",
   mine: "Keep my text", theirs: "Load the text on disk", "name-file": "File name", delta: "Changes since the last save: {0}",
@@ -28,7 +28,7 @@ export default {
   remove: "Remove", from: "From", to: "To", measure: "Measure", minimise: "Minimise", "at-most": "At most", beyond: "exceeds a bound",
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to train", requests: "Requests per minute",
-    gpu: "GPU", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology", storage: "Dataset size",
+    gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology", storage: "Dataset size",
     power: "Power per rack", prices: "Price book", currency: "Currency", years: "Years of operation",
   },
   values: { training: "Training", inference: "Inference", none: "Fixed size" },

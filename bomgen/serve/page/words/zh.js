@@ -6,7 +6,7 @@ export default {
   text: "YAML", form: "表单", close: "关闭", stop: "停止", cancel: "取消", use: "采用", start: "开始",
   quote: "报价单", report: "报告", network: "网络", racks: "机柜", bill: "物料清单", cables: "线缆", prices: "价格",
   problems: "问题：{0}", "no-problems": "没有问题", line: "第 {0} 行", "working": "正在计算……", built: "已是最新",
-  "not-built": "请先修正错误；当前显示的是上一次有效的结果。", saved: "已保存：{0}", unsaved: "未保存",
+  "not-built": "请先修正错误；当前显示的是上一次有效的结果。", saved: "已保存：{0}", "save-copy": "另存副本", unsaved: "未保存",
   "leave": "放弃未保存的修改？", plans: "{0} 中的规划文件", gallery: "从参考设计开始", "no-plans": "此文件夹中没有规划文件。",
   changed: "磁盘上的文件已更改", "changed-why": "{0} 打开后被其他程序改写。请选择保留哪个版本。",
   mine: "保留我的内容", theirs: "载入磁盘上的内容", "name-file": "文件名", delta: "自上次保存以来的变化：{0}",
@@ -28,7 +28,7 @@ export default {
   "add-key": "添加键", remove: "移除", from: "起", to: "止", measure: "指标", minimise: "最小化", "at-most": "最大值", beyond: "超出限制",
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "训练天数", requests: "每分钟请求数",
-    gpu: "GPU", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑", storage: "数据集大小",
+    gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑", storage: "数据集大小",
     power: "每机柜功率", prices: "价格表", currency: "货币", years: "运营年数",
   },
   values: { training: "训练", inference: "推理", none: "固定规模" },
