@@ -159,9 +159,16 @@ const stories = {
     const options = page.locator(".cm-tooltip-autocomplete li");
     await options.first().waitFor();
     seen.parts = await options.allTextContents();
+    await page.keyboard.type("0-s");
+    await options.first().filter({ hasText: "h200-sxm" }).waitFor();
     await page.keyboard.press("Enter");
     await page.built();
     seen.line = await page.locator(".cm-line", { hasText: "gpu:" }).textContent();
+    await page.line("price_book");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("charges:\n- {kind: support, years: 3, share: 4%}");
+    await page.built();
+    seen.text = await page.text();
     return seen;
   },
 
@@ -188,7 +195,7 @@ const stories = {
     await page.drop("quote.xlsx", "Edited quote of this plan");
     await page.dialog.getByRole("heading", { name: "Conflicts" }).waitFor();
     seen.conflicts = await page.dialog.locator(".fields label").allTextContents();
-    for (const box of await page.dialog.getByRole("checkbox").all()) await box.check();
+    await page.dialog.locator(".fields select").selectOption({ index: 2 });
     await page.button("Continue", page.dialog).click();
     await page.button("Take the edits into the plan", page.dialog).click();
     await page.dialog.waitFor({ state: "hidden" });
@@ -401,7 +408,7 @@ const stories = {
   async browsers(open) {
     const [one, two] = await Promise.all([open("browsers"), open("other")]);
     const seen = { before: await two.total() };
-    await one.search({ "cluster.servers": "2..2000", "fabrics.compute.oversubscription": "1, 2", "workload.training.mfu": "30%, 35%, 40%, 45%" }, ["Cost", "Days"]);
+    await one.search({ "cluster.servers": "2..20000", "fabrics.compute.oversubscription": "1, 2", "workload.training.mfu": "30%, 35%, 40%, 45%" }, ["Cost", "Days"]);
     await one.dialog.getByRole("status").filter({ hasText: /[1-9]\d* \/ \d+/ }).waitFor();
     const began = Date.now();
     await two.rewrite("servers", 5);

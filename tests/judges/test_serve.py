@@ -126,11 +126,12 @@ def test_a_mistake_is_underlined_with_its_remedy(story):
 
 
 def test_parts_are_completed(story):
-    """The parts that begin so come first; Enter takes one."""
+    """The parts that begin so come first, and Enter takes one; a new line begins where a key or an item does."""
     seen = story("completion")
     assert seen["parts"][0].startswith("h20H20")
     assert "h200-sxmH200 SXM 141GB" in seen["parts"]
     assert seen["line"].strip() == "gpu: h200-sxm"
+    assert seen["text"].endswith("  charges:\n    - {kind: support, years: 3, share: 4%}\n")
 
 
 def test_days_change_the_total(story):
@@ -164,11 +165,12 @@ def test_a_price_list_is_asked_about_and_used(story):
 
 
 def test_an_edited_quote_is_taken_and_its_conflict_chosen(story):
-    """What the plan calculates is a conflict; the choice leaves it, and takes the other edit."""
+    """What the plan calculates is a conflict; a setting that gives the same is chosen, and the other edit taken."""
     seen = story("quote")
     [conflict] = seen["conflicts"]
     assert "compute.switch.leaf" in conflict
     assert "  spare_servers: 2\n" in seen["text"]
+    assert "spares: {switch: 1}" in seen["text"]
 
 
 def test_a_point_of_a_search_is_picked(story):

@@ -2,7 +2,7 @@
 import { autocompletion, completionKeymap, startCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentService, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, openSearchPanel, searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState } from "@codemirror/state";
@@ -29,6 +29,14 @@ function position(doc, offset) {
   const line = doc.lineAt(offset);
   return { line: line.number, column: Array.from(doc.sliceString(line.from, offset)).length + 1 };
 }
+
+// A new line begins as the one before it, and deeper after a key without a value or in an item of a list. That of the
+// language would continue the value, which is hardly ever meant.
+const indented = indentService.of((context, at) => {
+  const { text } = context.lineAt(at, -1);
+  const deeper = /:\s*(#.*)?$/.test(text) || /^\s*- [\w.-]+:/.test(text);
+  return /^ */.exec(text)[0].length + (deeper ? 2 : 0);
+});
 
 /** Create an editor. `changed(text)` is called after typing, `complete(text, line, column)` answers options. */
 export function createEditor(parent, { label, phrases, changed, complete }) {
@@ -62,7 +70,7 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
       doc: "",
       extensions: [
         lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-        highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(), EditorView.lineWrapping,
+        highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(), EditorView.lineWrapping, indented,
         yaml(), syntaxHighlighting(colours), autocompletion({ override: [source], closeOnBlur: true }),
         // Tab is left to the browser: it leads out of the editor, for those who have no mouse.
         keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...defaultKeymap]),
