@@ -8,7 +8,7 @@ import { compareDialog, downloadDialog, importDialog, shareDialog } from "./tool
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
-const PAUSE = 100; // milliseconds without typing before a build
+const PAUSE = 50; // milliseconds without typing before a build
 
 // `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
 const plan = { path: "plan.yaml", version: "", saved: null, opened: "" };
