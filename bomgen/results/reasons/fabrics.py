@@ -37,7 +37,7 @@ from bomgen.results.reasons.types import (
     chosen_by,
     named,
 )
-from bomgen.results.what_if import compare_design
+from bomgen.results.what_if import OtherDesign, compare_design, compare_designs
 
 SHOWN = 5
 """Maximum number of rejected alternatives shown, nearest first."""
@@ -215,7 +215,10 @@ def _build_out(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
 
 
 def _other(asked: ReasonInputs, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
-    design = compare_design(asked.report, built, wanted)
+    return _told(asked, name, compare_design(asked.report, built, wanted))
+
+
+def _told(asked: ReasonInputs, name: str, design: OtherDesign | None) -> Other:
     if design is None:
         return Other(name, message("not-possible-or-known"))
     counts = {"switches": design.switches, "links": design.links, "modules": design.modules, "cables": design.cables}
@@ -281,7 +284,8 @@ def _others(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iterator[Oth
             more = abs(int(planes.switches.value - built.fabric.switches.value))
             found.append((more, switch.identity.vendor != tier.switch.identity.vendor, name, wanted))
     nearest = sorted(found, key=lambda each: each[:3])[:SHOWN]
-    yield from (_other(asked, built, name, wanted) for *_, name, wanted in nearest)
+    designs = compare_designs(asked.report, built, [wanted for *_, wanted in nearest])
+    yield from (_told(asked, name, design) for (*_, name, _), design in zip(nearest, designs, strict=True))
     yield from refused[: SHOWN - len(nearest)]
 
 
