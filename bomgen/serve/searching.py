@@ -42,11 +42,18 @@ def space(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
     keys = dict.fromkeys([*(question.path for question in QUESTIONS), *SEARCHED, *_scalars(data)])
     workload = data.get(WORKLOAD) or {}
     return {
-        "keys": [_key(data, path) for path in keys if path[0] != WORKLOAD or path[1] in workload],
+        "keys": [
+            _key(data, path) for path in keys if (path[0] != WORKLOAD or path[1] in workload) and _has_place(data, path)
+        ],
         "measures": [_measure(name, words) for name in MEASURES],
         "minimise": [*DEFAULT_MINIMISE],
         "own": data.get(KEY) or {},
     }
+
+
+def _has_place(data: Data, path: tuple[str, ...]) -> bool:
+    """Return whether a key can be set: not below a plain value, such as a fabric that is `default`."""
+    return all(isinstance(value_at(data, path[:depth]), dict | None) for depth in range(1, len(path)))
 
 
 def _key(data: Data, path: tuple[str, ...]) -> Data:

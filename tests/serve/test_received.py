@@ -169,6 +169,16 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
     assert f"servers: {point['cluster.servers']}" in text
 
 
+def test_keys_and_measures_are_proposed_for_a_search(workspace: Workspace) -> None:
+    """Keys of the plan and of the form with their values; none below a plain value."""
+    found = searching.space(workspace, {"text": PLAN})
+    keys = {each["key"]: each for each in found["keys"]}
+    assert keys["cluster.servers"]["value"] == 4
+    assert "h200-sxm" in keys["cluster.gpu"]["choices"]
+    assert not [key for key in keys if key.startswith("fabrics.compute.")]
+    assert {"cost", "days"} <= {each["name"] for each in found["measures"]}
+
+
 class Stopper:
     """A listener that interrupts a search, as the process of a page is interrupted."""
 
