@@ -408,16 +408,17 @@ const stories = {
   async browsers(open) {
     const [one, two] = await Promise.all([open("browsers"), open("other")]);
     const seen = { before: await two.total() };
-    await one.search({ "cluster.servers": "2..20000", "fabrics.compute.oversubscription": "1, 2", "workload.training.mfu": "30%, 35%, 40%, 45%" }, ["Cost", "Days"]);
-    await one.dialog.getByRole("status").filter({ hasText: /[1-9]\d* \/ \d+/ }).waitFor();
+    const upTo = (most, unit) => Array.from({ length: most }, (_, number) => `${number + 1}${unit}`).join(", ");
+    await one.search({ "cluster.servers": "2..9000", "workload.training.mfu": upTo(40, "%"), "workload.training.tokens": upTo(20, "T") }, ["Cost"]);
+    await one.dialog.getByRole("status").filter({ hasText: /: [1-9]/ }).waitFor();
     const began = Date.now();
     await two.rewrite("servers", 5);
     await two.until((before) => document.querySelector("#headline dd").textContent !== before, seen.before);
     seen.seconds = (Date.now() - began) / 1000;
     seen.after = await two.total();
     await one.button("Stop", one.dialog).click();
-    await one.dialog.locator("circle").first().waitFor();
-    seen.stopped = await one.dialog.locator("p").allTextContents();
+    await one.dialog.locator("p").filter({ hasText: /Stopped|ended before/ }).waitFor();
+    seen.stopped = await one.dialog.locator("progress").count();
     seen.other = await one.text();
     return seen;
   },
