@@ -40,7 +40,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test quick lint format types pytest fuzz bench peers deep mutation everywhere same fit accuracy docs site pins audit sbom release clean help
+.PHONY: build test quick lint format types pytest fuzz bench peers deep mutation everywhere same fit accuracy docs site page pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -64,11 +64,20 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone; with CI=true the long ones as well
 	$(BIN)/pytest $(SELECTED) --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
+# The bundle is committed: who installs bomgen needs no Node.js. `npm ci` takes exactly what package-lock.json pins.
+page: ## bundle the text editor of `bomgen serve` from its locked packages (Node.js)
+	cd bomgen/serve/editor && npm ci --ignore-scripts --no-audit --no-fund && npx esbuild main.js --bundle --minify \
+		--format=esm --target=es2022 --charset=utf8 --legal-comments=none \
+		--banner:js='/* CodeMirror 6, Lezer, style-mod, crelt, w3c-keyname: MIT, (C) Marijn Haverbeke and others; see editor.licences.txt */' \
+		--outfile=../page/editor.js
+	cd bomgen/serve/editor/node_modules && for licence in $$(ls -d @codemirror/*/LICENSE @lezer/*/LICENSE @marijn/*/LICENSE crelt/LICENSE style-mod/LICENSE w3c-keyname/LICENSE); do \
+		echo "== $${licence%/LICENSE}"; cat "$$licence"; echo; done > ../../page/editor.licences.txt
+
 fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
 	$(BIN)/pytest tests/fuzz
 
 deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones

@@ -34,6 +34,8 @@ fabrics: {compute: {switch: qm9700, tiers: 3}}
 site: {rack: {power: 45 kW}, layout: auto, pue: 1.3, electricity: 0.08}
 quote: {price_book: prices/example-2026q4.yaml}
 """
+PRICED = "prices/example-2026q4.yaml"
+"""The price book of QUOTED."""
 SEARCHED = "plans/search-30b.yaml"
 SEARCHED_OVER = (
     "cluster.servers=2..501",

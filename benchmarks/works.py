@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any, NamedTuple
 
-from measuring import BOMGEN, CHECKOUT, race, run
+from measuring import BOMGEN, CHECKOUT, ENVIRONMENT, race, run
 from openpyxl import Workbook
 
 from plans import (
@@ -23,6 +24,7 @@ from plans import (
     LINES,
     LISTED,
     LISTED_AS,
+    PRICED,
     QUOTED,
     RANDOM,
     SEARCHED,
@@ -62,6 +64,8 @@ MOST_COMPARING = 0.5
 """Seconds that a comparison of two long bills may take beyond the start of the program."""
 MOST_READING = 1
 """Seconds that a command may take for a price list."""
+MOST_RENEWING, MOST_RENEWING_MANY = 0.3, 1
+"""Seconds from a keystroke on the page to the renewed quote, of llama65b and of 16 384 GPUs."""
 MOST_MEMORY = 2
 """GiB that the wiring of a million GPUs may take."""
 
@@ -126,6 +130,7 @@ def works(folder: Path, long: bool = False) -> Iterator[Work]:
     yield Work("predictions", what, take, also=predicted_a_second)
     yield from _searching(folder, long)
     yield _quoting(folder)
+    yield from _typing(folder)
     for form in ("csv", "parquet"):
         yield _writing(form, folder)
     yield _comparing(folder)
@@ -196,6 +201,27 @@ def _quoting(folder: Path) -> Work:
     command = [BOMGEN, "build", "-", "-o", str(folder), "-f", ALL_FORMATS]
     what = f"16 384 GPUs in three tiers: build -f {ALL_FORMATS}"
     return Work("quote-16384", what, lambda: run(command, QUOTED).seconds, bar_seconds=MOST_QUOTING)
+
+
+def _typing(folder: Path) -> Iterator[Work]:
+    """Yield the times of the page, where a browser and what drives it are installed (.ci/run)."""
+    modules, browser = CHECKOUT / ".ci" / "node_modules", which("chromium")
+    if not browser or not which("node") or not (modules / "playwright-core").is_dir():
+        return
+    ENVIRONMENT["NODE_PATH"] = str(modules)
+    many = folder / "quoted.yaml"
+    many.write_text(QUOTED.replace(PRICED, "indicative").replace("gpus: 16384", "servers: 2048"), "utf-8")
+    for plan, key, name, most in (
+        (CHECKOUT / PLAN, "target_days", PLAN, MOST_RENEWING),
+        (many, "servers", "16 384 GPUs in three tiers", MOST_RENEWING_MANY),
+    ):
+        command = ["node", str(CHECKOUT / "benchmarks" / "keystroke.cjs"), browser, sys.executable, str(plan), key]
+
+        def take(command: list[str] = command) -> float:
+            return float(json.loads(run(command).said)["seconds"])
+
+        what = f"{name}: from a keystroke on the page to the renewed quote, Chromium"
+        yield Work(f"typing-{plan.stem}", what, take, runs=FEWEST, bar_seconds=most)
 
 
 def _writing(form: str, folder: Path) -> Work:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
@@ -62,7 +63,7 @@ def edit_files(
     if prices:
         stem = path.stem if path.suffix in SUFFIXES else path.name
         book = _price_book(file, base, f"{stem}{BOOK_SUFFIX}", prices)
-        text = _name_book(text, base.source.data, book.name)
+        text = name_book(text, base.source.data, book.name)
         files.append(book)
         file = file._replace(unwritten=((file.folder / book.name, book.after),))
     content = text.encode()
@@ -89,7 +90,7 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
     return set_value(text, edit.path, [edit.value])
 
 
-def _name_book(text: str, whole: Any, name: str) -> str:
+def name_book(text: str, whole: Any, name: str) -> str:
     """The plan's text with its own price book as the last one, which wins."""
     given = value_at(whole, BOOKS)
     named = [given] if isinstance(given, str) else list(given or ())
@@ -137,6 +138,7 @@ def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Deci
 
 WORKBOOK = "quote.xlsx"
 STALE = "apply-state"
+NO_PRICES: Mapping[str, Decimal] = MappingProxyType({})
 MACHINES = ("server", "gpu")
 """Lines whose pieces a plan is given."""
 
@@ -160,8 +162,12 @@ class Application(NamedTuple):
     """Of a workbook of an older state: cells whose texts are bomgen's own and others than those of today."""
 
 
-def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) -> Application:
+def apply_quote(
+    content: bytes, name: str, file: PlanFile, force: bool = False, chosen: Mapping[str, Decimal] = NO_PRICES
+) -> Application:
     """What the workbook in `content`, which messages call `name`, does to a plan; nothing is written.
+
+    `chosen` has prices of parts that have several in the workbook.
 
     Raises PlanErrors where the plan cannot be worked out, where it is locked, and for what is no workbook of this plan;
     for one of an older state, or of another plan, unless `force` is given.
@@ -181,7 +187,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
         proposal = _check_applied(inputs, base, returned, changes)
         totals = report.quote.totals
         return Application((), (), (), totals, totals, (), True, _passed_over(proposal))
-    proposal = _propose(base, changes, returned)
+    proposal = _propose(base, changes, returned, chosen)
     files, rebuilt = _rebuild(inputs, proposal)
     differences = tuple(proposal.differences)
     if rebuilt is None:
@@ -217,8 +223,10 @@ def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteCha
     return changes._replace(lines=tuple(lines))
 
 
-def _propose(base: Base, changes: QuoteChanges, returned: ReturnedQuote) -> Proposal:
-    proposal = Proposal(base, returned, problems=list(changes.problems))
+def _propose(
+    base: Base, changes: QuoteChanges, returned: ReturnedQuote, chosen: Mapping[str, Decimal] = NO_PRICES
+) -> Proposal:
+    proposal = Proposal(base, returned, problems=list(changes.problems), chosen=chosen)
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)
     change_texts(proposal, changes.texts)

@@ -153,6 +153,8 @@ def judge(
     computed = compute_workbook(proposal.returned, proposal.base)
     problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, inputs, typed, moved)]
     problems = problems or _typed_over(proposal, computed)
+    if proposal.chosen:  # the workbook has another price, and so other totals
+        return follows, tuple(sorted(problems, key=lambda problem: problem.mark))
     if not older:
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
     if not problems and not follows and rebuilt.report.quote.totals.amount != computed.totals["amount"]:

@@ -315,8 +315,8 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         price, change = typed[edited]
         found = {line: typed[line][0] if line in typed else lines[line].unit.amount for line in ids}
         other = next((line for line, each in found.items() if each != price), None)
-        if other is None:
-            proposal.prices[part] = price
+        if other is None or part in proposal.chosen:
+            proposal.prices[part] = proposal.chosen.get(part, price)
             continue
         message = (
             f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "

@@ -131,6 +131,8 @@ class Proposal:
     """Spare pieces, each with the edit for those that the other edits do not give by themselves."""
     prices: dict[str, Decimal] = field(default_factory=dict)
     """Unit prices in the currency of the quote, by the part's most exact name."""
+    chosen: Mapping[str, Decimal] = field(default_factory=dict)
+    """The prices of parts that have several in the workbook, as somebody chose; the total is then another."""
     differences: list[str] = field(default_factory=list)
     """Each change in words."""
     written: list[UnmappedChange] = field(default_factory=list)

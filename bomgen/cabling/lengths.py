@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +52,8 @@ class Routes(NamedTuple):
 
     def count_up_to(self, metres: Fraction) -> int:
         """Return the number of cables with routes up to a length."""
-        return sum(count for length, count in self.centimetres if length <= metres * CENTIMETRES)
+        most = floor(metres * CENTIMETRES)
+        return sum(count for length, count in self.centimetres if length <= most)
 
     def __str__(self) -> str:
         shortest, longest = (f"{self.centimetres[place][0] / CENTIMETRES:g}" for place in (0, -1))

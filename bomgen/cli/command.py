@@ -17,6 +17,7 @@ from bomgen.cli.messages import colour
 
 COMMANDS = {
     "init": "Write a commented plan that builds as it is.",
+    "serve": "Open a page to write plans and see their quotes.",
     "build": "Write quotes, reports and bills of materials.",
     "check": "Validate plans and report whether they can be built.",
     "explain": "Show how a number was calculated.",

@@ -16,10 +16,10 @@ from click.shell_completion import CompletionItem
 
 from bomgen.core import resources
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.resources import IDS, folder, unfold
+from bomgen.core.resources import folder
 from bomgen.fabric import declaration
 from bomgen.output.registry import DOCUMENTS, WIRINGS
-from bomgen.plan.schema import PLAN, document
+from bomgen.plan.schema_keys import catalog_ids, has_keys, keys_of, schemas_at, values_of
 from bomgen.results.explain.tree import names
 from bomgen.workflow import starters
 from bomgen.workflow.pipeline import work_out
@@ -70,7 +70,7 @@ def ids(ctx: click.Context, typed: str) -> list[Item]:
     kind = str(ctx.params.get("kind"))
     if kind == TOPOLOGY:
         return _words(typed, declaration.topologies())
-    return _words(typed, _ids(kind))
+    return _words(typed, catalog_ids(kind))
 
 
 def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
@@ -116,22 +116,22 @@ def clusters(ctx: click.Context, typed: str) -> list[Item]:
 
 def gpus(_: click.Context, typed: str) -> list[Item]:
     """Return the GPUs of the catalogue."""
-    return _words(typed, _ids("gpu"))
+    return _words(typed, catalog_ids("gpu"))
 
 
 def servers(_: click.Context, typed: str) -> list[Item]:
     """Return the servers of the catalogue."""
-    return _words(typed, _ids("server"))
+    return _words(typed, catalog_ids("server"))
 
 
 def switches(_: click.Context, typed: str) -> list[Item]:
     """Return the switches of the catalogue."""
-    return _words(typed, _ids("switch"))
+    return _words(typed, catalog_ids("switch"))
 
 
 def topologies(_: click.Context, typed: str) -> list[Item]:
     """Return the topologies of fabrics."""
-    return _words(typed, _ids("topology"))
+    return _words(typed, catalog_ids("topology"))
 
 
 def designs(_: click.Context, typed: str) -> list[Item]:
@@ -163,33 +163,24 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
 
 def settings(ctx: click.Context, typed: str) -> list[Item]:
     """Return plan keys, one step beyond the typed one, and after `=` the permitted words and ids."""
-    whole: dict[str, Any] = document(PLAN)
     key, equals, value = typed.partition("=")
     above, _, start = key.rpartition(".")
     steps = key.split(".") if equals else above.split(".") if above else []
-    place: list[dict[str, Any]] = [whole]
-    for step in steps:
-        place = [below for each in place for below in _at(whole, each, step)]
+    schemas = schemas_at(steps)
     if equals:
-        return [Item(f"{key}={word}") for word in _values(whole, place) if word.startswith(value)]
+        return [Item(f"{key}={word}") for word in values_of(schemas) if word.startswith(value)]
     named = _plan_keys(ctx, lambda file: _named_in(file, *steps)) if steps else []
-    described = [pair for each in place for pair in _keys(whole, each)]
     found: dict[str, Item] = {}
-    for name, entry in (*described, *((name, {}) for name in named)):
+    for name, entry in (*keys_of(schemas), *((name, {}) for name in named)):
         if name.startswith(start):
             word = f"{above}.{name}" if above else name
-            end = "." if _goes_on(whole, entry) else "="
+            end = "." if has_keys(entry) else "="
             found.setdefault(word, Item(f"{word}{end}", OPEN, help=str(entry.get("title", ""))))
     return list(found.values())
 
 
 def _words(typed: str, words: Iterable[str]) -> list[Item]:
     return [Item(word) for word in words if word.startswith(typed)]
-
-
-def _ids(kind: str) -> list[str]:
-    """Return the ids of a kind of the built-in catalogue, from its file names."""
-    return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
 
 
 def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
@@ -220,34 +211,3 @@ def _clusters(file: PlanFile) -> list[dict[str, Any]]:
 
 def _data(file: PlanFile) -> Any:
     return extended(file, (), {}).data
-
-
-def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [pair for each in unfold(whole, schema) for pair in each.get("properties", {}).items()]
-
-
-def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[dict[str, Any]]:
-    for each in unfold(whole, schema):
-        below = each.get("properties", {}).get(step, each.get("additionalProperties"))
-        if isinstance(below, dict):
-            yield below
-
-
-def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
-    """Return whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
-    laid = unfold(whole, schema)
-    if any(IDS in each for each in laid):
-        return False
-    return not schema or any(
-        "properties" in each or isinstance(each.get("additionalProperties"), dict) for each in laid
-    )
-
-
-def _values(whole: dict[str, Any], place: Iterable[dict[str, Any]]) -> Iterator[str]:
-    for schema in place:
-        for each in unfold(whole, schema):
-            yield from (str(word) for word in each.get("enum", ()))
-            if each.get("type") == "boolean":
-                yield from ("true", "false")
-            for kind in each.get(IDS, ()):
-                yield from _ids(kind)

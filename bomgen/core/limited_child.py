@@ -21,10 +21,12 @@ from math import ceil
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Timer
 from types import FrameType
-from typing import IO, NamedTuple, NoReturn, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn, cast
 
-from bomgen.core.children import Child, bare_environment, start_python
 from bomgen.core.signals import defer_signals
+
+if TYPE_CHECKING:
+    from bomgen.core.children import Child
 
 OUT_OF_MEMORY, OUT_OF_TIME = 10, 11
 """Exit codes of a child that reached a limit and could still report it."""
@@ -77,6 +79,8 @@ class OutOfTime(BaseException):
 
 def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: Limits) -> ChildOutput:
     """Run `main` of a module in a child with `content` as its standard input."""
+    from bomgen.core.children import bare_environment, start_python  # a Python in a browser has no processes
+
     with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
         given.write(content)
         given.seek(0)
@@ -153,6 +157,11 @@ def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
         sys.exit(OUT_OF_MEMORY)
     except OutOfTime:
         sys.exit(OUT_OF_TIME)
+
+
+def limit_memory(bytes: int) -> None:
+    """Limit the memory of this process and those that it starts, where the system can."""
+    _lower("RLIMIT_AS", bytes, bytes)
 
 
 def _lower(kind: str, soft: int, hard: int) -> None:

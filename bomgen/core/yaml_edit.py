@@ -52,7 +52,7 @@ def append_item(text: str, path: Path, value: Any) -> str:
 
 
 def remove_item(text: str, path: Path) -> str:
-    """Return the text without the list item at a path; in a block its lines go too. Raises NotEditable."""
+    """Return the text without the list item or key at a path; in a block its lines go too. Raises NotEditable."""
 
     def remove(data: Any) -> None:
         del _find(data, path[:-1])[path[-1]]
@@ -255,14 +255,18 @@ def _insert_in_flow(text: str, node: yaml.CollectionNode, written: str) -> str:
 
 
 def _remove(text: str, root: yaml.Node, path: Path) -> str:
-    items, at = _node(root, path[:-1]), path[-1]
-    if not isinstance(items, yaml.SequenceNode) or not isinstance(at, int):
-        raise TypeError("only items of lists are removed")
-    start, end = _span(text, root, path)
-    if items.flow_style:
-        if at + 1 < len(items.value):
-            return text[:start] + text[items.value[at + 1].start_mark.index :]
-        before = items.value[at - 1].end_mark.index if at else start
+    holder, last = _node(root, path[:-1]), path[-1]
+    if not isinstance(holder, yaml.CollectionNode):
+        raise TypeError("only items of lists and keys of mappings are removed")
+    named = isinstance(holder, yaml.MappingNode)
+    steps = [key.value for key, _ in holder.value] if named else [*range(len(holder.value))]
+    starts = [(each[0] if named else each).start_mark.index for each in holder.value]
+    at = steps.index(last)
+    start, end = starts[at], _span(text, root, path)[1]
+    if holder.flow_style:
+        if at + 1 < len(steps):
+            return text[:start] + text[starts[at + 1] :]
+        before = _span(text, root, (*path[:-1], steps[at - 1]))[1] if at else start
         return text[:before] + text[end:]
     line_start = text.rfind("\n", 0, start) + 1
     line_end = _LINE_BREAK.search(text, end)

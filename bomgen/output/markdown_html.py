@@ -15,7 +15,8 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from bomgen.core.document import (
@@ -109,11 +110,12 @@ def markdown(document: Document, language: Language) -> bytes:
     return environment.get_template(f"{_name(document)}.md.j2").render(document=document).encode("utf-8")
 
 
-def html(document: Document, language: Language) -> bytes:
-    """Return a document as one self-contained HTML page in UTF-8, with styles, script and drawings."""
+def html(document: Document, language: Language, script: bool = True) -> bytes:
+    """Return a document as one self-contained HTML page in UTF-8, with styles, drawings and by default a script."""
     environment = _environment(document, language, autoescape=True)
     name = _name(document)
-    assets = {"style": _Asset(f"{name}.css"), **({} if document.cover else {"script": _Asset(f"{name}.js")})}
+    wanted = script and not document.cover
+    assets = {"style": _Asset(f"{name}.css"), "script": _Asset(f"{name}.js") if wanted else None}
     return environment.get_template(f"{name}.html.j2").render(document=document, **assets).encode("utf-8")
 
 
@@ -138,6 +140,24 @@ class _Raw(str):
     __slots__ = ()
 
 
+class _Compiled(BytecodeCache):
+    """The compiled templates of this process: the page of `bomgen serve` needs them again with every edit."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what has been compiled from the same text."""
+        bucket.code = self._kept.get(f"{bucket.key}-{bucket.checksum}")
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what has been compiled."""
+        self._kept[f"{bucket.key}-{bucket.checksum}"] = bucket.code
+
+
+_compiled = _Compiled()
+
+
 def _environment(document: Document, language: Language, autoescape: bool) -> Environment:
     """Return the template environment, with filters for one language and document."""
     view = _View(document, language)
@@ -150,6 +170,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         keep_trailing_newline=True,
         finalize=_printable if autoescape else _markdown_escaped,
         auto_reload=False,
+        bytecode_cache=_compiled,
         optimized=False,  # a template is used once, so that constant folding does not pay
     )
     environment.filters = {

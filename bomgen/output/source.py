@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,8 +34,9 @@ class NamedFabric(NamedTuple):
 class DocumentInputs:
     """A report that is written in several formats, with cached parts that formats share."""
 
-    def __init__(self, report: Report, formats: Sequence[str]) -> None:
-        self.report = report
+    def __init__(self, report: Report, formats: Sequence[str], words: Language | None = None) -> None:
+        """Hold a report, to be written in `words`, by default the language of its quote."""
+        self.report, self.language = report, words or language(report.plan.quote.language)
         self._formats, self._stage = formats, ""
         self._pages: dict[str, bytes] = {}
 
@@ -43,11 +44,6 @@ class DocumentInputs:
         """Report the start of a format, for progress and timing."""
         self._stage = form
         telling.stage(form)
-
-    @property
-    def language(self) -> Language:
-        """Return the language of the quote."""
-        return language(self.report.plan.quote.language)
 
     @property
     def fabrics(self) -> Iterator[NamedFabric]:
@@ -79,13 +75,18 @@ class DocumentInputs:
     @cached_property
     def page(self) -> Document:
         """Return the chapters of the report with their drawings."""
-        from bomgen.documents.chapters.contents import document
-
         telling.stage("chapters and drawings")
-        drawings = self._fabrics_of_clusters, self._racks_of_clusters
-        page = document(self.report, self.language, *drawings, self._draw_chart)
+        page = self.chapters()
         telling.stage(self._stage)
         return page
+
+    def chapters(self, only: Collection[str] | None = None) -> Document:
+        """Return chapters of the report with their drawings; `only` names them, all without it."""
+        from bomgen.documents.chapters.contents import document
+
+        networks = self._fabrics_of_clusters if only is None or "network" in only else {}
+        racks = self._racks_of_clusters if only is None or "racks" in only else {}
+        return document(self.report, self.language, networks, racks, self._draw_chart, only)
 
     def document(self, kind: str) -> Document:
         """Return the quote or the report."""

@@ -5,6 +5,8 @@ Both designs are calculated with the cable lengths of the plan, even if a floor 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -89,17 +91,29 @@ def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> Ot
 
     None if it cannot be built, or has no known parts for links that have known parts now.
     """
-    try:
-        before, after = (rebuild_fabric(report.design, built, plan) for plan in (built.plan, wanted))
-    except (Infeasible, PlanErrors):
-        return None
-    if before is None or after is None or after.kinds_without_part - before.kinds_without_part:
-        return None
-    taken = [_take(report, each) for each in (before, after)]
-    switches, links, modules, cables = (int(new - old) for old, new in zip(*(each[0] for each in taken), strict=True))
-    amounts = [amount for _, amount in taken if amount is not None]
-    more = amounts[1] - amounts[0] if len(amounts) == len(taken) else None
-    return OtherDesign(after.fabric, switches, links, modules, cables, more)
+    [found] = compare_designs(report, built, [wanted])
+    return found
+
+
+def compare_designs(report: Report, built: BuiltFabric, plans: Iterable[FabricPlan]) -> Iterator[OtherDesign | None]:
+    """Yield the difference of a fabric designed by each of several fabric plans, as `compare_design` returns it."""
+    before = _rebuilt(report, built, built.plan)
+    now = _take(report, before) if before else None
+    for plan in plans:
+        after = _rebuilt(report, built, plan) if before else None
+        if before is None or now is None or after is None or after.kinds_without_part - before.kinds_without_part:
+            yield None
+            continue
+        (pieces, amount), (old, old_amount) = _take(report, after), now
+        switches, links, modules, cables = (int(new - each) for new, each in zip(pieces, old, strict=True))
+        more = None if amount is None or old_amount is None else amount - old_amount
+        yield OtherDesign(after.fabric, switches, links, modules, cables, more)
+
+
+def _rebuilt(report: Report, built: BuiltFabric, plan: FabricPlan) -> BuiltFabric | None:
+    with suppress(Infeasible, PlanErrors):
+        return rebuild_fabric(report.design, built, plan)
+    return None
 
 
 def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal | None]:

@@ -27,7 +27,7 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 ROOMS = (
     *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
-    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "cli"),
+    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "serve", "cli"),
 )
 """From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {

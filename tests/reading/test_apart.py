@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.core import limited_child
+from bomgen.core import children, limited_child
 from bomgen.core.children import Child, start_python
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading import apart
@@ -22,7 +22,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
     def start(_module: str, _function: str, _arguments: Any, **given: Any) -> Child:
         return start_python(module, function, **given)
 
-    monkeypatch.setattr(limited_child, "start_python", start)
+    monkeypatch.setattr(children, "start_python", start)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from bomgen import __version__
@@ -34,6 +35,9 @@ EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
 """A function that draws a chart under an id for HTML pages."""
+Write = Callable[[], Section | None]
+Chapter = Callable[[Writer], Section | None]
+"""A function that writes a chapter; None if the report has nothing for it."""
 PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
 
@@ -44,22 +48,23 @@ def document(
     drawings: Mapping[str, tuple[Drawing, ...]] = EMPTY,
     of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
     draw: Draw | None = None,
+    only: Collection[str] | None = None,
 ) -> Document:
     """Return the report for readers in a language.
 
     `drawings` are those of the fabrics per cluster name, `of_racks` those of floor and racks; `draw` draws charts,
-    which are omitted without it. The name of the only cluster of a plan is empty.
+    which are omitted without it. The name of the only cluster of a plan is empty. `only` names the chapters to write.
     """
     writer = Writer(report, language)
     clusters = writer.cluster_writers()
-    whole = [*_total(writer)] if report.clusters else []
-    sections = _sections(writer, clusters, drawings, of_racks, draw)
+    chapters = _chapters(writer, clusters, drawings, of_racks, draw)
+    sections = [write() for id, write in chapters if only is None or id in only]
     return Document(
         title=report.plan.title,
         subtitle=_subtitle(writer),
         language=language.code,
         facts=tuple(money.facts(writer)),
-        headline=(*whole, *(fact for cluster in clusters for fact in _headline(cluster))),
+        headline=headline(writer, clusters),
         sections=tuple(section for section in sections if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
@@ -67,6 +72,12 @@ def document(
         logo=report.logo,
         protected=report.plan.quote.workbook == PROTECTED,
     )
+
+
+def headline(writer: Writer, clusters: Sequence[Writer]) -> tuple[tuple[str, Cell], ...]:
+    """Return the key figures of a plan: those of the whole, if it has several clusters, and of each cluster."""
+    whole = [*_total(writer)] if writer.report.clusters else []
+    return (*whole, *(fact for cluster in clusters for fact in _headline(cluster)))
 
 
 def _subtitle(writer: Writer) -> str:
@@ -101,40 +112,55 @@ def _estimated(writer: Writer, path: Path) -> Cell:
     return cell
 
 
-def _sections(
+def _chapters(
     writer: Writer,
     clusters: Sequence[Writer],
     drawings: Mapping[str, tuple[Drawing, ...]],
     of_racks: Mapping[str, tuple[Drawing, ...]],
     draw: Draw | None,
-) -> Iterator[Section | None]:
-    yield summary.summary(writer, clusters)
-    yield _with_charts(writer, money.costs(writer), OF_PLAN, draw)
-    yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
-    yield build.order(writer)
-    yield _with_charts(writer, alternatives.alternatives(writer), OF_PLAN, draw)
-    yield money.operation(writer)
-    yield money.terms(writer)
+) -> Iterator[tuple[str, Write]]:
+    """Yield the chapters in their order, each with the function that writes it if it has anything to say."""
+
+    def drawn(chapter: Chapter) -> Write:
+        return lambda: _with_charts(writer, chapter(writer), OF_PLAN, draw)
+
+    yield "summary", lambda: summary.summary(writer, clusters)
+    yield "costs", drawn(money.costs)
+    yield "bill", lambda: Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield "order", lambda: build.order(writer)
+    yield "alternatives", drawn(alternatives.alternatives)
+    yield "operation", lambda: money.operation(writer)
+    yield "terms", lambda: money.terms(writer)
     for cluster in clusters:
-        name = cluster.report.plan.cluster_name
-        for section in (
-            serving.serving(cluster),
-            reinforcement.reinforcement(cluster),
-            sizing.sizing(cluster),
-            build.network(cluster, drawings.get(name, ())),
-            alternatives.choices(cluster),
-            sizing.storage(cluster),
-            site.site(cluster),
-            site.racks(cluster, of_racks.get(name, ())),
-            installation.installation(cluster),
-        ):
-            drawn = _with_charts(cluster, section, OF_CLUSTER, draw)
-            yield _name_cluster(cluster, drawn) if drawn and name else drawn
-    yield money.prices(writer)
-    yield evidence.assumption_section(writer)
-    yield evidence.check_section(writer)
-    yield evidence.source_section(writer)
-    yield evidence.derivation_section(writer, clusters)
+        for id, chapter in _of_cluster(cluster.report.plan.cluster_name, drawings, of_racks).items():
+            yield id, partial(_cluster_chapter, cluster, chapter, draw)
+    yield "prices", lambda: money.prices(writer)
+    yield "assumptions", lambda: evidence.assumption_section(writer)
+    yield "checks", lambda: evidence.check_section(writer)
+    yield "sources", lambda: evidence.source_section(writer)
+    yield "derivations", lambda: evidence.derivation_section(writer, clusters)
+
+
+def _of_cluster(
+    name: str, drawings: Mapping[str, tuple[Drawing, ...]], of_racks: Mapping[str, tuple[Drawing, ...]]
+) -> dict[str, Chapter]:
+    return {
+        "serving": serving.serving,
+        "reinforcement": reinforcement.reinforcement,
+        "sizing": sizing.sizing,
+        "network": lambda cluster: build.network(cluster, drawings.get(name, ())),
+        "choices": alternatives.choices,
+        "storage": sizing.storage,
+        "site": site.site,
+        "racks": lambda cluster: site.racks(cluster, of_racks.get(name, ())),
+        "installation": installation.installation,
+    }
+
+
+def _cluster_chapter(cluster: Writer, chapter: Chapter, draw: Draw | None) -> Section | None:
+    """Return a chapter of a cluster; with several clusters its titles name the cluster."""
+    section = _with_charts(cluster, chapter(cluster), OF_CLUSTER, draw)
+    return _name_cluster(cluster, section) if section and cluster.report.plan.cluster_name else section
 
 
 def _with_charts(

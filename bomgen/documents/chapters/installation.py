@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from bomgen.cabling.rack_pairs import cables_by_racks
-from bomgen.cabling.types import Wiring
-from bomgen.cabling.wiring import wire
 from bomgen.core.document import Column, Note, Section, Table, row_of
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.results.failures import LEAF, losses
 from bomgen.results.warnings import INFINIBAND
+
+if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
 
 MOST_PAIRS = 60
 """Maximum number of pairs of racks in the table; the list of cables has all."""
@@ -23,6 +24,8 @@ def installation(writer: Writer) -> Section | None:
     fabrics = [built for built in writer.report.design.fabrics if built.fabric.tiers]
     if not fabrics:
         return None
+    from bomgen.cabling.wiring import wire  # needs NumPy
+
     cables = wire(writer.report.design).each_cable
     tables = (_switches(writer, fabrics), _failures(writer, fabrics), *_racks(writer, cables))
     notes = tuple(Note("info", text) for text in (_cables(writer, cables), *_managers(writer, fabrics)))
@@ -109,6 +112,8 @@ def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
 
 def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
     """Yield a table of the cables between racks, the pairs with the most cables if there are many."""
+    from bomgen.cabling.rack_pairs import cables_by_racks  # needs NumPy
+
     pairs = cables_by_racks(cables)
     if not pairs:
         return

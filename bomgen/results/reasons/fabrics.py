@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from bomgen.catalog import part_records
+from bomgen.catalog.files import built_in
 from bomgen.catalog.parts import Switch
 from bomgen.catalog.switch_records import LINE_CARDS
+from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import ENGLISH, Message, message, read_language
 from bomgen.core.money import rounded
@@ -35,7 +37,7 @@ from bomgen.results.reasons.types import (
     chosen_by,
     named,
 )
-from bomgen.results.what_if import compare_design
+from bomgen.results.what_if import OtherDesign, compare_design, compare_designs
 
 SHOWN = 5
 """Maximum number of rejected alternatives shown, nearest first."""
@@ -215,7 +217,10 @@ def _build_out(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
 
 
 def _other(asked: ReasonInputs, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
-    design = compare_design(asked.report, built, wanted)
+    return _told(asked, name, compare_design(asked.report, built, wanted))
+
+
+def _told(asked: ReasonInputs, name: str, design: OtherDesign | None) -> Other:
     if design is None:
         return Other(name, message("not-possible-or-known"))
     counts = {"switches": design.switches, "links": design.links, "modules": design.modules, "cables": design.cables}
@@ -281,7 +286,8 @@ def _others(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iterator[Oth
             more = abs(int(planes.switches.value - built.fabric.switches.value))
             found.append((more, switch.identity.vendor != tier.switch.identity.vendor, name, wanted))
     nearest = sorted(found, key=lambda each: each[:3])[:SHOWN]
-    yield from (_other(asked, built, name, wanted) for *_, name, wanted in nearest)
+    designs = compare_designs(asked.report, built, [wanted for *_, wanted in nearest])
+    yield from (_told(asked, name, design) for (*_, name, _), design in zip(nearest, designs, strict=True))
     yield from refused[: SHOWN - len(nearest)]
 
 
@@ -291,11 +297,18 @@ def _alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
         if id == switch.identity.id:
             continue
         try:
-            other = part_records.switch(asked.report.catalog.find("switch", id))
+            record = asked.report.catalog.find("switch", id)
+            other = _built_in_switch(id) if record.built_in else part_records.switch(record)
         except PlanErrors:
             continue
         if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:
             yield other
+
+
+@cache_one
+def _built_in_switch(id: str) -> Switch:
+    """Return a switch to compare with; there are many, and the designs with them are not part of the result."""
+    return part_records.switch(built_in("switch", id))
 
 
 def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:

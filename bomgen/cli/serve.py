@@ -1,0 +1,51 @@
+"""`bomgen serve`: a page on this machine to write plans and see their quotes."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from bomgen.cli.messages import print_text
+from bomgen.cli.options import proposed, root_option, talk_options
+from bomgen.serve.server import LOOPBACK, PageServer
+from bomgen.serve.workspace import Workspace
+
+MOST_PORT = 65535
+
+
+@click.command()
+@click.argument("place", metavar="[PLAN or FOLDER]", default=".", shell_complete=proposed("plans"))
+@click.option(
+    "--port",
+    type=click.IntRange(0, MOST_PORT),
+    default=0,
+    metavar="N",
+    help="Port on this machine. [default: a free one]",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@root_option
+@talk_options
+def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
+    """Open a page in the browser to write plans and see quotes, reports and drawings as they change.
+
+    The page reads and saves plans below FOLDER, or beside PLAN. It is served on this machine only, to whoever has the
+    address with its token, and loads nothing from elsewhere. Ctrl-C ends it.
+    """
+    given = Path(place)
+    if not given.exists():
+        raise click.UsageError(f"there is no file or folder '{place}'")
+    folder = given if given.is_dir() else given.parent
+    workspace = Workspace(folder, Path(root) if root else None)
+    try:
+        server = PageServer(workspace, port, None if given.is_dir() else given.name)
+    except OSError as error:
+        raise click.UsageError(f"cannot listen on {LOOPBACK}:{port}: {error.strerror}; choose another --port") from None
+    print_text(f"{server.address}\n")
+    try:
+        if not no_browser:
+            webbrowser.open(server.address)
+        server.serve_forever()
+    finally:
+        server.server_close()

@@ -1,0 +1,177 @@
+"""What may be typed at a place of a plan: keys, permitted words, and parts and models of the catalogue.
+
+The text is that of an editor and rarely complete, so its place is found by indentation and brackets, not by parsing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from bomgen.catalog.files import Catalog
+from bomgen.core.diagnostics import LINE_END
+from bomgen.plan.schema_keys import has_keys, keys_of, kinds_of, schemas_at, values_of
+from bomgen.serve.engine import text_of
+from bomgen.serve.workspace import Refused, Workspace
+from bomgen.workflow.catalog_listing import describe_part
+
+Step = str | None
+"""A key, or None for an item of a list."""
+
+_LINE = re.compile(r"( *)((?:- +)*)(.*)", re.DOTALL)
+_KEY = re.compile(r"([\w.-]+|\"[^\"]*\"|'[^']*'):(?=\s|$)")
+_WORD = re.compile(r"[\w.+-]*\Z")
+
+
+class Place(NamedTuple):
+    """The place of a cursor."""
+
+    steps: tuple[Step, ...]
+    """The path of the mapping, or with `value` that of the value."""
+    value: bool
+    word: str
+    """What was typed of the word so far."""
+
+
+def complete(_workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what may be typed at a line and column, both from 1 on, and the column from which it replaces text."""
+    line, column = request.get("line"), request.get("column")
+    if type(line) is not int or type(column) is not int:
+        raise Refused("`line` and `column` must be whole numbers")
+    place = place_at(text_of(request, "text"), line, column)
+    if place is None:
+        return {"from": column, "options": []}
+    return {"from": column - len(place.word), "options": [*_options(place)]}
+
+
+def _options(place: Place) -> Iterable[dict[str, str]]:
+    schemas = schemas_at(place.steps)
+    if not place.value:
+        found: dict[str, dict[str, str]] = {}
+        for name, entry in keys_of(schemas):
+            option = _option(name, str(entry.get("title", "")), str(entry.get("description", "")), "key")
+            found.setdefault(name, {**option, "opens": "yes" if has_keys(entry) else ""})
+        return list(found.values())
+    parts = {id: (kind, named) for kind in kinds_of(schemas) for id, named in _parts(kind).items()}
+    return [
+        _option(word, *parts[word][1], "part") if word in parts else _option(word, "", "", "value")
+        for word in dict.fromkeys(values_of(schemas))
+    ]
+
+
+def _option(label: str, detail: str, info: str, kind: str) -> dict[str, str]:
+    return {"label": label, "detail": detail, "info": info, "type": kind}
+
+
+@cache
+def _parts(kind: str) -> dict[str, tuple[str, str]]:
+    """Return the name and the description of each part of a kind in the built-in catalogue."""
+    return {record.id: (str(record.value("name")), describe_part(record)) for record in Catalog().all(kind)}
+
+
+# place --------------------------------------------------------------------------------------------------------------
+
+
+def place_at(text: str, line: int, column: int) -> Place | None:
+    """Return the place of a cursor; None in a comment, and outside the text."""
+    lines = LINE_END.split(text)
+    if not 1 <= line <= len(lines):
+        return None
+    above, current = lines[: line - 1], lines[line - 1][: column - 1]
+    opened = _opened_at([*above, current])
+    if opened is None:
+        return None
+    start = line - 1 if opened < 0 else opened
+    found = _LINE.match("\n".join([*lines[start : line - 1], current]))
+    if found is None:
+        return None
+    indent, dashes, rest = found.groups()
+    steps = _block_steps(lines[:start], len(indent), dashes)
+    return _inner(steps, rest)
+
+
+def _opened_at(lines: Sequence[str]) -> int | None:
+    """Return the line of the outermost bracket that is open at the end, -1 without one, None if in a comment."""
+    open_at, quote = list[int](), ""
+    for number, line in enumerate(lines):
+        quote, before, last = "", " ", ""
+        for sign in line:
+            if quote:
+                quote = "" if sign == quote else quote
+            elif sign == "#" and before.isspace():
+                if number == len(lines) - 1:
+                    return None
+                break
+            elif sign in "\"'" and (before.isspace() or before in "[{,"):
+                quote = sign
+            elif sign in "[{" and (open_at or last in ("", ":", "-")):
+                open_at.append(number)
+            elif sign in "]}" and open_at:
+                open_at.pop()
+            before, last = sign, last if sign.isspace() else sign
+    return open_at[0] if open_at else -1
+
+
+def _block_steps(above: Sequence[str], indent: int, dashes: str) -> list[Step]:
+    """Return the path of a line from the lines above it, by their indentation."""
+    steps: list[Step] = [None] * dashes.count("-")
+    bound, dash_bound = (indent + 1, indent) if dashes else (indent, indent)
+    for line in reversed(above):
+        found = _LINE.match(line)
+        if found is None or not found[3].strip() or found[3].startswith("#"):
+            continue
+        margin, items = len(found[1]), len(found[2])
+        key = _KEY.match(found[3])
+        if key and margin + items < bound:
+            steps.insert(0, key[1].strip("\"'"))
+            bound = dash_bound = margin + items
+        if items and margin < dash_bound:
+            steps[:0] = [None] * found[2].count("-")
+            bound, dash_bound = margin + 1, margin
+        if bound <= 0:
+            break
+    return steps
+
+
+def _inner(steps: list[Step], rest: str) -> Place:
+    """Return the place at the end of the text of a line, which may hold brackets."""
+    path, key, start = list(steps), list[Step](), 0
+    """`key` holds the key whose value is being written, of each bracket."""
+    current: str | None = None
+    at = 0
+    while at < len(rest):
+        if found := _KEY.match(rest, at) if not rest[start:at].strip() and current is None else None:
+            current, at = found[1].strip("\"'"), found.end()
+            start = at
+            continue
+        sign = rest[at]
+        if sign in "\"'" and not rest[start:at].strip():
+            end = rest.find(sign, at + 1)
+            at = len(rest) if end < 0 else end
+        elif sign in "{[" and not rest[start:at].strip():
+            key.append(current)
+            if current is not None:
+                path.append(current)
+            if sign == "[":
+                path.append(None)
+            key.append(sign)
+            current, start = None, at + 1
+        elif sign in "}]" and key:
+            if key.pop() == "[":
+                path.pop()
+            current = key.pop()
+            if current is not None:
+                path.pop()
+            start = at + 1
+            rest = rest[: at + 1] + "x" + rest[at + 1 :] if at + 1 == len(rest) else rest
+        elif sign == "," and key:
+            current, start = None, at + 1
+        at += 1
+    typed = _WORD.search(rest[start:])
+    word = typed[0] if typed else ""
+    in_list = bool(key) and key[-1] == "["
+    if current is not None:
+        return Place((*path, current), True, word)
+    return Place(tuple(path), in_list, word)

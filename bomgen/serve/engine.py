@@ -1,0 +1,328 @@
+"""The engine of the page: a plan's text in; problems, documents, differences and files out.
+
+Each function takes the workspace and a request, data as JSON has them, and returns data as JSON has them. Nothing here
+knows of HTTP or of processes.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
+from bomgen.core.resources import languages
+from bomgen.documents.chapters.contents import headline
+from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.diff.difference import Difference, compare, split_line
+from bomgen.documents.diff.side import ComparedResult, compared_result_of
+from bomgen.output.markdown_html import html
+from bomgen.output.registry import DOCUMENTS, QUOTE, WIRINGS, Unsuitable, choose_documents
+from bomgen.output.source import DocumentInputs
+from bomgen.output.writer import OutputError, render, write_wiring
+from bomgen.results.result import Report, result
+from bomgen.serve.problem_data import problems_data
+from bomgen.serve.sharing import pack
+from bomgen.serve.workspace import Refused, Workspace
+from bomgen.workflow.inputs import Inputs, read_all
+from bomgen.workflow.pipeline import check_plan, list_cables, work_out
+from bomgen.workflow.plan_files import PlanFile
+
+Data = dict[str, Any]
+Request = Mapping[str, Any]
+
+CHAPTERS = {
+    "network": ("network", "choices"),
+    "racks": ("site", "racks", "installation"),
+    "bill": ("bill", "costs", "order"),
+    "prices": ("prices",),
+}
+"""The chapters of the report that a tab shows, by their ids."""
+CABLES_SHOWN = 500
+"""Cables that the list shows of each cluster; a download has all."""
+CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
+WIRING = "wiring-"
+"""Prefix of the formats of cable lists, as in wiring-csv."""
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that an archive can hold, so that equal files give equal archives."""
+
+
+def text_of(request: Request, key: str, otherwise: str | None = None) -> str:
+    """Return a text of a request. Raises Refused for another value, and for none without `otherwise`."""
+    value = request.get(key)
+    if value is None and otherwise is not None:
+        return otherwise
+    if not isinstance(value, str):
+        raise Refused(f"`{key}` must be text")
+    return value
+
+
+def plan_of(workspace: Workspace, request: Request) -> PlanFile:
+    """Return the plan of a request. Raises Refused, and PlanErrors for text that no file can hold."""
+    return workspace.plan_file(text_of(request, "path"), text_of(request, "text"))
+
+
+def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
+    """Return the language of a request. Raises Refused for an unknown one."""
+    code = request.get("language") or otherwise
+    if code not in languages():
+        raise Refused(f"no language '{code}'; there are {', '.join(languages())}")
+    return language(code)
+
+
+def check(workspace: Workspace, request: Request) -> Data:
+    """Return the problems of a plan."""
+    try:
+        found = check_plan(plan_of(workspace, request))
+    except PlanErrors as errors:
+        found = errors.problems
+    return {"problems": problems_data(found, text_of(request, "path"), text_of(request, "text"))}
+
+
+# build --------------------------------------------------------------------------------------------------------------
+
+
+def build(workspace: Workspace, request: Request) -> Data:
+    """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
+    path, text = text_of(request, "path"), text_of(request, "text")
+    tabs = request.get("tabs") or ()
+    if unknown := [tab for tab in tabs if tab not in TABS]:
+        raise Refused(f"no tab '{unknown[0]}'; there are {', '.join(TABS)}")
+    words = language_of(request)
+    try:
+        built = _built("current", plan_of(workspace, request))
+        report = built.report
+        shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
+    except PlanErrors as errors:
+        return {"problems": problems_data(errors.problems, path, text), "headline": [], "delta": None, "tabs": {}}
+    return {
+        "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
+        "headline": _headline(report, words),
+        "delta": _delta(workspace, request, built, words),
+        "tabs": shown,
+        "name": report.plan.name,
+    }
+
+
+def _headline(report: Report, words: Language) -> list[list[str]]:
+    """Return the key figures as labels and values, the total first."""
+    writer, totals = Writer(report, words), report.quote.totals
+    amount, highest = words.word("quote-not-priced"), report.quote.highest
+    if totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
+        amount = words.money_range(totals.low, highest, totals.currency)
+    elif totals.priced_lines:
+        amount = words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))
+    figures = ((label, words.cell(cell)) for label, cell in headline(writer, writer.cluster_writers()))
+    return [[words.word("ui-total"), amount], *([label, value] for label, value in figures)]
+
+
+class _Built:
+    """A plan and its result."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs, self.report = inputs, work_out(inputs)
+
+    @cached_property
+    def side(self) -> ComparedResult:
+        """Return the result as a side of a comparison."""
+        return compared_result_of(result(self.report), self.inputs.file.name, self.inputs.source)
+
+    def is_of(self, inputs: Inputs) -> bool:
+        """Return whether the result is that of the same files."""
+        known = self.inputs
+        return known.file == inputs.file and known.contents == inputs.contents and not inputs.catalog.folders
+
+
+_last: dict[str, _Built] = {}
+"""The current state of the plan and the last saved one, by `current` and `base`."""
+
+
+def _built(state: str, file: PlanFile) -> _Built:
+    """Return a plan and its result; what is known of the same files, as after a save, is not calculated again."""
+    inputs = read_all(file, costs=True)
+    found = next((known for known in _last.values() if known.is_of(inputs)), None) or _Built(inputs)
+    _last[state] = found
+    return found
+
+
+def _delta(workspace: Workspace, request: Request, built: _Built, words: Language) -> Data | None:
+    """Return the change of the bill since the last saved state; None without one, or where it cannot be built."""
+    base = request.get("base")
+    if not isinstance(base, str):
+        return None
+    try:
+        before = _built("base", workspace.plan_file(text_of(request, "path"), base))
+    except PlanErrors:
+        return None
+    return delta_data(compare(before.side, built.side), words)
+
+
+def delta_data(difference: Difference, words: Language) -> Data:
+    """Return a difference as data: its lines with pieces before and after, and amounts as decimal texts."""
+    currency = difference.currency
+    lines = []
+    for pair in difference.pairs:
+        priced = any(item is not None and item.amount is not None for item in (pair.old, pair.new))
+        amount = sum(split_line(pair, currency).values()) if currency and priced else None
+        lines.append(
+            {
+                "description": words.message(pair.item.description),
+                "before": pair.old.pieces if pair.old else 0,
+                "after": pair.new.pieces if pair.new else 0,
+                "unit": "",
+                "amount": None if amount is None else f"{amount:f}",
+            }
+        )
+    known = difference.money and not (difference.old.totals.is_unknown and difference.new.totals.is_unknown)
+    change = difference.money.change if difference.money and known else None
+    return {"lines": lines, "amount": None if change is None else f"{change:f}", "currency": currency}
+
+
+# tabs ---------------------------------------------------------------------------------------------------------------
+# Pages without scripts, which the page shows in a frame: the quote in its own language, the others in that of the page.
+
+
+def _quote_tab(source: DocumentInputs) -> str:
+    return _page(source.quote, source.language)
+
+
+def _report_tab(source: DocumentInputs) -> str:
+    return _page(source.page, source.language)
+
+
+def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
+    """Return the function that shows some chapters of the report."""
+
+    def show(source: DocumentInputs) -> str:
+        return _page(_part(source, source.chapters(CHAPTERS[tab]).sections), source.language)
+
+    return show
+
+
+def _cables_tab(source: DocumentInputs) -> str:
+    sections = [_cables(cluster, source.language) for cluster in source.report.each_cluster]
+    return _page(_part(source, sections), source.language)
+
+
+def _part(source: DocumentInputs, sections: Sequence[Section]) -> Document:
+    return Document(source.report.plan.title, source.language.code, tuple(sections), totals=source.report.quote.totals)
+
+
+def _page(document: Document, words: Language) -> str:
+    return html(document, words, script=False).decode("utf-8")
+
+
+def _cables(report: Report, words: Language) -> Section:
+    """Return the first cables of a cluster as a table; several clusters have each a list of its own."""
+    from bomgen.output.wiring.columns import tables
+    from bomgen.output.wiring.xlsx import columns as titled_columns
+
+    wiring = list_cables(report).each_cable
+    rows = list[Row]()
+    for table in tables(wiring):
+        columns = [table[name][: CABLES_SHOWN - len(rows)].tolist() for name in CABLE_COLUMNS]
+        rows += (Row(tuple(map(Cell, values))) for values in zip(*columns, strict=True))
+        if len(rows) >= CABLES_SHOWN:
+            break
+    titles = {column.source: column.title for column in titled_columns(words)} | {"fabric": words.word("wiring-fabric")}
+    head = tuple(Column(name, titles[name], "number" if name == "length_m" else "text") for name in CABLE_COLUMNS)
+    title = f"{words.integer(len(rows))} / {words.integer(wiring.pieces)}"
+    name = report.plan.cluster_name or ""
+    listed = Table(f"cables.{name}" if name else "cables", title, head, tuple(rows), open=True)
+    return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
+
+
+TABS: dict[str, Callable[[DocumentInputs], str]] = {
+    QUOTE: _quote_tab,
+    "report": _report_tab,
+    **{tab: _chapter_tab(tab) for tab in CHAPTERS},
+    "cables": _cables_tab,
+}
+
+
+# files --------------------------------------------------------------------------------------------------------------
+
+
+def download(workspace: Workspace, request: Request) -> Data:
+    """Return the file of a format, as `bomgen build` or `bomgen wiring` writes it; several files as an archive.
+
+    Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
+    """
+    form = text_of(request, "format")
+    report = work_out(plan_of(workspace, request))
+    try:
+        files = wiring_files(report, form.removeprefix(WIRING)) if form.startswith(WIRING) else _documents(report, form)
+    except (ValueError, Unsuitable, OutputError) as error:
+        raise Refused(str(error)) from None
+    if len(files) == 1:
+        [(name, content)] = files.items()
+    else:
+        name, content = f"{report.plan.name}-{form}.zip", archive(files)
+    return file_data(name, content)
+
+
+def file_data(name: str, content: bytes) -> Data:
+    """Return a file as data: its name, type and content."""
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return {"name": name, "type": kind, "base64": b64encode(content).decode("ascii")}
+
+
+def formats(_workspace: Workspace, _request: Request) -> Data:
+    """Return the formats of documents and of cable lists, each with its description."""
+    documents = [{"format": name, "about": about} for name, about in DOCUMENTS.described()]
+    return {
+        "formats": [*documents, *({"format": WIRING + name, "about": about} for name, about in WIRINGS.described())]
+    }
+
+
+def _documents(report: Report, form: str) -> dict[str, bytes]:
+    choose_documents([form])
+    return render(report._replace(templates=()), [form])
+
+
+def wiring_files(report: Report, form: str) -> dict[str, bytes]:
+    """Return the files of a cable list. Raises Refused for an unknown format."""
+    if form not in WIRINGS.names:
+        raise Refused(f"no format '{form}' of cable lists; there are {', '.join(WIRINGS.names)}")
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        place = Path(folder, f"{report.plan.name}-wiring.{form}")
+        return {path.name: path.read_bytes() for path in write_wiring(list_cables(report), form, place, lambda _: None)}
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Return files as one archive, with equal bytes for equal files."""
+    out = BytesIO()
+    with ZipFile(out, "w", ZIP_DEFLATED) as archived:
+        for name, content in files.items():
+            archived.writestr(ZipInfo(name, ZIP_TIME), content, ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def compare_plans(workspace: Workspace, request: Request) -> Data:
+    """Return a comparison of plans as a page. Raises PlanErrors for an invalid one."""
+    from bomgen.documents.compare.comparison import compared, document
+    from bomgen.output.drawing.charts import comparison_drawing
+
+    plans = request.get("plans")
+    if not isinstance(plans, list) or not all(isinstance(plan, Mapping) for plan in plans) or len(plans) < 2:
+        raise Refused("name two or more plans to compare")
+    reports = [work_out(plan_of(workspace, plan)) for plan in plans]
+    words = language_of(request, reports[0].plan.quote.language)
+    found = compared(reports, words, False)
+    return {"html": _page(document(found, words, comparison_drawing(found, words)), words)}
+
+
+def share(workspace: Workspace, request: Request) -> Data:
+    """Return the report as a file to send, and the plan packed into text for the fragment of a link."""
+    report = work_out(plan_of(workspace, request))
+    source = DocumentInputs(report, ("html",))
+    return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}

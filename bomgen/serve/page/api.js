@@ -1,0 +1,60 @@
+// The calls of bomgen serve.
+const token = new URLSearchParams(location.search).get("token") || "";
+const page = crypto.randomUUID();
+let turn = 0;
+
+/** An answer that is an error: `data` has error, message and perhaps more. */
+export class CallError extends Error {
+  constructor(data) {
+    super(data.message || data.error);
+    this.data = data;
+  }
+}
+
+async function send(name, request) {
+  try {
+    return await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ page, ...request }),
+    });
+  } catch {
+    throw new CallError({ error: "lost" });
+  }
+}
+
+/** The next turn: a call that has it ends those of its lane with an older one. Others wait for each other. */
+export const newTurn = () => ++turn;
+
+/** Call, and return the answer. Progress of a long call goes to `progress`. */
+export async function call(name, request = {}, progress = () => {}) {
+  const response = await send(name, request);
+  let answer;
+  if ((response.headers.get("Content-Type") || "").includes("ndjson")) {
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      const lines = (rest + (value || "")).split("\n");
+      rest = lines.pop();
+      for (const line of lines.filter(Boolean)) {
+        const data = JSON.parse(line);
+        if ("progress" in data) progress(data.progress);
+        else answer = data;
+      }
+      if (done) break;
+    }
+  } else answer = await response.json();
+  if (!answer || answer.error) throw new CallError(answer || { error: "lost" });
+  return answer;
+}
+
+/** Ask for a file, and return its name and content. */
+export async function file(name, request) {
+  const response = await send(name, request);
+  if (!response.ok) throw new CallError(await response.json());
+  const named = /filename="(.*)"/.exec(response.headers.get("Content-Disposition") || "");
+  return { name: named ? named[1] : "bomgen", content: await response.blob() };
+}
+
+export const stop = () => send("stop", {});

@@ -1,0 +1,343 @@
+// The page of bomgen serve: the plan beside its result.
+import { call, CallError, newTurn } from "./api.js";
+import { byId, button, complaint, field, languageCode, make, saveFile, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { createEditor } from "./editor.js";
+import { closeDialog, openDialog } from "./dialog.js";
+import { searchDialog } from "./search.js";
+import { compareDialog, downloadDialog, importDialog, shareDialog } from "./tools.js";
+
+const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
+const GONE = ["lost", "token"]; // the server has ended, or another one has its place
+const PAUSE = 50; // milliseconds without typing before a build
+
+// `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
+const plan = { path: "plan.yaml", version: "", saved: null, opened: "" };
+let shownTab = "quote", shown = { tab: "", html: "" }, timer = 0, problemCount = null;
+
+const editor = createEditor(byId("text"), {
+  label: word("plan"), phrases: {}, changed: edited,
+  complete: (text, line, column) => call("complete", { path: plan.path, text, line, column }).catch(() => null),
+});
+
+const unsaved = () => editor.text !== (plan.saved ?? "");
+const typed = () => unsaved() && editor.text !== plan.opened;
+const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows have none */ } };
+const stored = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+
+/** What the tools need of the page. */
+const page = {
+  get request() { return { path: plan.path, text: editor.text, language: languageCode() }; },
+  plan, load, save, tell, report,
+  setText(text) { editor.text = text; edited(); },
+};
+
+function tell(text, bad = false, gone = false) {
+  byId("state").textContent = text;
+  byId("copy").hidden = !gone;
+  byId("state").className = bad ? "bad" : "";
+}
+
+/** Say what went wrong; calls that a newer one ended say nothing. */
+function report(error) {
+  if (!(error instanceof CallError)) throw error;
+  if (error.data.error !== "cancelled") tell(complaint(error), true, GONE.includes(error.data.error));
+}
+
+function showFile() {
+  byId("file").textContent = plan.path + (unsaved() ? ` (${word("unsaved")})` : "");
+  byId("save").disabled = !unsaved();
+  document.title = `${unsaved() ? "• " : ""}${plan.path} – bomgen`;
+}
+
+function edited() {
+  showFile();
+  tell(word("working"));
+  clearTimeout(timer);
+  timer = setTimeout(() => { build(); if (!byId("form").hidden) showForm(); }, PAUSE);
+}
+
+// result -------------------------------------------------------------------------------------------------------------
+
+async function build() {
+  clearTimeout(timer);
+  tell(word("working"));
+  byId("headline").className = "old";
+  const tab = shownTab, text = editor.text;
+  try {
+    const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved, tabs: [tab] });
+    if (text !== editor.text || tab !== shownTab) return;
+    showProblems(answer.problems);
+    if (!(tab in answer.tabs)) return tell(word(shown.html ? "not-built" : "not-built-yet"), true);
+    byId("headline").replaceChildren(...answer.headline.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
+    byId("headline").className = "";
+    showDelta(answer.delta);
+    showResult({ tab, html: answer.tabs[tab] });
+    tell(word("built"));
+  } catch (error) {
+    report(error);
+  }
+}
+
+function showResult(result) {
+  const same = result.tab === shown.tab;
+  if (same && result.html === shown.html) return;
+  shown = result;
+  showDocument(byId("frame"), result.html, same);
+}
+
+function showProblems(problems) {
+  editor.setProblems(problems.filter((problem) => !problem.file));
+  problemCount = problems.length;
+  showProblemCount();
+  byId("problems").replaceChildren(...problems.map((problem) => {
+    const place = problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line);
+    const text = `${place}: ${[problem.message, problem.remedy].filter(Boolean).join("; ")}`;
+    return make("li", {}, button(text, () => { showView("text"); editor.show(problem.line, problem.column); }, { className: problem.severity }));
+  }));
+}
+
+function showProblemCount() {
+  byId("problems-title").textContent = problemCount ? word("problems", problemCount) : problemCount === 0 ? word("no-problems") : "";
+}
+
+const money = (amount, currency) => {
+  if (amount === null) return "";
+  const sign = amount.startsWith("-") ? "−" : Number(amount) ? "+" : "";
+  const [whole, part] = amount.replace("-", "").split(".");
+  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part ? `.${part}` : ""} ${currency}`;
+};
+
+function showDelta(delta) {
+  byId("delta").hidden = !delta || !delta.lines.length;
+  if (!delta) return;
+  const [summary, body] = byId("delta").children;
+  summary.textContent = word("delta", delta.amount === null ? delta.lines.length : money(delta.amount, delta.currency));
+  body.replaceChildren(table(
+    [word("description"), word("before"), word("after"), word("amount")],
+    delta.lines.map((line) => [line.description, line.before, line.after, money(line.amount, delta.currency)]),
+  ));
+}
+
+// files --------------------------------------------------------------------------------------------------------------
+
+const mayLeave = () => !typed() || confirm(word("leave"));
+
+async function load(request) {
+  if (!mayLeave()) return;
+  try {
+    take(await call("open", request));
+    closeDialog();
+  } catch (error) {
+    report(error);
+  }
+}
+
+function take(file) {
+  Object.assign(plan, { path: file.path, version: file.version, saved: file.version ? file.text : null, opened: file.text });
+  editor.text = file.text;
+  showResult({ tab: "", html: "" });
+  edited();
+}
+page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
+
+async function save() {
+  if (!unsaved()) return;
+  if (!plan.version) return nameFile();
+  return write();
+}
+
+async function write() {
+  const text = editor.text;
+  try {
+    const { version } = await call("save", { path: plan.path, text, version: plan.version });
+    Object.assign(plan, { version, saved: text, opened: text });
+    edited();
+    tell(word("saved", plan.path));
+  } catch (error) {
+    if (error.data?.error === "changed") showChanged(error.data);
+    else report(error);
+  }
+}
+
+function nameFile() {
+  const name = make("input", { value: plan.path, required: true });
+  const done = () => { plan.path = name.value.trim() || plan.path; closeDialog(); write(); };
+  name.onkeydown = (event) => { if (event.key === "Enter") done(); };
+  openDialog(word("save"), make("div", { className: "fields" }, field(word("name-file"), name)), button(word("save"), done, { className: "main" }));
+  name.select();
+}
+
+/** Another program wrote the file: nothing is lost until the user has chosen. */
+function showChanged(theirs) {
+  const text = make("pre", { className: "wide", tabIndex: 0 }, theirs.text ?? "");
+  openDialog(word("changed"), make("p", {}, word("changed-why", plan.path)), make("div", { className: "row" },
+    button(word("mine"), () => { plan.version = theirs.version; closeDialog(); write(); }),
+    button(word("theirs"), () => { closeDialog(); take({ path: plan.path, ...theirs }); }, { className: "main" })), text);
+}
+
+async function openFiles() {
+  try {
+    const found = await call("files");
+    const item = (request, title, name, ...picture) => make("button", { type: "button", onclick: () => load(request) }, ...picture, make("span", {}, title, make("small", {}, name)));
+    const drawings = found.gallery.map((each) => make("img", { alt: "" }));
+    const plans = found.plans.map((each) => item({ path: each.path }, each.title, each.path));
+    const link = make("input", { "aria-label": word("share-link") });
+    const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
+    openDialog(word("open"),
+      make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])),
+      make("h3", {}, word("gallery")),
+      make("div", { className: "list" }, ...found.gallery.map((each, at) => item({ gallery: each.name }, each.title, each.name, drawings[at]))),
+      make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)), make("p", {}, word("link-hint")));
+    drawDesigns(found.gallery, drawings);
+  } catch (error) {
+    report(error);
+  }
+}
+
+const pictures = new Map();
+
+/** Draw the designs one after the other, as long as somebody looks at them. */
+async function drawDesigns(designs, places) {
+  for (const [at, { name }] of designs.entries()) {
+    try {
+      if (!pictures.has(name) && places[at].isConnected) pictures.set(name, (await call("picture", { name, language: languageCode() })).svg);
+    } catch (error) {
+      if (["cancelled", "lost"].includes(error.data?.error)) return;
+    }
+    if (pictures.has(name)) places[at].src = `data:image/svg+xml,${encodeURIComponent(pictures.get(name))}`;
+  }
+}
+
+// form ---------------------------------------------------------------------------------------------------------------
+
+function showView(name) {
+  for (const view of ["text", "form"]) {
+    byId(view).hidden = view !== name;
+    byId(`view-${view}`).setAttribute("aria-selected", String(view === name));
+    byId(`view-${view}`).tabIndex = view === name ? 0 : -1;
+  }
+  if (name === "form") showForm();
+}
+
+async function showForm(answers) {
+  const form = byId("questions");
+  try {
+    const request = answers ? { ...page.request, answers } : page.request;
+    const found = await call("form", request);
+    if (request.text !== editor.text) return answers && showForm(answers);
+    if (answers) page.setText(found.text);
+    const inputs = found.questions.map((asked) => form.elements[nameOf(asked)]);
+    const same = inputs.every(Boolean) && inputs.length === form.elements.length;
+    if (!same) {
+      const focused = document.activeElement?.name;
+      form.replaceChildren(...found.questions.map(question));
+      if (focused) form.elements[focused]?.focus();
+    }
+    for (const asked of found.questions) fill(form.elements[nameOf(asked)], asked);
+  } catch (error) {
+    form.replaceChildren(make("p", { className: "error" }, error.data?.error === "refused" ? error.message : word("form-waits")));
+    if (error.data?.error !== "refused") report(error);
+  }
+}
+
+const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
+
+/** Show the answer of the plan, unless another one is being typed. */
+function fill(input, asked) {
+  const value = asked.value === null ? "" : String(asked.value);
+  if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
+  if (input !== document.activeElement || input.value === input.dataset.known) input.value = value;
+  Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
+  input.dataset.known = value;
+}
+
+function question(asked) {
+  const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
+  const change = (event) => showForm({ [name]: event.target.value });
+  const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
+  if (asked.kind === "choice" && choices.length && choices.length < 12) {
+    if (name !== "purpose") choices.unshift(make("option", { value: "" }, word("not-set")));
+    return field(label, make("select", { name, onchange: change }, ...choices));
+  }
+  const input = make("input", { name, onchange: change, autocomplete: "off", inputMode: asked.kind === "number" ? "decimal" : "text" });
+  if (!choices.length) return field(label, input);
+  const id = `choices-${name}`;
+  input.setAttribute("list", id);
+  return make("div", {}, field(label, input), make("datalist", { id }, ...choices));
+}
+
+// language, theme, keys ----------------------------------------------------------------------------------------------
+
+function speak(code) {
+  setLanguage(code);
+  store("bomgen-language", code);
+  byId("language").value = languageCode();
+  byId("tabs").replaceChildren(...TABS.map((tab) => make("button", {
+    type: "button", role: "tab", id: `tab-${tab}`, "aria-selected": String(tab === shownTab), "aria-controls": "shown", tabIndex: tab === shownTab ? 0 : -1,
+  }, word(tab))));
+  byId("frame").title = word(shownTab);
+  byId("shown").setAttribute("aria-labelledby", `tab-${shownTab}`);
+  editor.setWords(word("plan"), words().editor);
+  showFile();
+  showProblemCount();
+  byId("questions").replaceChildren();
+  if (!byId("form").hidden) showForm();
+}
+
+function setTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  if (theme) store("bomgen-theme", theme);
+  if (shown.html) showDocument(byId("frame"), shown.html, true);
+}
+
+tabList(byId("tabs"), (tab) => {
+  shownTab = tab.id.replace("tab-", "");
+  byId("frame").title = word(shownTab);
+  byId("shown").setAttribute("aria-labelledby", tab.id);
+  build();
+});
+tabList(byId("views"), (tab) => showView(tab.id.replace("view-", "")));
+byId("questions").onsubmit = (event) => event.preventDefault();
+byId("language").onchange = (event) => { speak(event.target.value); build(); };
+byId("theme").onclick = () => {
+  const now = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  setTheme(now === "dark" ? "light" : "dark");
+};
+byId("open").onclick = openFiles;
+byId("save").onclick = save;
+byId("copy").onclick = () => saveFile(plan.path.split("/").pop(), new Blob([editor.text]));
+byId("download").onclick = () => downloadDialog(page);
+byId("import").onclick = () => importDialog(page);
+byId("search").onclick = () => searchDialog(page);
+byId("compare").onclick = () => compareDialog(page);
+byId("share").onclick = () => shareDialog(page);
+
+addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey)) return;
+  const action = { s: save, o: openFiles, Enter: build }[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("over"); });
+addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
+addEventListener("drop", (event) => {
+  document.body.classList.remove("over");
+  const [dropped] = event.dataTransfer.files;
+  if (!dropped) return;
+  event.preventDefault();
+  importDialog(page, dropped);
+}, true);
+addEventListener("beforeunload", (event) => { if (typed()) event.preventDefault(); });
+
+setTheme(stored("bomgen-theme"));
+speak(stored("bomgen-language") || (navigator.language.startsWith("zh") ? "zh" : "en"));
+try {
+  const found = await call("files");
+  const packed = /^#plan=(.+)$/.exec(location.hash);
+  if (packed) await load({ packed: packed[1] });
+  else if (found.opened) await load({ path: found.opened });
+  else await openFiles();
+} catch (error) {
+  report(error);
+}

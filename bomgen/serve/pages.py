@@ -1,0 +1,255 @@
+"""The open pages and their child processes: one for what is typed, one for what takes long.
+
+A page has one call at a time in each; others wait. A newer turn of the page ends the older ones, and nothing that a
+page does waits for another page.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import suppress
+from http import HTTPStatus
+from threading import Condition, Lock, Timer
+from typing import IO, Any, cast
+
+from bomgen.core.children import PIPE, Child, start_python
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
+from bomgen.serve.workspace import Workspace
+
+MOST_PAGES = 6
+"""Pages with processes; that of the page unused for longest ends when another one comes."""
+MOST_WAITING = 16
+"""Calls of a page that wait."""
+PATIENCE_S, PATIENCE_WITH_RESULT_S = 1, 20
+"""Seconds in which an interrupted call ends, or one that is to answer what it has found; then its process does."""
+MOST_SECONDS = 600
+"""Seconds that a call may take."""
+BUSY = {"status": HTTPStatus.TOO_MANY_REQUESTS, "error": {"error": "busy", "message": "too many calls wait; try again"}}
+LOST = {
+    "status": HTTPStatus.INTERNAL_SERVER_ERROR,
+    "error": {"error": "lost", "message": "the process has ended; try again"},
+}
+
+Answer = dict[str, Any]
+
+
+class Lane:
+    """A child process with its calls."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._child: Child | None = None
+        self._free = Condition(Lock())
+        self._running: int | None = None
+        """The turn of the current call; None without one."""
+        self._waiting, self._newest, self._closed = 0, 0, False
+        self._calls, self._ended = 0, 0
+        """The number of the last call, and of the last one that was to end early."""
+        self._ready = False
+        """Whether the process can be interrupted; one that starts would end."""
+
+    def call(self, name: str, request: Answer, turn: int) -> Generator[Answer, None, None]:
+        """Yield the progress of a call and its answer."""
+        if refused := self._enter(turn):
+            yield refused
+            return
+        late = Timer(MOST_SECONDS, self.stop)
+        late.daemon = True
+        late.start()
+        try:
+            yield from self._talk(name, request)
+        except GeneratorExit:
+            self.stop()
+            raise
+        finally:
+            late.cancel()
+            with self._free:
+                self._running = None
+                if self._closed:
+                    self._discard()
+                self._free.notify_all()
+
+    def stop(self) -> None:
+        """End the current call."""
+        with self._free:
+            self._interrupt(PATIENCE_WITH_RESULT_S)
+
+    def close(self) -> None:
+        """End the process, and whatever waits for it."""
+        with self._free:
+            self._closed = True
+            self._free.notify_all()
+            self._kill()
+            if self._running is None:
+                self._discard()
+
+    def _enter(self, turn: int) -> Answer | None:
+        """Wait for the turn of a call; return why it is not carried out."""
+        with self._free:
+            if turn and turn < self._newest:
+                return CANCELLED
+            if self._waiting >= MOST_WAITING:
+                return BUSY
+            if turn > self._newest:
+                self._newest = turn
+                if self._running:
+                    self._interrupt(PATIENCE_S)
+                self._free.notify_all()
+            self._waiting += 1
+            try:
+                while self._running is not None and not self._closed and (not turn or turn >= self._newest):
+                    self._free.wait()
+            finally:
+                self._waiting -= 1
+            if self._closed or (turn and turn < self._newest):
+                return CANCELLED
+            self._running = turn
+            self._calls += 1
+            return None
+
+    def _interrupt(self, patience: int) -> None:
+        """Interrupt the current call; its process ends if it does not."""
+        child = self._child
+        if self._running is None:
+            return
+        self._ended = self._calls
+        if child is None or not self._ready:
+            return
+        if sys.platform == "win32":
+            child.kill()
+            return
+        with suppress(ProcessLookupError):
+            child.send_signal(signal.SIGINT)
+        after = Timer(patience, self._kill_if_running, (self._calls,))
+        after.daemon = True
+        after.start()
+
+    def _kill_if_running(self, call: int) -> None:
+        with self._free:
+            if self._calls == call and self._running is not None:
+                self._kill()
+
+    def _kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+
+    def _talk(self, name: str, request: Answer) -> Generator[Answer, None, None]:
+        """Send a call to the process and yield what it answers; one that ended before it answered is replaced once."""
+        line = json.dumps({"call": name, "request": request}).encode() + b"\n"
+        for again in (False, True):
+            child = self._started()
+            if self._is_to_end:
+                yield CANCELLED
+                return
+            sent, answers = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
+            try:
+                sent.write(line)
+                sent.flush()
+                while content := answers.readline():
+                    answer = json.loads(content)
+                    if not again and answer.get("error", {}).get("error") == INTERNAL:
+                        break
+                    yield answer
+                    if "progress" not in answer:
+                        return
+            except GeneratorExit:
+                self._drain(child, answers)
+                raise
+            except (OSError, ValueError):
+                pass
+            self._discard()
+            if self._is_to_end or self._closed:
+                yield CANCELLED
+                return
+        yield LOST
+
+    @property
+    def _is_to_end(self) -> bool:
+        """Return whether the current call was interrupted."""
+        with self._free:
+            return self._ended == self._calls
+
+    def _started(self) -> Child:
+        """Return the process, started if there is none, as soon as it can be interrupted."""
+        child = self._child
+        if child is None or child.poll() is not None:
+            self._discard()
+            arguments = (str(self._workspace.folder), str(self._workspace.root))
+            child = self._child = start_python("bomgen.serve.worker", "main", arguments, stdin=PIPE)
+            cast(IO[bytes], child.stdout).readline()
+            self._ready = True
+        return child
+
+    def _drain(self, child: Child, answers: IO[bytes]) -> None:
+        """Read the rest of the answer of a call whose page has gone."""
+        self.stop()
+        while (content := answers.readline()) and b'"progress"' in content[:12]:
+            pass
+        if child.poll() is not None:
+            self._discard()
+
+    def _discard(self) -> None:
+        """End the process, if there is one, and close its pipes."""
+        child, self._child = self._child, None
+        self._ready = False
+        if child is not None:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                with suppress(OSError):
+                    cast(IO[bytes], pipe).close()
+
+
+class Pages:
+    """The lanes of the open pages."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace, self._lock = workspace, Lock()
+        self._lanes: OrderedDict[tuple[str, bool], Lane] = OrderedDict()
+
+    def call(self, page: str, name: str, request: Answer, turn: int) -> Generator[Answer, None, None]:
+        """Yield the progress of a call of a page and its answer."""
+        return self._lane(page, CALLS[name].long).call(name, request, turn)
+
+    def warm_up(self) -> None:
+        """Start the process of the first page, so that it is ready when the page is."""
+        for _ in Lane.call(self._lane("", False), "", {}, 0):
+            pass
+
+    def stop(self, page: str) -> None:
+        """End the long call of a page."""
+        with self._lock:
+            lane = self._lanes.get((page, True))
+        if lane:
+            lane.stop()
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            lanes = [*self._lanes.values()]
+            self._lanes.clear()
+        for lane in lanes:
+            lane.close()
+
+    def _lane(self, page: str, long: bool) -> Lane:
+        """Return a lane of a page; a new page takes the process that is ready, or nearly so."""
+        with self._lock:
+            key = page, long
+            if key not in self._lanes:
+                ready = None if long else self._lanes.get(("", False))
+                if page and ready:
+                    del self._lanes[("", False)]
+                    self._lanes[key] = ready
+                else:
+                    self._lanes[key] = Lane(self._workspace)
+            self._lanes.move_to_end(key)
+            old = []
+            while len(self._lanes) > 2 * MOST_PAGES:
+                old.append(self._lanes.popitem(last=False)[1])
+        for lane in old:
+            lane.close()
+        return self._lanes.get(key) or Lane(self._workspace)

@@ -1,0 +1,288 @@
+"""Files that are dropped on the page: price lists, bills of others, and edited quotes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
+from bomgen.catalog.files import Catalog
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.language import language
+from bomgen.core.messages import ENGLISH
+from bomgen.core.money import minor_units
+from bomgen.core.safety import MAX_FILE
+from bomgen.output.markdown_html import html
+from bomgen.output.price_list_reading import describe
+from bomgen.output.price_lists.yaml import write
+from bomgen.pricing.price_book import entries
+from bomgen.reading.amounts_and_dates import ORDERS
+from bomgen.reading.bill_columns import ROLES
+from bomgen.reading.list_columns import (
+    CURRENCY,
+    DATES,
+    DECIMAL,
+    DECIMALS,
+    NOTHING,
+    QUESTION,
+    SHEET,
+    RequestedColumns,
+    read_asked,
+)
+from bomgen.reading.part_numbers import built_in_parts
+from bomgen.reading.price_lists import own_book, read_list
+from bomgen.reading.sheet_scan import column_letters
+from bomgen.reading.tables import is_pdf, read_tables
+from bomgen.results.result import Report
+from bomgen.serve.engine import language_of, plan_of, text_of
+from bomgen.serve.problem_data import problems_data
+from bomgen.serve.searching import with_values
+from bomgen.serve.workspace import Refused, Workspace, version_of
+from bomgen.workflow.inputs import read_all
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
+from bomgen.xray.contents import to_data, xray_document
+from bomgen.xray.files import open_bill, plan_name, plan_text
+from bomgen.xray.inspection import inspect
+
+Data = dict[str, Any]
+Request = Mapping[str, Any]
+
+_ASKED = re.compile(r"--columns (\w+)=")
+"""The role or convention that a question asks for, in its message."""
+MOST_NAME = 200
+"""Characters of the name of a file."""
+KEEP, FORCE = "plan", "force"
+"""Choices of a conflict: to leave the plan as it is and take the other edits; to take a workbook of another state."""
+_OFFERED = re.compile(r"`bomgen build .+? --set ([^`]+)`([^(`]*\([^`]*?\))(?=, or `|$)")
+"""A setting that gives what was typed, and what else it changes, in the message of a conflict."""
+_PRICED = re.compile(r"'([^']+)' costs (\d+(?:\.\d+)?) on .* a part has one price")
+"""A part with several prices and the first that was typed, in the message of a conflict."""
+PRICE = re.compile(r"(.+) costs (\d+(?:\.\d+)?)")
+"""The choice of one price for a part."""
+
+
+def file_of(request: Request) -> tuple[str, bytes]:
+    """Return name and content of a file that was dropped. Raises Refused if it is none, or too large."""
+    name = Path(text_of(request, "name")).name[:MOST_NAME]
+    try:
+        content = b64decode(text_of(request, "base64"), validate=True)
+    except ValueError:
+        raise Refused("`base64` is not the content of a file") from None
+    if not name or len(content) > MAX_FILE:
+        raise Refused(f"a file needs a name, and has at most {MAX_FILE} bytes")
+    return name, content
+
+
+def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
+    """Return the answers to questions about columns, as `--columns` has them."""
+    answers = request.get("answers") or {}
+    if not isinstance(answers, Mapping):
+        raise Refused("`answers` must be an object")
+    try:
+        return read_asked(",".join(f"{key}={value}" for key, value in answers.items()), roles)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def _questions(problems: Sequence[Problem], name: str, content: bytes) -> list[Data]:
+    """Return the questions among problems, each with what may be answered."""
+    found = []
+    for problem in problems:
+        asked = _ASKED.search(problem.message)
+        if problem.rule == QUESTION and asked:
+            message = problem.message.partition("; choose with: ")[0]
+            choices = _choices(asked[1], problem, name, content)
+            found.append({"key": asked[1], "message": message, "choices": choices})
+    return found
+
+
+def _choices(key: str, problem: Problem, name: str, content: bytes) -> list[Data]:
+    fixed = {DECIMAL: [*DECIMALS], DATES: [*ORDERS], CURRENCY: sorted(minor_units())}
+    if key in fixed:
+        return [{"value": value, "label": value} for value in fixed[key]]
+    if is_pdf(content):
+        return []
+    tables = [table for table in read_tables(content, name) if not table.hidden]
+    if key == SHEET:
+        return [{"value": table.name, "label": table.name} for table in tables]
+    for table in tables:
+        for row in table.rows:
+            if (row and row[0].mark == problem.mark) or any(cell.mark == problem.mark for cell in row):
+                return [
+                    {"value": column_letters(at), "label": f"{column_letters(at)}: {cell.value}"}
+                    for at, cell in enumerate(row, 1)
+                    if cell.filled
+                ]
+    return []
+
+
+# prices -------------------------------------------------------------------------------------------------------------
+
+
+def prices(workspace: Workspace, request: Request) -> Data:
+    """Return how a price list is understood, what it must be asked, and what it changes for the plan.
+
+    With the `path` and `text` of a plan, `text` is the plan that names the new price book, and `file` the book to save.
+    """
+    name, content = file_of(request)
+    words = language(ENGLISH)
+    try:
+        asked = _asked(request)
+        source = own_book(content, name) if asked == NOTHING else None
+        found = None
+        if source is None:
+            found = read_list(content, name, asked)
+            source = found.source
+    except PlanErrors as errors:
+        questions = _questions(errors.problems, name, content)
+        return {"questions": questions, "problems": problems_data(errors.problems, "", ""), "columns": []}
+    book = write(entries(source), Path(name).stem)
+    columns = [
+        {"column": column.letter, "heading": column.heading.text, "role": role, "why": column.why}
+        for layout in (found.layouts if found else ())
+        for role, column in layout.columns.items()
+    ]
+    shown = html(describe(found, built_in_parts()), words, script=False).decode() if found else ""
+    answer = {
+        "questions": [],
+        "problems": problems_data(found.warnings if found else (), "", ""),
+        "columns": columns,
+        "html": shown,
+    }
+    return answer | (_use(workspace, request, name, book) if request.get("text") else {"book": book.decode()})
+
+
+def _use(workspace: Workspace, request: Request, name: str, book: bytes) -> Data:
+    """Return the plan with a price book, the book to save beside it, and the coverage before and after."""
+    file = plan_of(workspace, request)
+    folder = Path(file.name).parent
+    beside = f"{plan_name(name)}{BOOK_SUFFIX}"
+    inputs = read_all(file)
+    text = name_book(text_of(request, "text"), inputs.source.data, beside)
+    edited = file._replace(content=text.encode(), unwritten=((file.folder / beside, book),))
+    place = file.folder / beside
+    version = version_of(place.read_bytes()) if place.exists() else ""
+    return {
+        "coverage": {"before": _coverage(work_out(inputs)), "after": _coverage(work_out(edited))},
+        "text": text,
+        "file": {"path": (folder / beside).as_posix(), "text": book.decode(), "version": version},
+    }
+
+
+def _coverage(report: Report) -> Data:
+    totals = report.quote.totals
+    return {
+        "priced": totals.priced_lines,
+        "lines": totals.lines,
+        "amount": f"{totals.amount:f}",
+        "currency": totals.currency,
+    }
+
+
+# bills --------------------------------------------------------------------------------------------------------------
+
+
+def xray(_workspace: Workspace, request: Request) -> Data:
+    """Return the findings about a bill, and the plan that explains it, None without one."""
+    name, content = file_of(request)
+    words, catalog = language_of(request), Catalog()
+    try:
+        inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)), catalog)
+    except PlanErrors as errors:
+        questions = _questions(errors.problems, name, content)
+        return {"questions": questions, "problems": problems_data(errors.problems, "", ""), "plan": None}
+    answer: Data = {
+        "questions": [],
+        "problems": [],
+        "findings": to_data(inspection.found),
+        "html": html(xray_document(inspection.found, words), words, script=False).decode(),
+        "plan": None,
+    }
+    try:
+        plan = plan_name(name)
+        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": ""}
+    except PlanErrors as errors:
+        answer["problems"] = problems_data(errors.problems, "", "")
+    return answer
+
+
+# edited quotes ------------------------------------------------------------------------------------------------------
+
+
+def apply(workspace: Workspace, request: Request) -> Data:
+    """Return the plan with the edits of a quote that came back, and the conflicts to choose about.
+
+    A conflict offers `plan`, which leaves the plan as it is there, and what gives the edited value: a setting, or one
+    price for all lines of a part. `choices` has the chosen one by the key of the conflict. Once all have one, the other
+    edits are taken. A workbook of another plan or an older state is a conflict, too: `force` takes it.
+    """
+    name, content = file_of(request)
+    file = plan_of(workspace, request)
+    choices = request.get("choices") or {}
+    if not isinstance(choices, Mapping):
+        raise Refused("`choices` must be an object")
+    try:
+        priced = [PRICE.fullmatch(str(choice)) for choice in choices.values()]
+        prices = {each[1]: Decimal(each[2]) for each in priced if each}
+        found = apply_quote(content, name, file, FORCE in choices.values(), prices)
+    except PlanErrors as errors:
+        stale = [problem for problem in errors.problems if problem.rule == STALE]
+        if not stale:
+            raise
+        return _edited(file, ()) | {"changes": [], "follows": [], "conflicts": [_conflict(stale[0], choices, (FORCE,))]}
+    conflicts = [_conflict(problem, choices) for problem in found.problems]
+    taken = all(conflict["chosen"] for conflict in conflicts)
+    edited, settings = (
+        _edited(file, found.files if taken else ()),
+        {conflict["chosen"] for conflict in conflicts} - {KEEP},
+    )
+    if taken:
+        edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(settings)))
+    return {
+        "changes": [*found.differences],
+        "follows": [*found.follows],
+        "conflicts": conflicts,
+        "applied": found.applied,
+        "passed_over": [*found.passed_over],
+        **edited,
+        "before": f"{found.before.amount:f}",
+        "after": f"{found.after.amount:f}" if found.after and not settings else None,
+        "currency": found.before.currency,
+    }
+
+
+def _conflict(problem: Problem, choices: Mapping[str, Any], offered: Sequence[str] = (KEEP,)) -> Data:
+    """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
+    message, _, remedy = problem.message.partition("; ")
+    key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
+    offers = {shlex.split(setting)[0]: more.strip(" ,") for setting, more in _OFFERED.findall(problem.message)}
+    may = [{"value": value, "label": ""} for value in offered]
+    may += [{"value": f"{part} costs {price}", "label": ""} for part, price in _PRICED.findall(problem.message)]
+    may += [{"value": setting, "label": f"{setting}: {more}"} for setting, more in offers.items()]
+    chosen = choices.get(key)
+    return {
+        "key": key,
+        "message": message,
+        "remedy": "" if offers else remedy,
+        "choices": may,
+        "chosen": chosen if chosen in [choice["value"] for choice in may] else "",
+    }
+
+
+def _edited(file: PlanFile, files: Sequence[Any]) -> Data:
+    """Return the edited text of a plan, and the other files to save with their versions."""
+    text, others, folder = file.content.decode("utf-8"), [], Path(file.name).parent
+    for edited in files:
+        if edited.name == Path(file.name).name:
+            text = edited.after.decode("utf-8")
+        else:
+            version = version_of(edited.before) if edited.before else ""
+            path = (folder / edited.name).as_posix()
+            others.append({"path": path, "text": edited.after.decode("utf-8"), "version": version})
+    return {"text": text, "files": others}

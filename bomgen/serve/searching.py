@@ -1,0 +1,142 @@
+"""Searches of the page, and what is taken from them into the plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import Language
+from bomgen.core.yaml_edit import NotEditable, set_value
+from bomgen.core.yaml_source import read
+from bomgen.documents.search.candidates import UNITS
+from bomgen.output.search_results import render_search
+from bomgen.plan.schema_keys import schemas_at, values_of
+from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
+from bomgen.serve.engine import language_of, plan_of, text_of
+from bomgen.serve.form import INVALID, QUESTIONS, WORKLOAD, value_at, without
+from bomgen.serve.workspace import Refused, Workspace
+from bomgen.workflow.design_search import find_front, open_search
+from bomgen.workflow.inputs import source_of
+
+Data = dict[str, Any]
+MEASURE = "search-{name}"
+"""The word for a measure."""
+SEARCHED = tuple(("fabrics", "compute", key) for key in ("oversubscription", "tiers", "gpus_per_nic", "planes"))
+"""Keys that are proposed beside those of the form and of the plan."""
+NAMES, APART = ("bomgen", "name", "title", "catalog", "extends"), ("quote", KEY)
+"""Keys of a plan that no design depends on, and blocks of such keys."""
+
+
+def space(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
+    """Return what a search of a plan may vary and compare, and its own search: the keys of the form and of the plan.
+
+    A key has its value in the plan, and choices if it takes words.
+    """
+    try:
+        data = read(text_of(request, "text"), "plan").data
+    except PlanErrors:
+        raise Refused(INVALID) from None
+    words, data = language_of(request), data if isinstance(data, dict) else {}
+    keys = dict.fromkeys([*(question.path for question in QUESTIONS), *SEARCHED, *_scalars(data)])
+    workload = data.get(WORKLOAD) or {}
+    return {
+        "keys": [
+            _key(data, path) for path in keys if (path[0] != WORKLOAD or path[1] in workload) and _has_place(data, path)
+        ],
+        "measures": [_measure(name, words) for name in MEASURES],
+        "minimise": [*DEFAULT_MINIMISE],
+        "own": data.get(KEY) or {},
+    }
+
+
+def _has_place(data: Data, path: tuple[str, ...]) -> bool:
+    """Return whether a key can be set: not below a plain value, such as a fabric that is `default`."""
+    return all(isinstance(value_at(data, path[:depth]), dict | None) for depth in range(1, len(path)))
+
+
+def _key(data: Data, path: tuple[str, ...]) -> Data:
+    schemas, value = schemas_at(path), value_at(data, path)
+    return {
+        "key": ".".join(path),
+        "title": next((str(schema["title"]) for schema in schemas if "title" in schema), ""),
+        "value": None if isinstance(value, dict | list) else value if isinstance(value, int | None) else str(value),
+        "choices": [*dict.fromkeys(values_of(schemas))],
+    }
+
+
+def _scalars(data: Data, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of plain values that may matter to a design."""
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _scalars(value, (*above, key))
+        elif not isinstance(value, list) and (above or key not in NAMES) and (*above, key)[0] not in APART:
+            yield (*above, key)
+
+
+def _measure(name: str, words: Language) -> Data:
+    return {"name": name, "label": words.word(MEASURE.format(name=name)), "unit": UNITS.get(name, "")}
+
+
+def search(workspace: Workspace, request: Mapping[str, Any]) -> Data:
+    """Return the Pareto-optimal designs; one that is stopped, those among the designs that were tried.
+
+    `over` has a list of values or a range such as 8..512 by key, `within` the most of a measure. Without `over` the
+    search is that of the plan.
+    """
+    words, text = language_of(request), text_of(request, "text")
+    file = plan_of(workspace, {**request, "text": without(text, (KEY,)) if request.get("over") else text})
+    over, within = _mapping(request, "over"), _mapping(request, "within")
+    minimise = request.get("minimise") or ()
+    space = open_search(
+        file,
+        (),
+        [f"{key}={_listed(values)}" for key, values in over.items()],
+        [str(name) for name in ([minimise] if isinstance(minimise, str) else minimise)],
+        [f"{name}={most}" for name, most in within.items()],
+    )
+    front, stopped = find_front(file, (), space)
+    name = str(source_of(file).data["name"])
+    found = json.loads(render_search(front, name, words, "json"))
+    points = found.pop("front")
+    return {
+        "points": points,
+        "front": list(range(len(points))),
+        "measures": [_measure(name, words) for name in front.minimised],
+        "stopped": stopped is not None,
+        "search": found,
+        "html": render_search(front, name, words, "html").decode("utf-8"),
+    }
+
+
+def set_values(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
+    """Return the text of a plan with values set by dotted key, such as those of a design that was picked.
+
+    Comments and all other keys stay as they are. A value that is text is read as YAML.
+    """
+    return {"text": with_values(text_of(request, "text"), _mapping(request, "set"))}
+
+
+def with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a plan with values by dotted key. Raises Refused where one cannot be set alone."""
+    for key, value in values.items():
+        data = read(f"[{value}]", key).data[0] if isinstance(value, str) else value
+        try:
+            text = set_value(text, tuple(int(step) if step.isdecimal() else step for step in key.split(".")), data)
+        except NotEditable as error:
+            raise Refused(f"{error}; edit it by hand") from None
+    return text
+
+
+def _listed(values: Any) -> str:
+    """Return values, or a range, as `--over` has them."""
+    listed = values if isinstance(values, list) else [values]
+    return ",".join(value if isinstance(value, str) else json.dumps(value) for value in listed)
+
+
+def _mapping(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = request.get(key) or {}
+    if not isinstance(found, Mapping):
+        raise Refused(f"`{key}` must be an object")
+    return found

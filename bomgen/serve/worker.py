@@ -1,0 +1,177 @@
+"""The child process that carries out the calls of a page, one at a time, with the catalogue kept in memory.
+
+Requests come as lines of JSON on standard input, answers go as lines of JSON to standard output: of a long call first
+`{"progress": ...}` lines. An interrupt ends the current call and not the process, once an empty line has said that the
+process is ready. The end of standard input ends the process at once, so that none is left behind when the server is
+killed.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from time import monotonic
+from types import FrameType
+from typing import IO, Any
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.limited_child import limit_memory
+from bomgen.core.progress import heard_by
+from bomgen.core.resources import BrokenInstallation
+from bomgen.core.signals import Stopped
+from bomgen.output.writer import OutputError
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
+from bomgen.serve.problem_data import problems_data
+from bomgen.serve.workspace import Refused, Workspace
+
+MEMORY = 1 << 30
+"""Most memory of the process [bytes]; 65 536 placed GPUs with the list of all their cables take half of it."""
+COLLECT_AFTER = 1_000_000
+"""New objects between two runs of the garbage collector within a call, as in the command."""
+REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY
+OFTEN = 0.1
+"""Seconds between two lines of progress."""
+WARM = "bomgen: 1\nname: warm\ncluster: {gpu: h200-sxm, servers: 2}\nfabrics: {compute: default}\n"
+"""A plan that loads what most plans need."""
+
+
+class _Turn:
+    """Whether a call is in progress, which alone an interrupt may end."""
+
+    def __init__(self) -> None:
+        self.busy = False
+
+    def interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        if self.busy:
+            self.busy = False
+            raise KeyboardInterrupt
+
+
+class _Progress:
+    """A listener that passes on how much of a long call is done."""
+
+    def __init__(self, answer: Callable[[Any], None]) -> None:
+        self._answer, self._last = answer, 0.0
+
+    def stage(self, name: str) -> None:
+        """Pass on that a stage begins."""
+        self._tell({"stage": name})
+
+    def read(self, name: str, size: int) -> None:
+        """Ignore files."""
+
+    def count(self, what: str, done: int, size: int) -> None:
+        """Pass on that `done` of `size` pieces are done."""
+        self._tell({"stage": what, "done": done, "of": size})
+
+    def _tell(self, progress: dict[str, Any]) -> None:
+        if (now := monotonic()) - self._last >= OFTEN:
+            self._last = now
+            self._answer({"progress": progress})
+
+
+def main() -> None:
+    """Carry out the calls on standard input; the arguments are the folder, and the root of its plans."""
+    limit_memory(MEMORY)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(COLLECT_AFTER)
+    turn, out = _Turn(), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what a library prints is no answer
+    signal.signal(signal.SIGINT, turn.interrupt)
+    out.write("\n")
+    out.flush()
+    folder, root = sys.argv[1:]
+    workspace = Workspace(Path(folder), Path(root))
+    waiting: SimpleQueue[str] = SimpleQueue()
+    Thread(target=_read, args=(sys.stdin, waiting), daemon=True).start()
+    for request in _requests(waiting):
+        try:
+            answer = _result(workspace, request, turn, out)
+        except KeyboardInterrupt:  # while an error was being told
+            answer = CANCELLED
+        except Exception as error:
+            # A module whose import was interrupted may be broken from then on: the process that follows has none.
+            message = f"internal error: {type(error).__name__}: {error}"
+            _answer(out, _error(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
+            raise
+        _answer(out, answer)
+        _tidy()
+
+
+def _tidy() -> None:
+    """Free what a call has left behind, in a millisecond: what the first one has loaded is not looked at again."""
+    gc.collect()
+    if not gc.get_freeze_count():
+        gc.freeze()
+
+
+def warm_up(workspace: Workspace) -> None:
+    """Load what most plans need, before the first one is edited."""
+    CALLS["build"](workspace, {"path": "warm.yaml", "text": WARM, "tabs": ["quote"]})
+
+
+def _read(stream: IO[str], waiting: SimpleQueue[str]) -> None:
+    for line in stream:
+        waiting.put(line)
+    os._exit(0)
+
+
+def _requests(waiting: SimpleQueue[str]) -> Iterator[dict[str, Any]]:
+    while True:
+        yield json.loads(waiting.get())
+
+
+def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[str]) -> dict[str, Any]:
+    """Return the result of a call, or its error with the status of HTTP that fits it."""
+    try:
+        turn.busy = True
+        if request["call"] == "":
+            warm_up(workspace)
+            return {"result": {}}
+        call = CALLS[request["call"]]
+        with heard_by(_Progress((lambda data: _answer(out, data)) if call.long else (lambda _: None))):
+            found = call(workspace, request["request"])
+        turn.busy = False
+        return {"result": found}
+    except (KeyboardInterrupt, Stopped):
+        return CANCELLED
+    except Refused as error:
+        return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
+    except PlanErrors as errors:
+        given = request["request"]
+        text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
+        return _error(
+            REFUSED,
+            "problems",
+            str(errors.problems[0]),
+            problems=problems_data(errors.problems, path, text),
+        )
+    except MemoryError:
+        return _error(
+            REFUSED,
+            "out-of-memory",
+            "more memory than a page may take; use `bomgen build`",
+        )
+    except (OSError, OutputError, BrokenInstallation) as error:
+        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
+    except RecursionError:
+        return _error(REFUSED, "too-deep", "the plan is nested too deeply")
+    finally:
+        turn.busy = False
+
+
+def _error(status: int, error: str, message: str, **more: Any) -> dict[str, Any]:
+    return {"status": status, "error": {"error": error, "message": message, **more}}
+
+
+def _answer(out: IO[str], data: dict[str, Any]) -> None:
+    out.write(json.dumps(data, ensure_ascii=False) + "\n")
+    out.flush()

@@ -1,0 +1,133 @@
+"""The files below the folder that was named: listed, read, and written in place.
+
+A version, the SHA-256 of its content, goes with each file that is read. A file is saved only if it still has the
+version that was read: what someone else has written meanwhile is never overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, read
+from bomgen.output.writer import replace, write_new
+from bomgen.workflow.plan_files import PlanFile, checkout, lock_name, real
+
+MOST_FILES = 2_000
+"""Plans that are listed."""
+MOST_FOLDERS = 10_000
+"""Folders that are searched for plans."""
+NO_VERSION = ""
+"""The version of a file that does not exist."""
+
+
+class Refused(Exception):
+    """A request that is not carried out; its text says why."""
+
+
+class FileChanged(Exception):
+    """A file that someone else has written since it was read."""
+
+    def __init__(self, text: str, version: str) -> None:
+        super().__init__("the file has changed on disk")
+        self.text, self.version = text, version
+
+
+class Workspace:
+    """The plans below a folder. Files that a plan names stay below `root`, by default the checkout of the folder."""
+
+    def __init__(self, folder: Path, root: Path | None = None) -> None:
+        self.folder = real(folder)
+        self.root = real(root) if root else checkout(self.folder)
+        self._saving = Lock()
+
+    def plans(self) -> Iterator[dict[str, str]]:
+        """Yield path, title and version of each plan below the folder; hidden folders are left out."""
+        for path in sorted(self._yaml_files())[:MOST_FILES]:
+            try:
+                content = self._content(self.place(path))
+                data = read(content.decode("utf-8"), path).data
+            except (OSError, Refused, PlanErrors, UnicodeDecodeError):
+                continue
+            if isinstance(data, dict) and "bomgen" in data and ("cluster" in data or "clusters" in data):
+                title = data.get("title", data.get("name", ""))
+                yield {"path": path, "title": str(title), "version": version_of(content)}
+
+    def _yaml_files(self) -> Iterator[str]:
+        for number, (above, folders, names) in enumerate(os.walk(self.folder)):
+            if number >= MOST_FOLDERS:
+                return
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in names:
+                if name.endswith(SUFFIXES) and not name.startswith("."):
+                    yield Path(above, name).relative_to(self.folder).as_posix()
+
+    def place(self, path: str) -> Path:
+        """Return the place of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
+        parts = path.split("/")
+        if not path or "\0" in path or "\\" in path or ":" in path or any(part.startswith(".") for part in parts):
+            raise Refused(f"'{path}' is not a path below the folder; write it such as plans/my-cluster.yaml")
+        if not path.endswith(SUFFIXES):
+            raise Refused(f"'{path}' is not a plan; its name ends with .yaml")
+        try:
+            place = real(self.folder / path)
+        except OSError as error:
+            raise Refused(f"'{path}': {error.strerror}") from None
+        if not place.is_relative_to(self.folder):
+            raise Refused(f"'{path}' leads out of the folder")
+        return place
+
+    def read(self, path: str) -> tuple[str, str]:
+        """Return the text and the version of a file. Raises Refused, and OSError for an unreadable file."""
+        content = self._content(self.place(path))
+        try:
+            return content.decode("utf-8"), version_of(content)
+        except UnicodeDecodeError:
+            raise Refused(f"'{path}' is not UTF-8") from None
+
+    def save(self, path: str, text: str, version: str) -> str:
+        """Write a file in place and return its new version; `version` is the one read, empty for a new file.
+
+        Raises FileChanged if it has another version on disk, Refused, and OutputError if it cannot be written.
+        """
+        place, content = self.place(path), text.encode("utf-8")
+        if len(content) > MAX_BYTES:
+            raise Refused(f"a plan has at most {MAX_BYTES} bytes")
+        with self._saving:
+            now = self._content(place) if place.exists() else None
+            if now is not None and version_of(now) != version:
+                raise FileChanged(now.decode("utf-8", "replace"), version_of(now))
+            if now is None and version != NO_VERSION:
+                raise FileChanged("", NO_VERSION)
+            if now is None:
+                if not place.parent.is_dir():
+                    raise Refused(f"there is no folder for '{path}'; make it first")
+                write_new(content, place)
+            else:
+                replace({place.name: content}, place.parent)
+        return version_of(content)
+
+    def plan_file(self, path: str, text: str) -> PlanFile:
+        """Return a plan with the text of an editor, and the lock beside it. Raises Refused and PlanErrors."""
+        place = self.place(path)
+        pinned, name = Path(lock_name(str(place))), lock_name(path)
+        lock = None
+        if pinned.is_file() and real(pinned).is_relative_to(self.root):
+            try:
+                lock = name, self._content(pinned)
+            except OSError:
+                lock = None
+        return PlanFile(path, encoded(text, path), place.parent, self.root, lock)
+
+    def _content(self, place: Path) -> bytes:
+        with place.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+
+
+def version_of(content: bytes) -> str:
+    """Return the version of a file."""
+    return sha256(content).hexdigest()

@@ -1,0 +1,557 @@
+// node serve.cjs BROWSER PYTHON FOLDER [NAME...]: uses the page of `bomgen serve FOLDER` as people do, in a browser; prints
+// what is there after the steps of each story by its name, `failed` where a step was impossible. FOLDER holds a plan
+// NAME.yaml for each story, and the files that are dropped. One server for all; that of `killed` has a folder of its own.
+const fs = require("fs");
+const http = require("http");
+const path = require("path");
+const { spawn } = require("child_process");
+const { chromium } = require("playwright-core");
+
+const [executablePath, python, folder, ...wanted] = process.argv.slice(2);
+const checkout = path.resolve(__dirname, "../..");
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
+const desk = { width: 1440, height: 900 }, phone = { width: 390, height: 844 };
+const patience = 20000; // milliseconds in which a step has its effect on a busy machine
+const atOnce = 2;
+const upToDate = /Up to date|已是最新/;
+
+const at = (name) => path.join(folder, name);
+const read = (name) => fs.readFileSync(at(name), "utf8");
+
+const servers = [];
+
+function serve(place, ...more) {
+  const child = spawn(python, ["-m", "bomgen.cli", "serve", place, "--no-browser", ...more], { cwd: checkout, stdio: ["ignore", "pipe", "inherit"] });
+  servers.push(child);
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout.on("data", (data) => {
+      said += data;
+      if (said.includes("\n")) resolve({ child, address: said.trim() });
+    });
+    child.on("exit", () => reject(new Error(`bomgen serve ended: ${said}`)));
+  });
+}
+
+// A page with what its stories need. `requests` has those that left the server, `errors` what the browser complained of.
+async function visit(browser, address, options = {}) {
+  const context = await browser.newContext({ viewport: desk, bypassCSP: false, acceptDownloads: true, reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  const { origin } = new URL(address);
+  const seen = { requests: [], errors: [] };
+  page.on("request", (request) => { if (new URL(request.url()).origin !== origin && !/^(data|blob|about):/.test(request.url())) seen.requests.push(request.url()); });
+  page.on("pageerror", (error) => seen.errors.push(error.message));
+  page.on("console", (message) => { if (message.type() === "error" && !/status of 4(09|99)/.test(message.text())) seen.errors.push(message.text()); });
+  await page.goto(address);
+  return Object.assign(page, {
+    seen,
+    built: () => page.locator("#state").filter({ hasText: upToDate }).waitFor(),
+    until: (holds, value) => page.waitForFunction(holds, value),
+    text: () => page.locator(".cm-line").allTextContents().then((lines) => lines.join("\n")),
+    total: () => page.locator("#headline dd").first().textContent(),
+    frame: () => page.frameLocator("#frame").locator("body"),
+    button: (name, place = page) => place.getByRole("button", { name, exact: true }),
+    tab: (name) => page.getByRole("tab", { name, exact: true }),
+    dialog: page.getByRole("dialog"),
+    // Open a plan from the list, as the page begins.
+    async start(name) {
+      await page.dialog.getByRole("button", { name: `${name}.yaml` }).click();
+      await page.built();
+      return page;
+    },
+    // Put the cursor at the end of the line that begins with a key.
+    async line(key) {
+      await page.locator(".cm-line", { hasText: new RegExp(`^\\s*${key}:`) }).click();
+      await page.keyboard.press("End");
+    },
+    async rewrite(key, value) {
+      await page.line(key);
+      const text = await page.locator(".cm-line", { hasText: new RegExp(`^\\s*${key}:`) }).textContent();
+      for (let left = text.split(": ")[1].length; left > 0; left--) await page.keyboard.press("Backspace");
+      await page.keyboard.type(String(value));
+    },
+    async drop(name, kind) {
+      const content = fs.readFileSync(at(name)).toString("base64");
+      const data = await page.evaluateHandle(([name, content]) => {
+        const dropped = new DataTransfer();
+        dropped.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], name));
+        return dropped;
+      }, [name, content]);
+      await page.dispatchEvent("body", "drop", { dataTransfer: data });
+      await page.button(kind, page.dialog).click();
+    },
+    // Search over keys with values, for the least of some measures.
+    async search(over, least) {
+      await page.button("Search").click();
+      for (const [number, [key, values]] of Object.entries(over).entries()) {
+        if (number) await page.dialog.getByRole("button", { name: "Add key" }).click();
+        const axis = page.dialog.locator(".axis").nth(number);
+        await axis.getByRole("combobox").first().fill(key);
+        await axis.getByRole("combobox").first().press("Tab");
+        await axis.getByRole("textbox").fill(values);
+      }
+      for (const box of await page.dialog.getByRole("checkbox").all()) {
+        const name = await box.getAttribute("aria-label");
+        await box.setChecked(least.some((label) => name.endsWith(`: ${label}`)));
+      }
+      await page.button("Start", page.dialog).click();
+    },
+    leave: () => context.close(),
+  });
+}
+
+async function judged(page, options = {}) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate((chosen) => window.axe.run({ resultTypes: ["violations"], iframes: false, ...chosen }), options);
+  return violations.map((found) => `${found.impact} ${found.id}: ${found.help}; ${found.nodes.length}: ${found.nodes.slice(0, 4).map((node) => node.target).join(", ")}`);
+}
+
+// How much wider than its window the page is, or the document of a frame.
+function wider(frame) {
+  const { documentElement: root } = frame ? document.getElementById(frame).contentDocument : document;
+  return root.scrollWidth - root.clientWidth;
+}
+
+const stories = {
+  async mistake(open) {
+    const page = await open("mistake"), seen = {};
+    const total = await page.total();
+    await page.line("gpu");
+    await page.keyboard.press("Backspace");
+    const underlined = page.locator(".cm-lintRange-error");
+    await underlined.waitFor();
+    seen.underlined = await underlined.textContent();
+    await underlined.hover();
+    seen.tip = await page.locator(".cm-tooltip .cm-diagnostic-error").textContent();
+    seen.listed = await page.locator("#problems li").allTextContents();
+    seen.state = await page.textContent("#state");
+    seen.kept = (await page.total()) === total;
+    await page.locator("#problems li button").click();
+    await page.keyboard.press("End");
+    await page.keyboard.type("m");
+    await page.built();
+    seen.left = await underlined.count();
+    return seen;
+  },
+
+  async days(open) {
+    const page = await open("days"), seen = { before: await page.total() };
+    await page.rewrite("target_days", 15);
+    await page.locator("#delta summary").waitFor();
+    await page.built();
+    seen.after = await page.total();
+    seen.delta = await page.textContent("#delta summary");
+    await page.click("#delta summary");
+    seen.lines = await page.locator("#delta tbody tr").allTextContents();
+    seen.shown = await page.frame().textContent();
+    await page.rewrite("target_days", 30);
+    await page.locator("#delta").waitFor({ state: "hidden" });
+    seen.again = await page.total();
+    return seen;
+  },
+
+  async completion(open) {
+    const page = await open("completion"), seen = {};
+    await page.rewrite("gpu", "h20");
+    const options = page.locator(".cm-tooltip-autocomplete li");
+    await options.first().waitFor();
+    seen.parts = await options.allTextContents();
+    await page.keyboard.type("0-s");
+    await options.first().filter({ hasText: "h200-sxm" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.built();
+    seen.line = await page.locator(".cm-line", { hasText: "gpu:" }).textContent();
+    await page.line("price_book");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("charges:\n- {kind: support, years: 3, share: 4%}");
+    await page.built();
+    seen.text = await page.text();
+    return seen;
+  },
+
+  async prices(open) {
+    const page = await open("prices"), seen = { before: await page.total() };
+    await page.drop("list.csv", "Price list");
+    seen.asked = await page.dialog.locator(".fields").textContent();
+    await page.dialog.locator(".fields select").selectOption("C");
+    await page.button("Continue", page.dialog).click();
+    const use = page.button("Save the price book and use it in the plan", page.dialog);
+    await use.waitFor();
+    seen.coverage = await page.dialog.locator("p", { hasText: "Lines with a price" }).textContent();
+    await use.click();
+    await page.dialog.waitFor({ state: "hidden" });
+    await page.until((before) => document.querySelector("#headline dd").textContent !== before, seen.before);
+    seen.after = await page.total();
+    seen.text = await page.text();
+    seen.book = read("list.prices.yaml");
+    return seen;
+  },
+
+  async quote(open) {
+    const page = await open("quote"), seen = {};
+    await page.drop("quote.xlsx", "Edited quote of this plan");
+    await page.dialog.getByRole("heading", { name: "Conflicts" }).waitFor();
+    seen.conflicts = await page.dialog.locator(".fields label").allTextContents();
+    await page.dialog.locator(".fields select").selectOption({ index: 2 });
+    await page.button("Continue", page.dialog).click();
+    await page.button("Take the edits into the plan", page.dialog).click();
+    await page.dialog.waitFor({ state: "hidden" });
+    await page.built();
+    seen.text = await page.text();
+    return seen;
+  },
+
+  async search(open) {
+    const page = await open("search"), seen = { before: await page.text() };
+    await page.search({ "cluster.servers": "64..128" }, ["Cost", "Days"]);
+    const point = page.dialog.locator("circle").last();
+    await point.waitFor();
+    seen.points = await page.dialog.locator("circle").count();
+    await point.hover();
+    seen.said = await page.dialog.getByRole("status").last().textContent();
+    await point.click();
+    await page.dialog.waitFor({ state: "hidden" });
+    await page.built();
+    seen.after = await page.text();
+    return seen;
+  },
+
+  async download(open) {
+    const page = await open("download");
+    await page.button("Download").click();
+    const workbooks = page.dialog.getByRole("button", { name: /xlsx/ }).first();
+    const [file] = await Promise.all([page.waitForEvent("download"), workbooks.click()]);
+    await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
+    return { name: file.suggestedFilename() };
+  },
+
+  async save(open) {
+    const page = await open("save"), seen = { before: await page.textContent("#file") };
+    await page.rewrite("servers", 6);
+    await page.until(() => document.getElementById("file").textContent.includes("not saved"));
+    seen.unsaved = read("save.yaml");
+    await page.keyboard.press("Control+s");
+    await page.until(() => !document.getElementById("file").textContent.includes("not saved"));
+    seen.written = read("save.yaml");
+    seen.text = await page.text();
+    return seen;
+  },
+
+  async writers(open) {
+    const page = await open("writers"), seen = {}, other = read("writers.yaml");
+    for (const [choice, servers] of [["Keep my text", 6], ["Load the text on disk", 7]]) {
+      await page.rewrite("servers", servers);
+      await page.built();
+      fs.writeFileSync(at("writers.yaml"), `${other}# by another program, before ${choice}\n`);
+      await page.button("Save").click();
+      const chosen = page.button(choice, page.dialog);
+      await chosen.waitFor();
+      const on_disk = read("writers.yaml");
+      await chosen.click();
+      await page.dialog.waitFor({ state: "hidden" });
+      await page.until(() => !document.getElementById("file").textContent.includes("not saved"));
+      seen[choice] = { on_disk, written: read("writers.yaml"), text: await page.text() };
+    }
+    return seen;
+  },
+
+  async form(open) {
+    const page = await open(), seen = {};
+    await page.dialog.getByRole("button", { name: /llama65b$/ }).click();
+    await page.built();
+    await page.tab("Form").click();
+    const answer = async (input, value) => {
+      if (await input.evaluate((element) => element.tagName === "SELECT")) return input.selectOption(value);
+      await input.fill(value);
+      return input.press("Tab");
+    };
+    const answered = (response) => response.url().includes("/api/form") && response.request().postDataJSON().answers;
+    for (const [key, value] of [["purpose", "inference"], ["workload.inference.requests_per_minute", "600"], ["cluster.gpu", "h200-sxm"], ["quote.price_book", "indicative"]]) {
+      const input = page.locator(`#form [name="${key}"]`);
+      await Promise.all([page.waitForResponse(answered), answer(input, value)]);
+    }
+    await page.tab("YAML").click();
+    await page.built();
+    seen.text = await page.text();
+    await page.rewrite("gpu", "h100-sxm");
+    await page.built();
+    await page.tab("Form").click();
+    await page.until(() => document.querySelector("#form [name='cluster.gpu']").value === "h100-sxm");
+    await page.keyboard.press("Control+s");
+    await page.dialog.getByRole("textbox").fill("from-form.yaml");
+    await page.dialog.getByRole("textbox").press("Enter");
+    await page.until(() => document.getElementById("file").textContent === "from-form.yaml");
+    seen.written = read("from-form.yaml");
+    return seen;
+  },
+
+  // Keys alone: from the list of plans to an edit that is saved and another tab of the result.
+  async keyboard(open) {
+    const page = await open(), seen = { unseen: [] };
+    const focused = () => page.evaluate(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      const editing = document.activeElement.closest(".cm-editor");
+      return { name: document.activeElement.textContent.trim() || document.activeElement.id, seen: editing || (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) };
+    });
+    await page.dialog.getByRole("button", { name: "keyboard.yaml" }).waitFor();
+    const choose = async (test) => {
+      for (let tabs = 0; tabs < 200; tabs++) {
+        if (await page.evaluate(test)) return;
+        await page.keyboard.press("Tab");
+        const now = await focused();
+        if (!now.seen) seen.unseen.push(now.name.slice(0, 60));
+      }
+      throw new Error(`Tab does not reach ${test}`);
+    };
+    await choose(() => document.activeElement.textContent.includes("keyboard.yaml") && document.activeElement.matches("button"));
+    await page.keyboard.press("Enter");
+    await page.built();
+    await choose(() => document.activeElement.matches(".cm-content"));
+    await page.keyboard.press("Control+Home");
+    for (let lines = 0; lines < 5; lines++) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("End");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("8");
+    await page.locator("#delta").waitFor();
+    await page.keyboard.press("Control+s");
+    await page.until(() => !document.getElementById("file").textContent.includes("not saved"));
+    seen.written = read("keyboard.yaml");
+    await choose(() => document.activeElement.id === "tab-quote");
+    await page.keyboard.press("ArrowRight");
+    await page.until(() => document.activeElement.getAttribute("aria-selected") === "true" && document.activeElement.id === "tab-report");
+    await page.built();
+    await page.keyboard.press("End");
+    await page.until(() => document.activeElement.getAttribute("aria-selected") === "true");
+    seen.tab = await page.evaluate(() => document.activeElement.textContent);
+    await page.keyboard.press("Control+o");
+    await page.dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await page.dialog.waitFor({ state: "hidden" });
+    seen.back = await page.evaluate(() => document.activeElement.id);
+    return seen;
+  },
+
+  // Every tab, view and dialog by axe, light and dark, and on a telephone in both languages.
+  async everyone(open) {
+    const page = await open("everyone"), seen = { axe: {}, wide: {} };
+    const judge = async (name) => {
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        const found = await judged(page, colorScheme === "dark" ? { runOnly: { type: "rule", values: ["color-contrast"] } } : {});
+        if (found.length) seen.axe[`${name}, ${colorScheme}`] = found;
+      }
+    };
+    await judge("page");
+    for (const name of ["Open", "Download", "Import", "Search", "Compare", "Share"]) {
+      await page.button(name).click();
+      await page.dialog.waitFor();
+      await judge(name);
+      await page.keyboard.press("Escape");
+    }
+    await page.rewrite("servers", 8);
+    await page.locator("#delta summary").click();
+    await page.rewrite("gpu", "h100");
+    await page.locator(".cm-lintRange-error").waitFor();
+    await judge("problems");
+    await page.rewrite("gpu", "h100-sxm");
+    await page.built();
+    await page.tab("Form").click();
+    await page.locator("#form label").first().waitFor();
+    await judge("form");
+    return seen;
+  },
+
+  async phone(open) {
+    const page = await open("phone", { viewport: phone, hasTouch: true }), seen = { overflow: {}, words: {}, frames: {} };
+    for (const language of ["en", "zh"]) {
+      await page.selectOption("#language", language);
+      await page.built();
+      for (const tab of await page.locator("#tabs [role=tab]").all()) {
+        const name = `${await tab.textContent()}`;
+        await tab.click();
+        await page.frame().locator("h1, h2").first().waitFor();
+        await page.built();
+        seen.overflow[name] = await page.evaluate(wider);
+        seen.frames[name] = await page.evaluate(wider, "frame");
+      }
+      for (const view of await page.locator("#views [role=tab]").all()) {
+        await view.click();
+        seen.overflow[`${await view.textContent()}`] = await page.evaluate(wider);
+      }
+      for (const action of await page.locator(".actions button:not(#save, #theme)").all()) {
+        await action.click();
+        await page.dialog.waitFor();
+        const inside = await page.dialog.evaluate((dialog) => Math.max(dialog.scrollWidth - dialog.clientWidth, dialog.getBoundingClientRect().right - innerWidth));
+        seen.overflow[`${await action.textContent()} …`] = Math.max(inside, 0);
+        await page.keyboard.press("Escape");
+        await page.dialog.waitFor({ state: "hidden" });
+      }
+      await page.locator("#views [role=tab]").first().click();
+      seen.words[language] = { lang: await page.evaluate(() => document.documentElement.lang), tabs: await page.locator("#tabs [role=tab]").allTextContents(), quote: await page.evaluate(() => document.getElementById("frame").contentDocument.documentElement.lang) };
+    }
+    return seen;
+  },
+
+  async dark(open) {
+    const page = await open("dark", { colorScheme: "dark" }), seen = {};
+    const grounds = async () => [await page.evaluate(() => getComputedStyle(document.body).backgroundColor), await page.evaluate(() => getComputedStyle(document.getElementById("frame").contentDocument.body).backgroundColor)];
+    seen.dark = await grounds();
+    await page.click("#theme");
+    seen.light = await grounds();
+    return seen;
+  },
+
+  // Two people at once: what one of them types, breaks and searches changes nothing for the other.
+  async browsers(open) {
+    const [one, two] = await Promise.all([open("browsers"), open("other")]);
+    const seen = { before: await two.total() };
+    const upTo = (most, unit) => Array.from({ length: most }, (_, number) => `${number + 1}${unit}`).join(", ");
+    await one.search({ "cluster.servers": "2..9000", "workload.training.mfu": upTo(40, "%"), "workload.training.tokens": upTo(20, "T") }, ["Cost"]);
+    await one.dialog.getByRole("status").filter({ hasText: /: [1-9]/ }).waitFor();
+    const began = Date.now();
+    await two.rewrite("servers", 5);
+    await two.until((before) => document.querySelector("#headline dd").textContent !== before, seen.before);
+    seen.seconds = (Date.now() - began) / 1000;
+    seen.after = await two.total();
+    await one.button("Stop", one.dialog).click();
+    await one.dialog.locator("p").filter({ hasText: /Stopped|ended before/ }).waitFor();
+    seen.stopped = await one.dialog.locator("progress").count();
+    seen.other = await one.text();
+    return seen;
+  },
+
+  // Somebody types on and on: older builds are given up, and what is shown at the end is the last text.
+  async typing(open) {
+    const page = await open("typing"), seen = { statuses: [] };
+    page.on("response", (response) => { if (response.url().includes("/api/build")) seen.statuses.push(response.status()); });
+    await page.line("servers");
+    for (const servers of [40, 900, 1200, 64, 12]) {
+      await page.keyboard.press("Backspace");
+      for (const key of `\b${servers}`) {
+        await page.keyboard.press(key === "\b" ? "End" : key);
+        await page.waitForTimeout(150);
+      }
+      for (let left = String(servers).length; left > 1 && servers !== 12; left--) await page.keyboard.press("Backspace");
+    }
+    const text = await page.text();
+    seen.servers = /servers: (\d+)/.exec(text)[1];
+    await page.until((servers) => [...document.querySelectorAll("#headline div")].some((each) => each.textContent === `Servers${servers}`), seen.servers);
+    return seen;
+  },
+
+  async share(open) {
+    const page = await open("share"), seen = {};
+    await page.button("Share").click();
+    const link = page.dialog.locator("input[readonly]");
+    await link.waitFor();
+    const address = await link.inputValue();
+    seen.token = address.includes("token");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.button("Download report (HTML)", page.dialog).click()]);
+    await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
+    seen.name = file.suggestedFilename();
+    const other = await open();
+    await other.dialog.getByRole("textbox").fill(address);
+    await other.button("Open", other.dialog).click();
+    await other.built();
+    seen.text = await other.text();
+    return seen;
+  },
+
+  // A page of another origin, which has learnt the whole address, tries what pages can do.
+  async stranger(open, browser) {
+    const page = await open("stranger"), seen = { statuses: [], tried: {} }, address = page.url();
+    const server = http.createServer((_request, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>stranger</title>"));
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const other = await (await browser.newContext()).newPage();
+    other.on("response", (response) => { if (response.url().startsWith(new URL(address).origin)) seen.statuses.push(`${response.request().method()} ${response.status()}`); });
+    await other.goto(`http://127.0.0.1:${server.address().port}/`);
+    seen.tried = await other.evaluate(async (address) => {
+      const api = new URL(address);
+      api.pathname = "/api/save";
+      const body = JSON.stringify({ path: "stranger.yaml", text: "", version: "" });
+      const tell = (promise) => promise.then((answer) => answer.type ?? "answered", (error) => error.name);
+      const load = (tag, properties) => new Promise((resolve) => {
+        const made = Object.assign(document.createElement(tag), properties, { onload: () => resolve("loaded"), onerror: () => resolve("refused") });
+        document.head.append(made);
+      });
+      return {
+        read: await tell(fetch(address)),
+        call: await tell(fetch(api, { method: "POST", headers: { "Content-Type": "application/json" }, body })),
+        text: await tell(fetch(api, { method: "POST", mode: "no-cors", body })),
+        script: await load("script", { src: new URL("/app.js", address) }),
+        style: await load("link", { rel: "stylesheet", href: new URL("/style.css", address) }),
+      };
+    }, address);
+    await other.evaluate((address) => { document.body.append(Object.assign(document.createElement("iframe"), { src: address })); }, address);
+    await other.waitForTimeout(500);
+    seen.framed = await other.frames()[1]?.evaluate(() => document.querySelectorAll("button").length).catch(() => 0) ?? 0;
+    await other.evaluate((address) => {
+      const form = Object.assign(document.createElement("form"), { method: "post", enctype: "text/plain", action: address.replace("/?", "/api/save?") });
+      document.body.append(form);
+      form.submit();
+    }, address);
+    await other.waitForTimeout(500);
+    await other.context().close();
+    server.close();
+    seen.kept = read("stranger.yaml");
+    return seen;
+  },
+
+  async killed(_open, browser) {
+    const seen = {}, first = await serve(at("killed"));
+    const page = await visit(browser, first.address);
+    await page.start("killed");
+    await page.rewrite("servers", 5);
+    await page.built();
+    const ended = new Promise((resolve) => { first.child.on("close", resolve); });
+    first.child.kill("SIGKILL");
+    await ended;
+    await page.rewrite("servers", 6);
+    await page.locator("#state.bad").waitFor();
+    seen.said = await page.textContent("#state");
+    seen.text = await page.text();
+    const second = await serve(at("killed"), "--port", new URL(first.address).port);
+    await page.rewrite("servers", 7);
+    await page.locator("#state.bad").waitFor();
+    seen.again = await page.textContent("#state");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.button("Save a copy").click()]);
+    seen.copy = fs.readFileSync(await file.path(), "utf8");
+    await page.leave();
+    const back = await visit(browser, second.address);
+    await back.start("killed");
+    seen.back = await back.text();
+    await back.leave();
+    return seen;
+  },
+};
+
+(async () => {
+  const browser = await chromium.launch({ executablePath, headless: true, args: switches });
+  const server = await serve(folder);
+  const found = {}, names = wanted.length ? wanted : Object.keys(stories);
+  let next = 0;
+  const work = async () => {
+    for (let number = next++; number < names.length; number = next++) {
+      const name = names[number], pages = [], began = Date.now();
+      const open = async (plan, options) => {
+        const page = await visit(browser, server.address, options);
+        pages.push(page);
+        return plan ? page.start(plan) : page;
+      };
+      try {
+        found[name] = await stories[name](open, browser);
+      } catch (error) {
+        const shown = pages.length ? await pages[0].locator("dialog[open], body").last().innerText().catch(() => "") : "";
+        found[name] = { failed: `${error.message}\n${shown}` };
+      }
+      Object.assign(found[name], { requests: pages.flatMap((page) => page.seen.requests), errors: pages.flatMap((page) => page.seen.errors), seconds: (Date.now() - began) / 1000 });
+      for (const page of pages) await page.leave();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  await browser.close();
+  console.log(JSON.stringify(found));
+})().catch((error) => { console.error(error); process.exitCode = 2; }).finally(() => { for (const child of servers) child.kill(); });

@@ -1,0 +1,304 @@
+"""The page of `bomgen serve` in Chromium, used as people use it: serve.cjs takes the steps, and here is what shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from click.testing import CliRunner
+from processor import PATIENCE
+from workbook_edits import Quote, workbook_of
+
+from bomgen.cli.command import main
+from bomgen.workflow.plan_files import open_plan
+
+CHECKOUT = Path(__file__).parents[2]
+FIXED = """bomgen: 1
+name: NAME
+title: A small cluster
+cluster:
+  gpu: h100-sxm
+  servers: 4
+fabrics:
+  compute: default
+quote:
+  price_book: indicative
+"""
+TRAINING = """bomgen: 1
+name: NAME
+workload:
+  training:
+    model: llama-3.1-70b
+    tokens: 2T
+    target_days: 30
+    mfu: 40%
+cluster:
+  gpu: h100-sxm
+fabrics:
+  compute: default
+quote:
+  price_book: indicative
+"""
+SEARCHED = TRAINING.replace("    target_days: 30\n", "").replace("gpu: h100-sxm", "gpu: h100-sxm\n  servers: 64")
+PLANS = {
+    **dict.fromkeys(("mistake", "completion", "quote", "download", "save", "writers", "keyboard"), FIXED),
+    **dict.fromkeys(("everyone", "phone", "dark", "typing", "other", "share", "stranger", "killed/killed"), FIXED),
+    **dict.fromkeys(("search", "browsers"), SEARCHED),
+    "days": TRAINING,
+    "prices": FIXED.partition("quote:")[0],
+}
+"""The plan of each story that begins with one."""
+LIST = "Part number,Price USD,Price USD\ndgx-h100,300000,200000\nqm9700,25000,20000\n"
+"""A price list of two columns that may be the price."""
+LANGUAGES = 2
+MOST_SECONDS_OF_OTHERS = 10
+"""Seconds in which an edit shows while somebody else searches; alone it takes half a second."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the plans and the files that are dropped."""
+    place = tmp_path_factory.mktemp("serve")
+    (place / "killed").mkdir()
+    for name, text in PLANS.items():
+        (place / f"{name}.yaml").write_text(text.replace("NAME", Path(name).name), "utf-8")
+    (place / "list.csv").write_text(LIST, "utf-8")
+    (place / "quote.xlsx").write_bytes(_edited(place / "quote.yaml"))
+    return place
+
+
+def _edited(plan: Path) -> bytes:
+    """Return the quote of a plan with two servers to spare, and a switch that the plan does not need."""
+    quote = Quote(workbook_of(open_plan(str(plan), None)))
+    quote.cell("server", "spare").value = 2
+    quote.cell("compute.switch.leaf", "quantity").value = 2
+    return quote.saved()
+
+
+@pytest.fixture(scope="module")
+def stories(judge: Any, folder: Path) -> dict[str, dict[str, Any]]:
+    """What every story shows, by its name."""
+    chromium = judge("chromium")
+    judge("npm:axe-core")
+    environment = {**os.environ, "NODE_PATH": str(judge("npm:playwright-core").parent), "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run(
+        ["node", str(Path(__file__).with_name("serve.cjs")), str(chromium), sys.executable, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    print(*(f"{name}: {seen['seconds']:.1f} s" for name, seen in found.items()), sep="\n")
+    return found
+
+
+@pytest.fixture
+def story(stories: dict[str, dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
+    """What a story shows, which went to its end."""
+
+    def told(name: str) -> dict[str, Any]:
+        assert "failed" not in stories[name], stories[name]["failed"]
+        return stories[name]
+
+    return told
+
+
+def test_a_mistake_is_underlined_with_its_remedy(story):
+    """While the result stays the last valid one; a corrected mistake leaves no mark."""
+    seen = story("mistake")
+    assert seen["underlined"] == "h100-sx"
+    assert seen["tip"] == "no gpu 'h100-sx'; did you mean 'h100-sxm'?"
+    assert seen["listed"] == [f"Line 5: {seen['tip']}"]
+    assert seen["state"].startswith("Fix the errors")
+    assert seen["kept"]
+    assert seen["left"] == 0
+
+
+def test_parts_are_completed(story):
+    """The parts that begin so come first, and Enter takes one; a new line begins where a key or an item does."""
+    seen = story("completion")
+    assert seen["parts"][0].startswith("h20H20")
+    assert "h200-sxmH200 SXM 141GB" in seen["parts"]
+    assert seen["line"].strip() == "gpu: h200-sxm"
+    assert seen["text"].endswith("  charges:\n    - {kind: support, years: 3, share: 4%}\n")
+
+
+def test_days_change_the_total(story):
+    """The total, the difference since the last save with its lines, and the quote in the frame."""
+    seen = story("days")
+    assert seen["before"] == seen["again"] != seen["after"]
+    assert seen["delta"].startswith("Changes since the last save: +")
+    assert any(line.startswith("DGX H100") for line in seen["lines"])
+    assert seen["after"] in seen["shown"]
+
+
+def test_the_form_writes_a_plan_that_builds(story, folder, tmp_path):
+    """Answers become keys of the text, and the text becomes answers; comments stay."""
+    seen = story("form")
+    assert "h200-sxm" in seen["text"]
+    assert seen["text"].startswith("# The published calculation of optical modules")
+    assert "gpu: h100-sxm" in seen["written"]
+    assert seen["written"] == (folder / "from-form.yaml").read_text("utf-8")
+    done = CliRunner().invoke(main, ["build", str(folder / "from-form.yaml"), "-o", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_price_list_is_asked_about_and_used(story):
+    """The question names both columns; its answer raises the coverage and the total."""
+    seen = story("prices")
+    assert "B 'Price USD', C 'Price USD'" in seen["asked"]
+    assert seen["coverage"] == "Lines with a price: 0 of 5 before, 2 of 5 after"
+    assert (seen["before"], seen["after"]) == ("not priced", "at least 820,000.00 USD")
+    assert "{part: dgx-h100, price: 200000}" in seen["book"]
+    assert "price_book: list.prices.yaml" in seen["text"]
+
+
+def test_an_edited_quote_is_taken_and_its_conflict_chosen(story):
+    """What the plan calculates is a conflict; a setting that gives the same is chosen, and the other edit taken."""
+    seen = story("quote")
+    [conflict] = seen["conflicts"]
+    assert "compute.switch.leaf" in conflict
+    assert "  spare_servers: 2\n" in seen["text"]
+    assert "spares: {switch: 1}" in seen["text"]
+
+
+def test_a_point_of_a_search_is_picked(story):
+    """Pointing at one says what it is; a click writes it into the plan, and nothing else."""
+    seen = story("search")
+    assert seen["points"] > 1
+    servers = seen["said"].partition("cluster.servers=")[2].partition(":")[0]
+    assert seen["after"] == seen["before"].replace("servers: 64", f"servers: {servers}") != seen["before"]
+
+
+def test_workbooks_have_the_bytes_of_the_command(story, folder, tmp_path):
+    """What is downloaded is what `bomgen build` writes."""
+    seen = story("download")
+    arguments = ["build", str(folder / "download.yaml"), "-o", str(tmp_path), "-f", "xlsx"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    content = (folder / "downloads" / seen["name"]).read_bytes()
+    names = [seen["name"]]
+    files = {seen["name"]: content}
+    if seen["name"].endswith(".zip"):
+        with ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            files = {name: archive.read(name) for name in names}
+    assert "quote.xlsx" in names
+    assert files == {name: (tmp_path / "download" / name).read_bytes() for name in names}
+
+
+def test_a_plan_is_saved_in_place(story):
+    """The file changes when it is saved, and not before."""
+    seen = story("save")
+    assert seen["unsaved"] == FIXED.replace("NAME", "save")
+    assert seen["written"] == seen["text"] == seen["unsaved"].replace("servers: 4", "servers: 6")
+
+
+def test_a_second_writer_loses_nothing(story):
+    """Nothing is written until somebody has chosen; then the file is the text that was chosen."""
+    seen = story("writers")
+    mine, theirs = seen["Keep my text"], seen["Load the text on disk"]
+    for choice in (mine, theirs):
+        assert "# by another program" in choice["on_disk"]
+        assert choice["written"] == choice["text"]
+    assert "servers: 6" in mine["text"]
+    assert "# by another program" not in mine["text"]
+    assert theirs["text"] == theirs["on_disk"]
+
+
+def test_a_server_that_is_killed_takes_no_text_with_it(story):
+    """The page says what to do and keeps the text; a server that is started again has the saved one."""
+    seen = story("killed")
+    assert "Start `bomgen serve` again" in seen["said"]
+    assert "servers: 6" in seen["text"]
+    assert "servers: 7" in seen["copy"]
+    assert "servers: 4" in seen["back"]
+
+
+def test_builds_that_are_overtaken_are_given_up(story):
+    """What is shown at the end is the last text; older builds are ended or answered, and none fails."""
+    seen = story("typing")
+    assert {*seen["statuses"]} <= {200, 499}
+    assert seen["servers"] == "12"
+
+
+def test_two_browsers_do_not_disturb_each_other(story):
+    """While one searches, the other's edit shows at once; a search ends when it is stopped."""
+    seen = story("browsers")
+    assert seen["before"] != seen["after"]
+    assert seen["seconds"] < MOST_SECONDS_OF_OTHERS
+    assert seen["stopped"] == 0
+    assert seen["other"] == SEARCHED.replace("NAME", "browsers")
+
+
+def test_a_link_holds_the_plan(story, folder):
+    """The link of one person opens at the page of another, and has no token; the report is a file without scripts."""
+    seen = story("share")
+    assert not seen["token"]
+    assert seen["text"] == FIXED.replace("NAME", "share")
+    assert (folder / "downloads" / seen["name"]).read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_pages_of_others_get_nothing(story):
+    """A page of another origin that knows the token reads nothing, writes nothing and frames nothing."""
+    seen = story("stranger")
+    assert seen["statuses"]
+    assert [status for status in seen["statuses"] if not status.endswith((" 403", " 501"))] == []
+    assert {**seen["tried"], "text": ""} == {
+        **dict.fromkeys(("read", "call"), "TypeError"),
+        **dict.fromkeys(("script", "style"), "refused"),
+        "text": "",
+    }
+    assert seen["framed"] == 0
+    assert seen["kept"] == FIXED.replace("NAME", "stranger")
+
+
+def test_axe_finds_nothing(story):
+    """In no view or dialog, light or dark."""
+    seen = story("everyone")
+    assert seen["axe"] == {}
+
+
+def test_a_telephone_is_wide_enough(story):
+    """No view, tab or dialog is wider than 390 pixels, in either language, nor is a document in the frame."""
+    seen = story("phone")
+    assert {name: wide for name, wide in (seen["overflow"] | seen["frames"]).items() if wide} == {}
+    assert len(seen["frames"]) == LANGUAGES * len(seen["words"]["en"]["tabs"])
+    assert [seen["words"][code]["lang"] for code in ("en", "zh")] == ["en", "zh"]
+    assert not {*seen["words"]["en"]["tabs"]} & {*seen["words"]["zh"]["tabs"]}
+
+
+def test_dark_and_light(story):
+    """Page and document are dark as the machine is, and light when somebody says so."""
+    seen = story("dark")
+    assert [min(_levels(ground)) < 64 for ground in seen["dark"]] == [True, True]
+    assert [min(_levels(ground)) > 192 for ground in seen["light"]] == [True, True]
+
+
+def _levels(colour: str) -> list[int]:
+    return [int(level) for level in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+
+
+def test_keys_are_enough(story):
+    """A plan is opened, edited and saved and a tab chosen without a mouse, with a focus that is always seen."""
+    seen = story("keyboard")
+    assert seen["unseen"] == []
+    assert "servers: 8" in seen["written"]
+    assert seen["tab"] == "Prices"
+    assert seen["back"] == "tab-prices"
+
+
+def test_nothing_leaves_the_machine(stories):
+    """No story asks another address, and the browser complains of nothing, its policy included."""
+    assert {name: found["requests"] for name, found in stories.items() if found["requests"]} == {}
+    assert {name: found["errors"] for name, found in stories.items() if found["errors"]} == {}

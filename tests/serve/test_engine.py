@@ -1,0 +1,221 @@
+"""The engine of the page: data in and out, without a server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bomgen.cli.command import main
+from bomgen.serve import engine
+from bomgen.serve.completion import Place, complete, place_at
+from bomgen.serve.gallery import gallery, picture
+from bomgen.serve.sharing import unpack
+from bomgen.serve.workspace import FileChanged, Refused, Workspace
+
+PLAN = """bomgen: 1
+name: small
+cluster:
+  gpu: h100-sxm
+  servers: 4
+fabrics:
+  compute: default
+quote:
+  price_book: indicative
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Return a folder with one plan."""
+    (tmp_path / "small.yaml").write_text(PLAN, "utf-8")
+    return Workspace(tmp_path)
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    """Return a request about the plan of the folder."""
+    return {"path": "small.yaml", "text": PLAN, **more}
+
+
+def test_a_mistake_is_underlined_with_its_remedy(workspace: Workspace) -> None:
+    """A mistake is underlined with its remedy."""
+    text = PLAN.replace("h100-sxm", "h100-sxn")
+    [problem] = engine.check(workspace, asked(text=text))["problems"]
+    place = [problem[key] for key in ("line", "column", "end_line", "end_column")]
+    assert place == [4, 8, 4, 16]
+    assert (problem["severity"], problem["rule"]) == ("error", "unknown-part")
+    assert "h100-sxm" in problem["remedy"]
+
+
+def test_a_plan_with_errors_has_no_result(workspace: Workspace) -> None:
+    """A plan with errors has no result."""
+    found = engine.build(workspace, asked(text="bomgen: 1\nname: [", base=PLAN, tabs=["quote"]))
+    assert found["problems"]
+    assert (found["headline"], found["delta"], found["tabs"]) == ([], None, {})
+
+
+def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None:
+    """The bill is compared with the saved state."""
+    text = PLAN.replace("servers: 4", "servers: 6")
+    delta = engine.build(workspace, asked(text=text, base=PLAN))["delta"]
+    servers = next(line for line in delta["lines"] if (line["before"], line["after"]) == (4, 6))
+    assert float(servers["amount"]) > 0
+    assert float(delta["amount"]) == pytest.approx(sum(float(line["amount"] or 0) for line in delta["lines"]), abs=0.01)
+    same = engine.build(workspace, asked(base=PLAN))["delta"]
+    assert (same["lines"], float(same["amount"])) == ([], 0)
+
+
+@pytest.mark.parametrize("tab", engine.TABS)
+def test_a_tab_is_a_page_without_scripts(workspace: Workspace, tab: str) -> None:
+    """A tab is a page without scripts."""
+    found = engine.build(workspace, asked(tabs=[tab]))
+    json.dumps(found)
+    assert [*found["tabs"]] == [tab]
+    assert "<html" in found["tabs"][tab]
+    assert "<script" not in found["tabs"][tab]
+
+
+def test_an_unknown_tab_is_refused(workspace: Workspace) -> None:
+    """An unknown tab is refused."""
+    with pytest.raises(Refused, match="no tab 'costs'"):
+        engine.build(workspace, asked(tabs=["costs"]))
+
+
+@pytest.mark.parametrize("form", ["quote.xlsx", "bom.json", "quote.md", "report.html"])
+def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str, tmp_path: Path) -> None:
+    """A download has the bytes of the command."""
+    arguments = ["build", str(tmp_path / "small.yaml"), "-o", str(tmp_path / "out"), "-f", form]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    found = engine.download(workspace, asked(format=form))
+    assert found["name"] == form
+    assert base64.b64decode(found["base64"]) == (tmp_path / "out" / "small" / form).read_bytes()
+
+
+def test_every_format_can_be_named(workspace: Workspace) -> None:
+    """Every format can be named."""
+    names = [each["format"] for each in engine.formats(workspace, {})["formats"]]
+    assert {"xlsx", "json", "wiring-csv"} <= {*names}
+    assert engine.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
+    with pytest.raises(Refused, match="no format"):
+        engine.download(workspace, asked(format="doc"))
+
+
+def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
+    """A plan travels in a link."""
+    found = engine.share(workspace, asked())
+    assert "<html" in found["html"]
+    assert unpack(found["packed"]) == PLAN
+    for broken in (found["packed"][:-9], "§", ""):
+        with pytest.raises(Refused):
+            unpack(broken)
+
+
+def test_plans_stand_side_by_side(workspace: Workspace) -> None:
+    """Plans stand side by side."""
+    other = asked(text=PLAN.replace("servers: 4", "servers: 8"))
+    assert "<table" in engine.compare_plans(workspace, {"plans": [asked(), other]})["html"]
+
+
+# completion ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("clu", Place((), False, "clu")),
+        ("cluster:\n  gpu: h", Place(("cluster", "gpu"), True, "h")),
+        ("cluster: {gpu: h200, ser", Place(("cluster",), False, "ser")),
+        ("cluster: {servers: {a: 1}, g", Place(("cluster",), False, "g")),
+        ("fabrics:\n  compute: {a: b}\n  sto", Place(("fabrics",), False, "sto")),
+        ("fabrics:\n  compute: {\n    switch: qm9", Place(("fabrics", "compute", "switch"), True, "qm9")),
+        ("quote:\n  charges:\n  - name: x\n  - pri", Place(("quote", "charges", None), False, "pri")),
+        ("quote:\n  charges:\n    - name: x\n      pri", Place(("quote", "charges", None), False, "pri")),
+        ("quote:\n  price_book: [ind", Place(("quote", "price_book", None), True, "ind")),
+        ("title: one [two\nclu", Place((), False, "clu")),
+        ("a: b # clu", None),
+    ],
+)
+def test_a_place_is_found_in_text_that_is_not_complete(text: str, place: Place | None) -> None:
+    """A place is found in text that is not complete."""
+    last = text.rpartition("\n")[2]
+    assert place_at(text, text.count("\n") + 1, len(last) + 1) == place
+
+
+def test_keys_and_parts_are_completed(workspace: Workspace) -> None:
+    """Keys and parts are completed."""
+    keys = complete(workspace, {"text": "cluster:\n  g", "line": 2, "column": 4})
+    assert keys["from"] == 3
+    assert "gpu" in {option["label"] for option in keys["options"] if option["type"] == "key"}
+    parts = complete(workspace, {"text": "cluster: {gpu: h", "line": 1, "column": 17})
+    [h100] = [option for option in parts["options"] if option["label"] == "h100-sxm"]
+    assert (h100["type"], bool(h100["detail"]), bool(h100["info"])) == ("part", True, True)
+
+
+# workspace ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_saved_in_place(workspace: Workspace) -> None:
+    """A file is saved in place."""
+    text, version = workspace.read("small.yaml")
+    assert text == PLAN
+    saved = workspace.save("small.yaml", f"{PLAN}# more\n", version)
+    assert workspace.read("small.yaml") == (f"{PLAN}# more\n", saved)
+    assert [plan["path"] for plan in workspace.plans()] == ["small.yaml"]
+
+
+def test_what_someone_else_has_written_is_kept(workspace: Workspace) -> None:
+    """What someone else has written is kept."""
+    _, version = workspace.read("small.yaml")
+    (workspace.folder / "small.yaml").write_text("other", "utf-8")
+    with pytest.raises(FileChanged) as changed:
+        workspace.save("small.yaml", PLAN, version)
+    assert changed.value.text == "other"
+    with pytest.raises(FileChanged):
+        workspace.save("small.yaml", PLAN, "")
+    assert workspace.read("small.yaml")[0] == "other"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "../x.yaml", "/etc/x.yaml", "a/../../x.yaml", "x.txt", ".git/x.yaml", "a\\b.yaml", "x\0.yaml", "C:x.yaml"],
+)
+def test_a_path_outside_is_refused(workspace: Workspace, path: str) -> None:
+    """A path outside is refused."""
+    for call in (
+        lambda: workspace.read(path),
+        lambda: workspace.save(path, PLAN, ""),
+        lambda: workspace.plan_file(path, PLAN),
+    ):
+        with pytest.raises(Refused):
+            call()
+
+
+def test_a_link_that_leads_outside_is_refused(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A link that leads outside is refused."""
+    outside = tmp_path_factory.mktemp("outside") / "x.yaml"
+    outside.write_text(PLAN, "utf-8")
+    (workspace.folder / "link.yaml").symlink_to(outside)
+    with pytest.raises(Refused, match="leads out"):
+        workspace.read("link.yaml")
+    assert [plan["path"] for plan in workspace.plans()] == ["small.yaml"]
+
+
+def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
+    """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
+    for design in gallery():
+        assert picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+
+
+def test_the_engine_needs_neither_network_nor_processes() -> None:
+    """It loads nothing that a Python in a browser lacks, and NumPy only for a plan that needs it."""
+    lacking = {"socket", "http", "urllib.request", "subprocess", "multiprocessing", "numpy"}
+    program = "import sys, bomgen.serve.engine, bomgen.serve.form, bomgen.serve.completion, bomgen.serve.calls\n"
+    program += f"print(*({lacking!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

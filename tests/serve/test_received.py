@@ -1,0 +1,203 @@
+"""Files that are dropped on the page, and searches."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from workbook_edits import Quote
+
+from bomgen.core.progress import heard_by
+from bomgen.serve import engine, received, searching
+from bomgen.serve.workspace import Refused, Workspace
+
+PLAN = """bomgen: 1
+name: small
+cluster:
+  gpu: h100-sxm   # kept
+  servers: 4
+fabrics:
+  compute: default
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Return an empty folder."""
+    return Workspace(tmp_path)
+
+
+def dropped(name: str, content: bytes, **more: Any) -> dict[str, Any]:
+    """Return a request with a file."""
+    return {"name": name, "base64": base64.b64encode(content).decode(), "path": "small.yaml", "text": PLAN, **more}
+
+
+def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace) -> None:
+    """The columns, the plan that names the book, and what is priced before and after."""
+    content = b"Part number,Description,Price USD\ndgx-h100,Server,300000\nqm9700,Switch,25000\n"
+    found = received.prices(workspace, dropped("list.csv", content))
+    json.dumps(found)
+    assert {"part", "price"} <= {column["role"] for column in found["columns"]}
+    assert found["coverage"]["after"]["priced"] > found["coverage"]["before"]["priced"]
+    assert "list.prices.yaml" in found["text"]
+    assert "# kept" in found["text"]
+    workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
+    built = engine.build(workspace, {"path": "small.yaml", "text": found["text"]})
+    assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
+
+
+def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
+    """The question has the columns to choose from, and its answer settles it."""
+    content = b"Part number,Price USD,Price USD\ndgx-h100,300000,200000\nqm9700,25000,20000\n"
+    found = received.prices(workspace, dropped("list.csv", content))
+    [question] = found["questions"]
+    assert question["key"] == "price"
+    assert "C" in {choice["value"] for choice in question["choices"]}
+    answered = received.prices(workspace, dropped("list.csv", content, answers={"price": "C"}))
+    assert answered["questions"] == []
+    assert "200000" in answered["file"]["text"]
+
+
+def test_a_bill_is_explained(workspace: Workspace) -> None:
+    """The bill of a plan is explained by a plan that builds."""
+    bill = base64.b64decode(engine.download(workspace, {"path": "a.yaml", "text": PLAN, "format": "csv"})["base64"])
+    found = received.xray(workspace, dropped("vendor.csv", bill))
+    json.dumps(found)
+    assert "<html" in found["html"]
+    assert found["plan"] is not None
+    assert engine.build(workspace, found["plan"])["headline"]
+
+
+def edited(workspace: Workspace, cells: dict[str, Any], text: str = PLAN) -> bytes:
+    """Return the quote of the plan with other values in cells of its bill that hold these texts or numbers."""
+    content = engine.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]
+    book = openpyxl.load_workbook(io.BytesIO(base64.b64decode(content)))
+    for sheet in book:
+        for row in sheet.iter_rows():
+            for cell in row:
+                if str(cell.value) in cells:
+                    cell.value = cells[str(cell.value)]
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_an_unedited_quote_changes_nothing(workspace: Workspace) -> None:
+    """The text stays as it is."""
+    found = received.apply(workspace, dropped("quote.xlsx", edited(workspace, {})))
+    assert (found["changes"], found["conflicts"], found["text"]) == ([], [], PLAN)
+
+
+def test_a_conflict_is_chosen_about(workspace: Workspace) -> None:
+    """A part that the plan does not buy is a conflict; the choice for the plan takes the rest."""
+    content = edited(workspace, {"DGX H100": "Another server"})
+    found = received.apply(workspace, dropped("quote.xlsx", content))
+    json.dumps(found)
+    assert found["text"] == PLAN
+    assert found["conflicts"]
+    choices = {conflict["key"]: "plan" for conflict in found["conflicts"]}
+    chosen = received.apply(workspace, dropped("quote.xlsx", content, choices=choices))
+    assert {conflict["chosen"] for conflict in chosen["conflicts"]} == {"plan"}
+
+
+def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Workspace) -> None:
+    """A switch more is one to spare, if that is what is chosen."""
+    quote = Quote(edited(workspace, {}))
+    line = next(line for line in quote.lines if ".switch." in line)
+    quote.cell(line, "quantity").value += 1
+    content = quote.saved()
+    [conflict] = received.apply(workspace, dropped("quote.xlsx", content))["conflicts"]
+    keep, *settings = [choice["value"] for choice in conflict["choices"]]
+    assert keep == "plan"
+    assert "spares.switch=1" in settings
+    found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
+    assert found["text"] == f"{PLAN}spares: {{switch: 1}}\n"
+
+
+def test_one_price_of_a_part_may_be_chosen_for_all_its_lines(workspace: Workspace) -> None:
+    """The edited price of one line is that of the part, if that is what is chosen."""
+    large = PLAN.replace("servers: 4", "servers: 64")
+    quote = Quote(edited(workspace, {}, large))
+    quote.cell("compute.switch.leaf", "unit_price").value = 700
+    request = dropped("quote.xlsx", quote.saved()) | {"text": large}
+    [conflict] = received.apply(workspace, request)["conflicts"]
+    assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700 costs 700"]
+    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700 costs 700"}})
+    assert taken["conflicts"] == []
+    assert "price: 700" in taken["files"][0]["text"]
+
+
+def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
+    """It is a conflict by itself, and its edits are taken once it is chosen."""
+    quote = Quote(edited(workspace, {}))
+    quote.cell("server", "quantity").value = 6
+    older = PLAN.replace("name: small", "name: new")
+    request = dropped("quote.xlsx", quote.saved()) | {"text": older}
+    [conflict] = received.apply(workspace, request)["conflicts"]
+    assert [choice["value"] for choice in conflict["choices"]] == ["force"]
+    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "force"}})
+    assert "servers: 6" in taken["text"]
+
+
+def test_a_file_that_is_none_is_refused(workspace: Workspace) -> None:
+    """Broken base64, no name, too large."""
+    for request in (
+        {"name": "a.csv", "base64": "§"},
+        {"name": "", "base64": ""},
+        dropped("a.csv", b"x" * (5 * 10**6 + 1)),
+    ):
+        with pytest.raises(Refused):
+            received.prices(workspace, request)
+
+
+def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
+    """A picked point becomes values of the plan, with comments kept."""
+    request = {"path": "small.yaml", "text": f"{PLAN}quote: {{price_book: indicative}}\n"}
+    over = {"cluster.servers": [2, 4, 8], "cluster.gpu": ["h100-sxm", "h200-sxm"]}
+    found = searching.search(workspace, {**request, "over": over, "minimise": "power"})
+    json.dumps(found)
+    assert found["points"], found["search"]
+    assert [measure["name"] for measure in found["measures"]] == ["power"]
+    point = found["points"][0]["set"]
+    text = searching.set_values(workspace, {"text": PLAN, "set": point})["text"]
+    assert "# kept" in text
+    assert f"servers: {point['cluster.servers']}" in text
+
+
+def test_keys_and_measures_are_proposed_for_a_search(workspace: Workspace) -> None:
+    """Keys of the plan and of the form with their values; none below a plain value."""
+    found = searching.space(workspace, {"text": PLAN})
+    keys = {each["key"]: each for each in found["keys"]}
+    assert keys["cluster.servers"]["value"] == 4
+    assert "h200-sxm" in keys["cluster.gpu"]["choices"]
+    assert not [key for key in keys if key.startswith("fabrics.compute.")]
+    assert {"cost", "days"} <= {each["name"] for each in found["measures"]}
+
+
+class Stopper:
+    """A listener that interrupts a search, as the process of a page is interrupted."""
+
+    def stage(self, name: str) -> None:
+        """Ignore stages."""
+
+    def read(self, name: str, size: int) -> None:
+        """Ignore files."""
+
+    def count(self, what: str, done: int, size: int) -> None:
+        """Interrupt the search once designs were tried."""
+        if what == "search" and 0 < done <= size:
+            raise KeyboardInterrupt
+
+
+def test_a_stopped_search_has_what_it_found(workspace: Workspace) -> None:
+    """The designs tried so far are compared."""
+    request = {"path": "small.yaml", "text": PLAN, "over": {"cluster.servers": [2, 4, 8]}, "minimise": "power"}
+    with heard_by(Stopper()):
+        found = searching.search(workspace, request)
+    assert found["stopped"] is True
+    assert found["points"]

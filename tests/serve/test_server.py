@@ -1,0 +1,349 @@
+"""The server of the page: what it answers, and to whom."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from hashlib import sha256
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from bomgen.core.children import start_python
+from bomgen.serve import pages
+from bomgen.serve.server import MOST_AT_ONCE, MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer
+from bomgen.serve.workspace import Workspace
+
+PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
+LONG = PLAN.replace("servers: 4", "servers: 2048")
+BREAKING = """
+from bomgen.serve import engine, worker
+
+def check(*_):
+    raise ZeroDivisionError("none")
+
+def main():
+    engine.check = check
+    worker.main()
+"""
+"""The process of a page, in which a call has an error that nobody foresaw."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
+    """Return a server of a folder with one plan."""
+    folder = tmp_path_factory.mktemp("plans")
+    (folder / "small.yaml").write_text(PLAN, "utf-8")
+    served = PageServer(Workspace(folder))
+    thread = Thread(target=served.serve_forever, daemon=True)
+    thread.start()
+    yield served
+    served.shutdown()
+    served.server_close()
+
+
+def send(
+    server: PageServer,
+    path: str,
+    body: Any = None,
+    token: str | None = None,
+    method: str | None = None,
+    **headers: str,
+) -> tuple[int, bytes, http.client.HTTPMessage]:
+    """Send a request and return status, body and headers of its answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
+    content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    sent = {"Content-Type": "application/json"} if content is not None else {}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(
+        method or ("GET" if content is None else "POST"),
+        f"{path}?token={server.token if token is None else token}",
+        content,
+        sent,
+    )
+    answer = connection.getresponse()
+    found = answer.status, answer.read(), answer.headers
+    connection.close()
+    return found
+
+
+def call(server: PageServer, name: str, **request: Any) -> tuple[int, Any]:
+    """Call the engine and return status and answer."""
+    status, body, _ = send(server, f"/api/{name}", request)
+    return status, json.loads(body.splitlines()[-1])
+
+
+def test_the_calls_of_a_page_are_answered(server: PageServer) -> None:
+    """Files are listed, opened, checked, built and saved."""
+    status, files = call(server, "files")
+    assert (status, [plan["path"] for plan in files["plans"]]) == (200, ["small.yaml"])
+    assert "llama65b" in {design["name"] for design in files["gallery"]}
+    _, opened = call(server, "open", path="small.yaml")
+    assert opened["text"] == PLAN
+    assert call(server, "check", path="small.yaml", text=PLAN)[0] == 200
+    status, built = call(server, "build", path="small.yaml", text=PLAN, base=PLAN, tabs=["quote"])
+    assert (status, "<html" in built["tabs"]["quote"]) == (200, True)
+    text = f"{PLAN}# saved\n"
+    _, saved = call(server, "save", path="small.yaml", text=text, version=opened["version"])
+    assert (server.workspace.folder / "small.yaml").read_text("utf-8") == text
+    status, changed = call(server, "save", path="small.yaml", text=PLAN, version=opened["version"])
+    assert (status, changed["error"], changed["text"], changed["version"]) == (409, "changed", text, saved["version"])
+    assert call(server, "open", gallery="llama65b")[1]["path"] == "my-llama65b.yaml"
+
+
+def test_a_file_is_downloaded(server: PageServer) -> None:
+    """The answer of `download` is the file itself."""
+    status, body, headers = send(server, "/api/download", {"path": "a.yaml", "text": PLAN, "format": "quote.xlsx"})
+    assert (status, body[:2]) == (200, b"PK")
+    assert headers["Content-Disposition"] == 'attachment; filename="quote.xlsx"'
+
+
+def test_two_pages_do_not_disturb_each_other(server: PageServer) -> None:
+    """A turn of one page ends no call of another."""
+    with ThreadPoolExecutor() as threads:
+        calls = [
+            threads.submit(call, server, "build", path="a.yaml", text=PLAN, tabs=["report"], page=page, turn=turn)
+            for turn, page in enumerate("abab", 1)
+        ]
+        pages: dict[str, list[int]] = {"a": [], "b": []}
+        for page, found in zip("abab", calls, strict=True):
+            pages[page].append(found.result()[0])
+    assert all(200 in found for found in pages.values())
+
+
+def test_a_newer_turn_ends_the_older(server: PageServer) -> None:
+    """The older build is cancelled, the newer answered."""
+    with ThreadPoolExecutor() as threads:
+        request = {"path": "a.yaml", "page": "turns"}
+        call(server, "check", **request, text=PLAN, turn=1)
+        older = threads.submit(call, server, "build", **request, text=LONG, tabs=["report", "cables"], turn=2)
+        sleep(0.1)
+        begun = monotonic()
+        newer = call(server, "build", **request, text=PLAN, tabs=["quote"], turn=3)
+        assert newer[0] == 200
+        assert monotonic() - begun < 5
+        status, answer = older.result()
+        assert (status, answer["error"]) == (499, "cancelled")
+        assert call(server, "build", **request, text=PLAN, turn=2)[0] == 499
+
+
+def test_turns_that_follow_each_other_at_once(server: PageServer) -> None:
+    """Whoever types while the process starts loses older builds only: no process is ended, the last one is answered."""
+    with ThreadPoolExecutor() as threads:
+        calls = []
+        for turn in range(1, 30):
+            request = {"path": "a.yaml", "text": PLAN, "tabs": ["report"], "page": "typing", "turn": turn}
+            calls.append(threads.submit(call, server, "build", **request))
+            sleep(0.05)
+        found = [each.result()[0] for each in calls]
+    assert {*found[:-1]} <= {200, 499}
+    assert found[-1] == 200
+
+
+# security -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", ["", "x", "A" * 32, "é"])
+def test_a_missing_or_wrong_token_is_refused(server: PageServer, token: str) -> None:
+    """Neither the page nor a call is answered without the token."""
+    token = token.encode("ascii", "ignore").decode()
+    assert send(server, "/", token=token)[0] == 403
+    assert send(server, "/api/files", {}, token=token)[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
+def test_another_origin_is_refused(server: PageServer, origin: str) -> None:
+    """Another page in the same browser gets no answer, not even with the token."""
+    assert send(server, "/api/files", {}, Origin=origin)[0] == 403
+    assert send(server, "/", Origin=origin)[0] == 403
+    assert send(server, "/api/files", {}, Sec_Fetch_Site="cross-site")[0] == 403
+
+
+def test_the_own_origin_is_answered(server: PageServer) -> None:
+    """The page itself is answered."""
+    for host in ("127.0.0.1", "localhost"):
+        own = f"{host}:{server.server_port}"
+        assert send(server, "/api/files", {}, Origin=f"http://{own}", Host=own, Sec_Fetch_Site="same-origin")[0] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost:1", "127.0.0.1.evil.example:80", ""])
+def test_another_host_is_refused(server: PageServer, host: str) -> None:
+    """A name that leads to this machine by DNS rebinding gets no answer."""
+    assert send(server, "/api/files", {}, Host=host)[0] == 403
+    assert send(server, "/", Host=host)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../server.py", "/..%2fserver.py", "/page.py", "//etc/passwd", "/index.html/../../engine.py", "/.", "/api"],
+)
+def test_only_files_of_the_page_are_sent(server: PageServer, path: str) -> None:
+    """A path outside is not found."""
+    assert send(server, path)[0] == 404
+
+
+@pytest.mark.parametrize("path", ["../x.yaml", "/etc/hostname", "a/../../x.yaml", ".git/config", "\0.yaml", 7, None])
+def test_a_plan_outside_the_folder_is_refused(server: PageServer, path: Any) -> None:
+    """Neither read, nor written, nor built."""
+    for name, more in (("open", {}), ("save", {"text": PLAN, "version": ""}), ("build", {"text": PLAN})):
+        assert call(server, name, path=path, **more)[0] == 400
+
+
+@pytest.mark.parametrize("path", ["link.yaml", "folder/x.yaml", "dangling.yaml"])
+def test_a_link_leads_to_no_plan_outside(server: PageServer, tmp_path: Path, path: str) -> None:
+    """A link to a file or a folder outside, or to nothing there, is neither read nor written nor listed."""
+    folder, outside = server.workspace.folder, tmp_path / "x.yaml"
+    outside.write_text(PLAN, "utf-8")
+    links = {"link.yaml": outside, "folder": tmp_path, "dangling.yaml": tmp_path / "none.yaml"}
+    for name, target in links.items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+    version = sha256(outside.read_bytes()).hexdigest()
+    for name, more in (("open", {}), ("save", {"text": "x", "version": version}), ("build", {"text": PLAN})):
+        assert call(server, name, path=path, **more)[0] == 400
+    assert call(server, "save", path=path, text="x", version="")[0] == 400
+    assert [plan["path"] for plan in call(server, "files")[1]["plans"]] == ["small.yaml"]
+    assert (outside.read_text("utf-8"), (tmp_path / "none.yaml").exists()) == (PLAN, False)
+    for name in links:
+        (folder / name).unlink()
+
+
+def test_a_link_that_appears_while_a_plan_is_saved(server: PageServer, tmp_path: Path) -> None:
+    """A file that became a link after it was opened is not written through."""
+    outside = tmp_path / "x.yaml"
+    outside.write_text(PLAN, "utf-8")
+    place = server.workspace.folder / "changing.yaml"
+    place.write_text(PLAN, "utf-8")
+    version = call(server, "open", path="changing.yaml")[1]["version"]
+    place.unlink()
+    place.symlink_to(outside)
+    assert call(server, "save", path="changing.yaml", text="x", version=version)[0] == 400
+    assert outside.read_text("utf-8") == PLAN
+    place.unlink()
+
+
+def test_a_plan_names_no_file_outside(server: PageServer, tmp_path: Path) -> None:
+    """A price book above the folder is refused as by the command."""
+    (tmp_path / "book.yaml").write_text("secret", "utf-8")
+    text = f"{PLAN}quote: {{price_book: {tmp_path / 'book.yaml'}}}\n"
+    _, found = call(server, "build", path="a.yaml", text=text)
+    assert [problem["rule"] for problem in found["problems"]] == ["outside-root"]
+    assert "secret" not in json.dumps(found)
+
+
+def test_a_request_that_is_not_json_is_refused(server: PageServer) -> None:
+    """A form of another page can send no JSON."""
+    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+        assert send(server, "/api/files", b"{}", Content_Type=kind)[0] == 415
+    for body in (b"", b"[]", b"{", b"\xff", b"[" * 10**5, b'{"page": 1}', b'{"turn": -1}', b'{"turn": true}'):
+        assert send(server, "/api/files", body)[0] == 400
+    assert send(server, "/api/unknown", {})[0] == 404
+    assert send(server, "/api/files", method="PUT")[0] == 501
+
+
+def test_a_large_body_is_refused(server: PageServer) -> None:
+    """A body beyond the limit is refused before it is read; one within the limit is answered."""
+    with socket.create_connection(("127.0.0.1", server.server_port), 30) as connection:
+        head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {MOST_BODY + 1}\r\n\r\n"
+        connection.sendall(head.encode())
+        assert b" 413 " in connection.recv(4096)
+    assert call(server, "check", path="a.yaml", text="#" * (MOST_BODY - 100))[0] == 200
+    assert send(server, "/api/check", b"", Content_Length="1e3")[0] == 411
+
+
+def test_many_requests_at_once(server: PageServer) -> None:
+    """All of 200 requests at once are answered or told to wait, and the server goes on."""
+    with ThreadPoolExecutor(200) as threads:
+        found = [
+            *threads.map(lambda at: call(server, "check", path="a.yaml", text=PLAN, page=f"p{at % 3}")[0], range(200))
+        ]
+    assert {*found} <= {200, 429}
+    assert found.count(200) > 20
+    assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+
+
+def test_clients_that_hang_keep_nobody_out(server: PageServer) -> None:
+    """Half a request a client, by more clients than are answered at once: others are answered as if there were none."""
+    with ExitStack() as stack:
+        head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+        for text in ("", head, f"GET /editor.js HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"):
+            for _ in range(MOST_AT_ONCE + 1):
+                stack.enter_context(socket.create_connection(server.server_address, 30)).sendall(text.encode())
+        begun = monotonic()
+        assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+        assert monotonic() - begun < MOST_HEAD_S
+
+
+def test_a_client_that_sends_byte_by_byte_is_left(server: PageServer) -> None:
+    """The head of a request must be there in time, however often something of it comes."""
+    with socket.create_connection(server.server_address, 30) as connection:
+        connection.sendall(b"POST /api/check HTTP/1.1\r\nX: ")
+        begun = monotonic()
+        with suppress(OSError):
+            while monotonic() - begun < 2 * MOST_HEAD_S:
+                connection.sendall(b"x")
+                sleep(0.2)
+        assert monotonic() - begun < 2 * MOST_HEAD_S
+
+
+def test_connections_beyond_the_most_are_closed(server: PageServer) -> None:
+    """Those that hang end soon, and then others are answered."""
+    with ExitStack() as stack:
+        for _ in range(MOST_CONNECTIONS + 1):
+            connection = stack.enter_context(socket.create_connection(server.server_address, 30))
+        assert connection.recv(1) == b""
+    sleep(0.5)
+    assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+
+
+def test_a_process_that_ends_is_replaced(server: PageServer) -> None:
+    """A call after the end of its process has a new one."""
+    request = {"path": "a.yaml", "text": PLAN, "page": "killed"}
+    assert call(server, "check", **request)[0] == 200
+    server.pages._lane("killed", False)._kill()
+    sleep(0.2)
+    assert call(server, "check", **request)[0] == 200
+
+
+def test_an_error_of_bomgen_is_told(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that ends its process is tried once more, and then says why; the next one has a new process."""
+    (tmp_path / "breaking.py").write_text(BREAKING, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("breaking", *rest, **more))
+    request = {"path": "a.yaml", "text": PLAN, "page": "broken"}
+    status, answer = call(server, "check", **request)
+    assert (status, answer["error"], answer["message"]) == (500, "internal", "internal error: ZeroDivisionError: none")
+    monkeypatch.undo()
+    assert call(server, "check", **request)[0] == 200
+
+
+def test_the_page_may_load_nothing_from_elsewhere(server: PageServer) -> None:
+    """Every answer has the policy, errors included."""
+    for path, body in (("/", None), ("/none", None), ("/api/files", {})):
+        headers = send(server, path, body)[2]
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'; script-src 'self';" in policy
+        assert "http" not in policy
+        assert (headers["Referrer-Policy"], headers["X-Content-Type-Options"]) == ("no-referrer", "nosniff")
+        assert headers.get("Access-Control-Allow-Origin") is None
+
+
+def test_progress_comes_as_lines(server: PageServer) -> None:
+    """The last line of a long call is its answer; a stop without a call does nothing."""
+    request: dict[str, Any] = {"path": "a.yaml", "text": PLAN, "page": "search", "minimise": "power"}
+    request |= {"over": {"cluster.servers": [2, 4, 8]}}
+    status, body, _ = send(server, "/api/search", request)
+    *progress, answer = [json.loads(line) for line in body.splitlines()]
+    assert status == 200
+    assert progress
+    assert all([*line] == ["progress"] for line in progress)
+    assert answer["points"]
+    assert call(server, "stop", page="search") == (200, {})
