@@ -41,7 +41,7 @@ Data = dict[str, Any]
 Request = Mapping[str, Any]
 
 CHAPTERS = {
-    "network": ("network", "choices"),
+    "network": ("network",),
     "racks": ("site", "racks", "installation"),
     "bill": ("bill", "costs", "order"),
     "prices": ("prices",),
