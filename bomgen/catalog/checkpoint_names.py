@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 FORMATS: Mapping[str, str] = {
     "fp8": "fp8",
     "nvfp4": "nvfp4",
+    "mxfp8": "fp8",
     "mxfp4": "mxfp4",
     "fp4": "nvfp4",
     "awq": "awq",
@@ -20,13 +21,21 @@ FORMATS: Mapping[str, str] = {
     "int4": "int4",
     "w8a8": "w8a8",
     "int8": "int8",
+    "4bit": "int4",
+    "8bit": "int8",
     "bf16": "bf16",
 }
 """The number format that a word of a checkpoint's name stands for; FP4 is that of NVIDIA's older checkpoints."""
-_TUNED = ("instruct", "chat", "base", "it", "hf", "pt", "sft", "dpo", "thinking", "preview")
-_DETAIL = ("dynamic", "block", "static", "pertensor", "quantized", "4bit", "8bit", "gguf", "qat", "v1", "v2", "v0.1")
-"""Words that say how a format was made, or the edition of its files."""
-_ENDING = re.compile(rf"[-.](?:{'|'.join(map(re.escape, (*FORMATS, *_TUNED, *_DETAIL)))})$")
+_TUNED = ("instruct", "chat", "base", "it", "hf", "pt", "sft", "rl", "dpo", "thinking", "think", "preview", "speciale")
+_DETAIL = (
+    *("dynamic", "block", "static", "pertensor", "quantized", "mixed", "kv", "bnb", "autoround", "mlx", "gguf", "qat"),
+    *("ct", "w4a4", "w8a16"),
+)
+"""Words that say how a format was made."""
+_EDITION_OF_FILES = r"v[0-9](?:\.[0-9])?"
+_GGUF = r"i?q(?P<bits>[2-8])(?:-[0-9ksml]+)*"
+"""Formats of llama.cpp, such as Q4_K_M; those of 4 and of 8 bits are read like the integers that are as wide."""
+_ENDING = re.compile(rf"[-.](?:{'|'.join(map(re.escape, (*FORMATS, *_TUNED, *_DETAIL)))}|{_EDITION_OF_FILES}|{_GGUF})$")
 _EDITION = re.compile(rf"-(?:{'|'.join((*FORMATS, *_TUNED))}|[0-9]{{4}})(?=-|$)")
 _BRANDS = ("meta-", "nvidia-")
 """Beginnings that repeat the publisher."""
@@ -54,7 +63,7 @@ def format_of_checkpoint(name: str) -> str | None:
     short = name.lower().rpartition("/")[2].replace("_", "-")
     words = []
     while ending := _ENDING.search(short):
-        words.append(ending[0][1:])
+        words.append(f"{ending['bits']}bit" if ending["bits"] else ending[0][1:])
         short = short[: ending.start()]
     # GPTQ and AWQ name their bits behind them: the method, which comes first, says which matrices it takes.
     return next((FORMATS[word] for word in reversed(words) if word in FORMATS), None)

@@ -1,4 +1,9 @@
-"""Figures that a maker does not publish, estimated by rules fitted to the parts of the catalogue that publish them."""
+"""Figures that a maker does not publish, estimated by rules fitted to the parts of the catalogue that publish them.
+
+Power of NICs and modules from their rate, of servers from their GPUs by the form of cooling; height of switches from
+their cages; weight of devices from the height, and power of storage systems and appliances; usable capacity of storage
+from its drives, and its bandwidth from its ports; one management port of a server.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,50 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog.files import built_in_assumption
+from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.provenance import Figure, formula, product
+from bomgen.core.units import GIGA
 
 GBPS_PER_STEP = 100
 """The rate by which the power of NICs and modules rises."""
+BITS_A_BYTE = 8
 
 rate_of_ports = product("rate_of_ports", "Gb/s", "ports", "port_gbps")
 """Total rate of the ports of a NIC."""
+weight_of_height = product("weight_of_height", "kg", "height_u", "kg_per_unit")
+"""Weight of a device, estimated from its height."""
+power_of_height = product("power_of_height", "W", "height_u", "watts_per_unit")
+"""Maximum power of a storage system or appliance, estimated from its height."""
+usable_capacity = product("usable_capacity", "bytes", "raw_capacity_bytes", "usable_share")
+"""Usable capacity of a storage system, estimated from that of its drives."""
+write_of_read = product("write_of_read", "bytes/s", "read", "write_to_read")
+"""Write bandwidth of a storage system, estimated from its read bandwidth."""
+power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
+"""Maximum power of a rack-scale system, estimated from the power of its trays."""
 
 
 @formula("W")
 def power_from_rate(total_gbps: int, base_w: int, per_100g: int) -> int:
     """Maximum power of a NIC or module, estimated from its rate."""
     return ceil(base_w + Fraction(total_gbps, GBPS_PER_STEP) * per_100g)
+
+
+@formula("W")
+def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
+    """Maximum power of a server, estimated from the power of its GPUs."""
+    return ceil(gpus * gpu_power_w * to_gpus)
+
+
+@formula("bytes/s")
+def read_of_ports(total_gbps: int, read_share: Fraction) -> Fraction:
+    """Read bandwidth of a storage system, estimated from the rate of its ports."""
+    return Fraction(total_gbps * GIGA, BITS_A_BYTE) * Fraction(read_share)
+
+
+@formula("U")
+def rack_units_of_cages(cages: Fraction, cages_per_unit: int) -> int:
+    """Height of a switch, estimated from the cages that its front holds."""
+    return ceil(cages / cages_per_unit)
 
 
 def estimate_power_of_rate(kind: str, rate_gbps: Figure) -> Figure:
@@ -30,22 +66,60 @@ def estimate_power_of_rate(kind: str, rate_gbps: Figure) -> Figure:
     return power.between(power.value * low.value, power.value * high.value)
 
 
-@formula("U")
-def rack_units_of_cages(cages: Fraction, cages_per_unit: int) -> int:
-    """Height of a switch, estimated from the cages that its front holds."""
-    return ceil(cages / cages_per_unit)
-
-
-weight_of_height = product("weight_of_height", "kg", "height_u", "kg_per_unit")
-"""Weight of a switch, estimated from its height."""
-
-
 def estimate_rack_units(cages: Figure) -> Figure:
     """Return the height [U] of a switch with a number of cages, which nobody publishes."""
     return rack_units_of_cages(cages, built_in_assumption("switch-cages-per-unit"))
 
 
-def estimate_weight(rack_units: Figure) -> Figure:
-    """Return the weight [kg] of a switch of a height, which nobody publishes, with its range."""
-    usual, low, high = (built_in_assumption(f"switch-weight-per-unit{end}") for end in ("", "-low", "-high"))
-    return weight_of_height(rack_units, usual.between(low.value, high.value))
+def estimate_weight(kind: str, rack_units: Figure) -> Figure:
+    """Return the weight [kg] of a `server`, `switch`, `storage` or `appliance` of a height, with its range."""
+    return weight_of_height(rack_units, _ranged(f"{kind}-weight-per-unit"))
+
+
+def estimate_unpublished(server: Server, gpu: Gpu) -> Server:
+    """Return the server with an estimated maximum power [W] and weight [kg] where none is published.
+
+    Power needs that of the GPU, weight the height of the server.
+    """
+    if server.power_w is None and gpu.power_w:
+        to_gpus = _ranged("server-power-to-gpus-liquid" if server.liquid_cooled else "server-power-to-gpus")
+        power = power_of_server(server.gpus, gpu.power_w, to_gpus)
+        server = server._replace(power_w=power_of_trays(server.trays, power) if server.trays else power)
+    if server.weight_kg is None and server.rack_units and not server.rack_scale:
+        server = server._replace(weight_kg=estimate_weight("server", server.rack_units))
+    return server
+
+
+def usual_management_ports(server: Server) -> Figure | None:
+    """Return the usual number of management ports of a catalogue server; None for one that a plan describes."""
+    return None if server.identity.inline else built_in_assumption("server-management-ports")
+
+
+def estimate_from_height(kind: str, rack_units: Figure | None) -> tuple[Figure | None, Figure | None]:
+    """Return the power [W] and weight [kg] of a `storage` or `appliance` of a height, with their ranges."""
+    if rack_units is None:
+        return None, None
+    return power_of_height(rack_units, _ranged(f"{kind}-power-per-unit")), estimate_weight(kind, rack_units)
+
+
+def estimate_capacity(raw_bytes: Figure | None) -> Figure | None:
+    """Return the usable capacity [bytes] of drives, with its range; None for unknown drives."""
+    return usable_capacity(raw_bytes, _ranged("storage-usable-share")) if raw_bytes else None
+
+
+def estimate_read(ports: Figure | None, port_gbps: Figure | None) -> Figure | None:
+    """Return the read bandwidth [bytes/s] through ports, with its range; None without ports."""
+    if not ports or not ports.value or not port_gbps:
+        return None
+    return read_of_ports(rate_of_ports(ports, port_gbps), _ranged("storage-read-share"))
+
+
+def estimate_write(read: Figure | None) -> Figure | None:
+    """Return the write bandwidth [bytes/s] of a storage system with a read bandwidth, with its range."""
+    return write_of_read(read, _ranged("storage-write-to-read")) if read else None
+
+
+def _ranged(id: str) -> Figure:
+    """Return the value of an assumption, between those of its low and its high end."""
+    low, usual, high = (built_in_assumption(name) for name in (f"{id}-low", id, f"{id}-high"))
+    return usual.between(low.value, high.value)

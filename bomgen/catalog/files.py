@@ -50,6 +50,7 @@ KINDS = (
 )
 
 MODEL = "model"
+SERVER = "server"
 ACCESSORY = "accessory"
 """The kind of parts that are bought because other parts require them."""
 
@@ -97,6 +98,8 @@ SAYS_NOTHING = (REPLACE, SOURCES, "notes")
 
 REQUIRES = "requires"
 """The key of the parts that an order of a part also requires."""
+CHECKPOINT_FORMATS = "checkpoint_formats"
+"""The key of what a model's published checkpoints store otherwise than their format does by itself."""
 
 
 T = TypeVar("T")
@@ -105,9 +108,11 @@ T = TypeVar("T")
 class UnknownPart(LookupError):
     """A name that matches no part, or several; `find_hint` returns a remedy, and is called only where it is shown."""
 
-    def __init__(self, kind: str, name: str, find_hint: Callable[[], str]) -> None:
+    def __init__(self, kind: str, name: str, find_hint: Callable[[], str], fits: Collection[str] = ()) -> None:
         super().__init__(kind, name)
         self.kind, self.name, self.find_hint = kind, name, find_hint
+        self.fits = fits
+        """Ids of the parts that share the name."""
 
     def __str__(self) -> str:
         return f"no {self.kind} {quote(self.name, MAX_QUOTED)}; {self.find_hint()}"
@@ -154,6 +159,12 @@ class Record(NamedTuple):
         for key in ("part_numbers", "ordering_numbers"):
             numbers += (self.value(key) or {}).values()
         return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
+
+    @property
+    def chassis_names(self) -> tuple[str, ...]:
+        """The name of a server without its GPUs (`PowerEdge XE9680`), and its last word, in lower case."""
+        chassis = str(self.value("name")).lower().partition(",")[0]
+        return chassis, chassis.rpartition(" ")[2]
 
     def value(self, *keys: str | int) -> Any:
         """Return the value at a path of keys without its source; None when it is absent or unknown."""
@@ -242,8 +253,8 @@ class Record(NamedTuple):
         data = self.data
         if above and above[0] == "port_groups":
             return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
-        if above and above[0] == REQUIRES:
-            return dict(data[REQUIRES][above[1]])
+        if above and above[0] in (REQUIRES, CHECKPOINT_FORMATS):
+            return dict(data[above[0]][above[1]])
         return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
@@ -477,8 +488,10 @@ class Catalog:
         fits = names.get(wanted, set())
         if kind == MODEL:
             fits = next((names[short] for short in (wanted, *bare_names(wanted)) if short in names), set())
+        if kind == SERVER and not fits:
+            fits = {id for ids in names.values() for id in ids if wanted in self.find_original(kind, id).chassis_names}
         if len(fits) > 1:
-            raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}")
+            raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}", fits)
         if fits:
             return self.find_original(kind, min(fits))
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
@@ -505,6 +518,10 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
         wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
         return f"did you mean '{sorted(names[close[0]])[0]}'?"
+    if kind == MODEL:
+        return (
+            "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"
+        )
     return f"`bomgen catalog {kind}` lists all, or describe your own part with a mapping"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bomgen.catalog import estimates, parts, servers
-from bomgen.catalog.files import Catalog, Record, built_in
+from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in
 from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.switch_records import fitted_with, switch
@@ -154,21 +154,26 @@ def server(record: Record) -> parts.Server:
 
 
 def storage_system(record: Record) -> parts.StorageSystem:
-    """Return a record of kind storage as data."""
+    """Return a record of kind storage as data, with estimates where its vendor publishes nothing."""
+    ports, port_gbps = record.figure("ports", "count", zero=True), record.figure("port_gbps", "Gb/s")
+    rack_units = record.figure("rack_units", "U")
+    power_w, weight_kg = estimates.estimate_from_height(record.kind, rack_units)
+    read = record.figure("read", "bytes/s") or estimates.estimate_read(ports, port_gbps)
     return parts.StorageSystem(
         identity=name_part(identity(record), "storage system"),
         least=record.figure_or_one("least"),
-        capacity_bytes=record.figure("capacity", "bytes"),
-        read=record.figure("read", "bytes/s"),
-        write=record.figure("write", "bytes/s"),
-        ports=record.figure("ports", "count", zero=True),
-        port_gbps=record.figure("port_gbps", "Gb/s"),
+        capacity_bytes=record.figure("capacity", "bytes")
+        or estimates.estimate_capacity(record.figure("raw_capacity", "bytes")),
+        read=read,
+        write=record.figure("write", "bytes/s") or estimates.estimate_write(read),
+        ports=ports,
+        port_gbps=port_gbps,
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.figure_or_one("ports_per_cage"),
         bmc_ports=record.figure("bmc_ports", "count"),
-        rack_units=record.figure("rack_units", "U"),
-        power_w=record.figure("power", "W"),
-        weight_kg=record.figure("weight", "kg"),
+        rack_units=rack_units,
+        power_w=record.figure("power", "W") or power_w,
+        weight_kg=record.figure("weight", "kg") or weight_kg,
         supplies=supplies(record),
         partners=tuple(_partners(record)),
         back_end=_back_end(record),
@@ -188,7 +193,13 @@ def _back_end(record: Record) -> parts.BackEnd | None:
 
 
 def appliance(record: Record) -> parts.Appliance:
-    """Return a record of kind appliance as data."""
+    """Return a record of kind appliance as data, with estimates where its vendor publishes nothing."""
+    machine = _machine(record)
+    power_w, weight_kg = estimates.estimate_from_height(record.kind, machine.rack_units)
+    return machine._replace(power_w=machine.power_w or power_w, weight_kg=machine.weight_kg or weight_kg)
+
+
+def _machine(record: Record) -> parts.Appliance:
     return parts.Appliance(
         identity=name_part(identity(record), "appliance"),
         rack_units=record.figure("rack_units", "U"),
@@ -199,6 +210,7 @@ def appliance(record: Record) -> parts.Appliance:
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         subnet_manager=bool(record.value("subnet_manager")),
+        port_gbps=record.figure("port_gbps", "Gb/s"),
     )
 
 
@@ -208,9 +220,12 @@ HOST_KINDS = ("appliance", "storage", "server")
 
 def host(record: Record) -> parts.Appliance:
     """Return a machine of one of `HOST_KINDS` as an appliance; a server with its ports for storage and in-band."""
-    found = appliance(record)
-    if record.kind != "server":
-        return found._replace(port_gbps=record.figure("port_gbps", "Gb/s") if record.kind == "storage" else None)
+    if record.kind == "appliance":
+        return appliance(record)
+    found = _machine(record)
+    if record.kind == "storage":
+        system = storage_system(record)
+        return found._replace(power_w=system.power_w, weight_kg=system.weight_kg)
     ports = server(record).storage
     return found._replace(
         cage=ports.cage if ports else parts.ANY,
@@ -346,11 +361,23 @@ SHAPE = (
 _MAY_BE_ZERO = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
 """Shape keys that may be 0."""
 _UNIT = {"context": "tokens", "window": "tokens"}
+CHECKPOINT_PARTS = ("attention", "output", "linear", "shared", "dense", "head", "module")
+"""Parts of a model whose number format a checkpoint may set."""
 
 
 def _weight_files(record: Record) -> dict[str, Figure]:
     found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
     return {name: figure for name, figure in found.items() if figure is not None}
+
+
+def _checkpoint_formats(record: Record) -> dict[str, parts.CheckpointFormat]:
+    found = {}
+    for name, given in (record.value(CHECKPOINT_FORMATS) or {}).items():
+        formats = {part: format for part, format in given.items() if part in CHECKPOINT_PARTS}
+        above = (CHECKPOINT_FORMATS, name)
+        group, scale = record.figure("group", "count", *above), record.figure("scale_bytes", "bytes", *above)
+        found[name] = parts.CheckpointFormat(formats, group, scale)
+    return found
 
 
 def model(record: Record) -> parts.Model:
@@ -379,7 +406,8 @@ def model(record: Record) -> parts.Model:
         weight_files=_weight_files(record),
         checkpoint=record.word("checkpoint"),
         vision_parameters=record.figure("vision_parameters", "parameters"),
-        checkpoint_formats=record.value("checkpoint_formats") or {},
+        checkpoint_formats=_checkpoint_formats(record),
+        copied_embeddings=record.value("mtp_embeddings") is not False,
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )

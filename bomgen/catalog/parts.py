@@ -206,7 +206,7 @@ class Partner(NamedTuple):
     parts: tuple[str, ...]
     """Ids of the parts, one of which is needed."""
     quantity: Figure | None
-    """Units of the part that has this partner for each unit of it, where nothing else sizes them."""
+    """Fewest units of the part that has this partner for each unit of it; None if nothing is known."""
 
 
 class BackEnd(NamedTuple):
@@ -438,6 +438,17 @@ class PublishedRun(NamedTuple):
     """Dense bf16 peak of its GPU."""
 
 
+class CheckpointFormat(NamedTuple):
+    """What a published checkpoint stores otherwise than its format does by itself."""
+
+    parts: Mapping[str, str]
+    """Number formats of parts of the model that differ from the usual."""
+    group: Figure | None = None
+    """Values that share a scale; None: as usual for the format."""
+    scale_bytes: Figure | None = None
+    """Bytes of a scale and a zero point."""
+
+
 class Model(NamedTuple):
     """A transformer: parameter counts, and the shape where it is known.
 
@@ -482,8 +493,10 @@ class Model(NamedTuple):
     """Bytes of the published weight files by number format; for other formats the parameters are counted."""
     checkpoint: Figure | None = None
     """Word: number format of the published weights; None: 16 bits."""
-    checkpoint_formats: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-    """Formats of parts of published checkpoints that differ from the usual, by the checkpoint's format."""
+    checkpoint_formats: Mapping[str, CheckpointFormat] = MappingProxyType({})
+    """What is particular to published checkpoints, by their format."""
+    copied_embeddings: bool = True
+    """Whether modules for multi-token prediction hold copies of embedding and output head, as in DeepSeek-V3."""
     eight_bits_rest: bool = False
     """Whether a checkpoint with experts in 4 bits has all other weights in 8."""
     vision_parameters: Figure | None = None

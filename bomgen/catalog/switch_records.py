@@ -31,6 +31,8 @@ CARDS = {
 """The messages that name cards, by their kind."""
 AIRFLOWS = ("P2C", "C2P")
 """The variants of part numbers that differ in their airflow: power to connector side, and the reverse."""
+LIQUID, AIR = "liquid", "air"
+"""Words of a form of cooling; a switch that liquid cools alone has no airflow."""
 
 
 ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_card")
@@ -87,7 +89,7 @@ def switch(record: Record) -> parts.Switch:
         power_w=_maximum_power(record, groups, shared),
         port_names=_port_names(record, built, groups),
         chassis=built,
-        weight_kg=record.figure("weight", "kg") or estimates.estimate_weight(rack_units),
+        weight_kg=record.figure("weight", "kg") or estimates.estimate_weight("switch", rack_units),
         supplies=supplies(record),
         managed=record.value("managed") is not False,
         airflow=_airflow(record, named.sku),
@@ -96,8 +98,10 @@ def switch(record: Record) -> parts.Switch:
 
 def _airflow(record: Record, part_number: str | None) -> str | None:
     """Return the airflow of the part number that is ordered: the variant that it names, else that of the record."""
-    variants = record.value("part_numbers") or {}
+    variants, cooling = record.value("part_numbers") or {}, str(record.value("cooling"))
     airflow: str | None = record.value("airflow")
+    if LIQUID in cooling and AIR not in cooling:
+        return LIQUID
     return next((name for name in AIRFLOWS if part_number and variants.get(name) in part_number.split()), airflow)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -54,14 +54,21 @@ def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | 
 
 def _module_preference(
     module: Module, cage: Cage, parts: PartsLookup
-) -> tuple[bool, bool, bool, Fraction, bool, bool, str]:
+) -> tuple[bool, bool, bool, Fraction, bool, bool, bool, str]:
     """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements.
 
-    Of equal modules those of the vendors come first whose modules are as good as any in a cage.
+    Of equal modules those of the vendors come first whose modules are as good as any in a cage, and last those that the
+    vendor of another switch sells for its own. A substitute is as good as what it replaces.
     """
     longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
-    foreign, unusual = parts.is_foreign(module, cage), module.identity.vendor not in VENDORS.values()
-    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, *_originals_first(module)
+    foreign, unusual = parts.is_foreign(module, cage), _is_from_elsewhere(module, VENDORS.values())
+    anothers = module.identity.vendor in parts.rules().foreign_modules and _is_from_elsewhere(module, (cage.vendor,))
+    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, anothers, *_originals_first(module)
+
+
+def _is_from_elsewhere(module: Module, vendors: Collection[str | None]) -> bool:
+    """Return whether a module is of none of the vendors; a substitute is of the vendor of what it replaces."""
+    return module.stands_for is None and module.identity.vendor not in vendors
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
@@ -144,7 +151,7 @@ def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module
     return [
         (low, up)
         for up in uppers
-        for low in sorted(lowers, key=lambda low: low.identity.vendor not in (up.identity.vendor, *VENDORS.values()))
+        for low in sorted(lowers, key=lambda low: _is_from_elsewhere(low, (up.identity.vendor, *VENDORS.values())))
         if pair_reason(low, up, rules) is None
     ]
 
@@ -154,7 +161,8 @@ def select_fibre(
 ) -> tuple[Cable, Fraction] | None:
     """Return the fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
 
-    A jumper may have any length, because a trunk spans the distance.
+    The fibre of the module's maker comes first, then those of the usual vendors and placeholders; other makers' fibres
+    are sold with their own modules. A jumper may have any length, because a trunk spans the distance.
     """
     rules = parts.rules()
     if module.fibre == ANY:
@@ -170,7 +178,14 @@ def select_fibre(
     ]
     least = Fraction(0) if jumper else length
     found = [(cable, sold) for cable in fitting if (sold := shortest_length(cable.lengths_m, least)) is not None]
-    return min(found, key=lambda pair: (pair[0].identity.generic, _cable_preference(pair[0])), default=None)
+
+    def preference(pair: tuple[Cable, Fraction]) -> tuple[bool, bool, bool, tuple[bool, bool, str]]:
+        fibre = pair[0].identity
+        own = fibre.vendor == module.identity.vendor
+        usual = own or fibre.generic or fibre.vendor in VENDORS.values()
+        return not usual, fibre.generic, not own, _cable_preference(pair[0])
+
+    return min(found, key=preference, default=None)
 
 
 def links_diverge(cable: Cable, span: Span) -> bool:

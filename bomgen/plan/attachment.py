@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.catalog.estimates import usual_management_ports
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
-from bomgen.catalog.servers import usual_management_ports
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product, sum_of
 from bomgen.optics.types import RJ45

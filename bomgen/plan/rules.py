@@ -17,7 +17,17 @@ from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
 from bomgen.plan.commercial_terms import DEFAULT
-from bomgen.plan.types import ASYNCHRONOUS, COMPUTE, GRPO, MANAGED, OUT_OF_BAND, TWO_POOLS, FabricPlan, Plan
+from bomgen.plan.types import (
+    ASYNCHRONOUS,
+    COMPUTE,
+    GRPO,
+    MANAGED,
+    OUT_OF_BAND,
+    TWO_POOLS,
+    FabricPlan,
+    Plan,
+    StorageServers,
+)
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part for which any vendor's part can be specified by part number."""
@@ -610,13 +620,20 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(part.mark, "error", text, "missing-key", "storage.servers")
     for key in ("capacity_bytes", "read", "write"):
         alike = [part for part in plan.storage.servers if part.pieces is None and getattr(part, key)]
-        for part in alike[1:]:
-            text = (
-                f"the numbers of {alike[0].identity.name} and {part.identity.name} follow from the same need; "
-                "set `count` of one of them"
-            )
-            yield Problem(part.mark, "error", text, "storage-counts", "storage.servers")
-            return
+        for at, part in enumerate(alike):
+            first = next((other for other in alike[:at] if key == "capacity_bytes" or _same_side(other, part)), None)
+            if first:
+                text = (
+                    f"the numbers of {first.identity.name} and {part.identity.name} follow from the same need; "
+                    "set `count` of one of them"
+                )
+                yield Problem(part.mark, "error", text, "storage-counts", "storage.servers")
+                return
+
+
+def _same_side(part: StorageServers, other: StorageServers) -> bool:
+    """Return whether two parts of a storage system are both on the network, or both behind other parts."""
+    return bool(part.ports) is bool(other.ports)
 
 
 @rule

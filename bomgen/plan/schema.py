@@ -96,13 +96,14 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
 def unknown_parts(source: Source, catalog: Catalog) -> list[Problem]:
     """Return the values of a plan that the schema marks as ids and that match no part; at most the first ones.
 
+    A server whose chassis several share is none of them: the plan's GPU decides which is meant.
     Raises PlanErrors for an invalid part file of the user.
     """
     schema = document(PLAN)
     problems = (
         Problem(source.mark(path), "error", message, "unknown-part", ".".join(map(str, path)))
         for path, kinds, name in _names(schema, schema, source.data, ())
-        if (message := unknown_part(catalog, kinds, name))
+        if (message := unknown_part(catalog, kinds, name)) and not _is_shared(catalog, kinds, name)
     )
     return list(islice(dict.fromkeys(problems), MAX_PROBLEMS))
 
@@ -125,6 +126,14 @@ def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | Non
     hint = suggestion(name.lower(), names, f"{listed} list what there is")
     *those, last = (_IN_WORDS.get(kind, kind) for kind in kinds)
     return f"no {', '.join(those)} or {last} '{name}'; {hint}"
+
+
+def _is_shared(catalog: Catalog, kinds: Sequence[str], name: str) -> bool:
+    try:
+        catalog.find(kinds[0], name)
+    except UnknownPart as error:
+        return bool(error.fits)
+    return False
 
 
 def _names(

@@ -24,6 +24,8 @@ CATEGORIES = (
 )
 """Categories in the order of a bill."""
 CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
+OTHER_LENGTH = "xx"
+"""What a part number of cables has in place of a length that is not three digits."""
 """Bill categories of part kinds, where the two differ in name."""
 
 
@@ -124,12 +126,17 @@ def _at_length(id: str, length_m: Fraction) -> str:
 
 
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
-    """Return the part number with the length, and the ordering number of that length if it is known."""
+    """Return the part number with the length, and the ordering number of that length if it is known.
+
+    A part number whose length is not written as three digits stands for all lengths: the ordering number replaces it.
+    """
     if cable.identity.part_number is None:
         return None
-    number = id_at_length(cable.identity.part_number, length_m).upper()
+    number = id_at_length(cable.identity.part_number, length_m)
     ordering = cable.ordering_numbers.get(f"{float(length_m):g}")
-    return f"{number} / {ordering}" if ordering else number
+    if ordering and OTHER_LENGTH in number:
+        return ordering
+    return f"{number.upper()} / {ordering}" if ordering else number.upper()
 
 
 def _lower(names: Sequence[str | None]) -> list[str]:

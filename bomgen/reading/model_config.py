@@ -16,6 +16,8 @@ from bomgen.catalog.files import MODEL, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Source
+from bomgen.reading.stored_formats import format_of_experts, formats_of_parts, scales
+from bomgen.reading.vision_towers import vision_parameters
 
 MAX_COUNT = 10**9
 """Largest number of a shape; the longest context of a model has 10 million tokens."""
@@ -26,8 +28,6 @@ LANGUAGE_PARTS = ("text_config", "llm_config", "language_config")
 BLOCK_TYPES = "layers_block_type"
 """The key of the kinds of Nemotron's layers, one by one, which also tells their number."""
 SLIDING, LINEAR = "sliding_attention", "linear_attention"
-QUERIES_KEYS_VALUES_OUTPUT = 4
-"""Square matrices of attention with as many KV heads as heads."""
 EACH_FOURTH = 4
 """Of Qwen3-Next and Llama 4 every fourth layer has full attention."""
 EACH_SIXTH = 6
@@ -69,14 +69,19 @@ _OTHERS = (
     "gpt_oss",
     "minimax_m2",
     "minimax_m3",
+    "minimax_m3_vl",
     "nemotron",
     "nemotron_h",
     "llama4_text",
 )
 _GEMMA = ("gemma", "gemma2", "gemma3", "gemma3_text", "gemma4_text")
 _QWEN_SEEING = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text")
-_SMALL = ("hy_v3", "smollm3", "olmo2", "olmo3", "apertus", "mimo", "mimo_v2_flash", "step3p7", "falcon", "gpt_neox")
-KNOWN = (*_LLAMA_LIKE, *_DEEPSEEK_LIKE, *_OTHERS, *_GEMMA, *_QWEN_SEEING, *_SMALL)
+_MIMO = ("mimo", "mimo_v2_flash", "mimo_v2")
+_SMALL = (
+    *("hy_v3", "smollm3", "olmo2", "olmo3", "apertus", "step3p5", "step3p7", "falcon", "gpt_neox", "seed_oss"),
+    *("glm4v_moe_text", "qwen2_5_vl", "qwen2_5_vl_text"),
+)
+KNOWN = (*_LLAMA_LIKE, *_DEEPSEEK_LIKE, *_OTHERS, *_GEMMA, *_QWEN_SEEING, *_MIMO, *_SMALL)
 """Types whose defaults are known."""
 _TIED = (*_GEMMA, "falcon", "smollm3")
 _PLAIN = ("nemotron", "nemotron_h", "apertus", "falcon", "gpt_neox")
@@ -93,7 +98,7 @@ _QK_NORMS = (
     "gemma4_text",
     "apertus",
 )
-_BIASED = {"qwen2": "qkv", "qwen2_moe": "qkv", "gpt_neox": "all"}
+_BIASED = dict.fromkeys(("qwen2", "qwen2_moe", "qwen2_5_vl", "qwen2_5_vl_text"), "qkv") | {"gpt_neox": "all"}
 _ROUTER_BIASES = ("deepseek_v3", "deepseek_v32", "deepseek_v4", "kimi_k2", "kimi_linear", "glm_moe_dsa", "nemotron_h")
 _GATED_OUTPUTS = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 _ALTERNATING = ("gemma2", "gpt_oss")
@@ -130,6 +135,9 @@ _DELTA_NET = (
     *("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim"),
     "linear_conv_kernel_dim",
 )
+FOUR_BITS = ("nvfp4", "mxfp4", "int4")
+"""Formats in which mixtures of experts are published with routed experts alone quantised."""
+INTEGERS = ("int4", "awq", "gptq")
 _STORED = {"int 4": "int4", "float 4": "nvfp4", "int 8": "w8a8", "float 8": "fp8"}
 """Formats of compressed-tensors by type and bits; MXFP4 names itself."""
 
@@ -169,7 +177,7 @@ def read_model(source: Source, name: str) -> ReadModel:
     config = _language_part(source)
     data: dict[str, Any] = {"name": name}
     data |= _shape(config)
-    if vision := _vision(config._replace(data=config.whole).below("vision_config")):
+    if vision := _vision(config):
         data["vision_parameters"] = vision
     known = config.kind in KNOWN
     data |= {"confidence": "high" if known else "low", "source": ["config"]}
@@ -407,6 +415,8 @@ def _latent(config: _Config, shape: dict[str, Any]) -> Pairs:
         yield "v_head_dim", config.count("v_head_dim") or None
         yield "kv_heads", shape.get("heads")
     else:
+        values = config.count("v_head_dim")
+        yield "v_head_dim", values if values and values != shape.get("head_dim") else None
         yield "q_lora_rank", shape.get("q_lora_rank") if rotary else None
         yield "rope_head_dim", rotary or None
 
@@ -427,30 +437,40 @@ def _sparse(config: _Config, shape: dict[str, Any]) -> Pairs:
         yield "sparse_layers", blocks.items("sparse_attention_freq").count(1)
 
 
-def _vision(tower: _Config) -> int:
-    """Return the parameters of a vision tower of Qwen3-VL's kind, with its projectors; 0 for others.
-
-    As Hugging Face Transformers, modeling_qwen3_vl.py: patches and positions, blocks with biases and two norms, and a
-    projector behind the last block and behind each of `deepstack_visual_indexes`.
-    """
-    names = ("hidden_size", "intermediate_size", "depth", "out_hidden_size", "spatial_merge_size", "patch_size")
-    hidden, inner, depth, out, merge, patch = (tower.count(name) for name in names)
-    if not all((hidden, inner, depth, out, merge, patch)):
-        return 0
-    colours, frames = tower.count("in_channels"), tower.count("temporal_patch_size")
-    wide = merge * merge * hidden
-    block = (
-        QUERIES_KEYS_VALUES_OUTPUT * (hidden * hidden + hidden) + 2 * hidden * inner + inner + hidden + 2 * 2 * hidden
-    )
-    projector = wide * wide + wide + wide * out + out
-    deep = len(tower.items("deepstack_visual_indexes")) * (projector + 2 * wide)
-    embedded = (colours * frames * patch * patch + 1 + tower.count("num_position_embeddings")) * hidden
-    return embedded + depth * block + projector + 2 * hidden + deep
+def _vision(config: _Config) -> int:
+    """Return the parameters of the vision tower of a model and its projector; 0 without one, or if it is not known."""
+    whole = config._replace(data=config.whole)
+    tower = whole.below("vision_config")
+    own = tower.data.get("model_type")
+    kind = own if isinstance(own, str) and own else whole.kind
+    listed = len(tower.items("deepstack_visual_indexes"))
+    return vision_parameters(kind, tower.count, whole.count, config.count(*_NAMES["hidden"]), listed)
 
 
-def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:
+def _checkpoint(config: _Config, shape: dict[str, Any]) -> Pairs:
     whole = config._replace(data=config.whole)
     stored = (whole if "quantization_config" in whole.data else config).below("quantization_config")
+    found, of_experts = _format_of_checkpoint(stored), format_of_experts(stored.data)
+    if config.text("expert_dtype") == "fp4":
+        yield "eight_bits_rest", found == "fp8"
+        found = "mxfp4"
+        if not of_experts:
+            yield "checkpoint", found
+            return
+    if found := of_experts or found:
+        yield "checkpoint", found
+        kept = formats_of_parts(stored.data, found, _layers_of_parts(shape))
+        experts_only = shape["type"] == "moe" and found in FOUR_BITS
+        kept = {
+            part: format
+            for part, format in kept.items()
+            if (format != "bf16" if part == "head" else format != found or experts_only)
+        }
+        if facts := kept | (scales(stored.data) if found in INTEGERS else {}):
+            yield "checkpoint_formats", {found: facts}
+
+
+def _format_of_checkpoint(stored: _Config) -> str | None:
     method, algorithm = stored.text("quant_method"), stored.text("quant_algo").lower()
     weights = next(iter(stored.below("config_groups").data.values()), None)
     weights = weights.get("weights") if isinstance(weights, dict) else None
@@ -460,8 +480,14 @@ def _checkpoint(config: _Config, _shape: dict[str, Any]) -> Pairs:
     elif method == "compressed-tensors" and isinstance(weights, dict):
         found = _STORED.get(f"{weights.get('type')} {weights.get('num_bits')}")
         found = "mxfp4" if found == "nvfp4" and "mxfp4" in stored.text("format") else found
-    if config.text("expert_dtype") == "fp4":
-        yield "eight_bits_rest", found == "fp8"
-        found = "mxfp4"
-    if found:
-        yield "checkpoint", found
+    return found
+
+
+def _layers_of_parts(shape: dict[str, Any]) -> dict[str, int]:
+    """Return the number of layers that have each part of a model, without parts that it lacks."""
+    layers, state, blocks = (shape.get(key) or 0 for key in ("layers", "linear_layers", "ffn_layers"))
+    dense = shape.get("dense_layers") or 0 if shape["type"] == "moe" else blocks or layers
+    with_attention = layers - state - blocks
+    shared = (blocks or layers) - dense if shape.get("shared") else 0
+    found = {"attention": with_attention, "output": with_attention, "linear": state, "shared": shared, "dense": dense}
+    return {part: number for part, number in found.items() if number > 0}

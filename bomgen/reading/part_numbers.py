@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import ANY_LENGTH, KINDS, NOT_PARTS, Catalog, Record, id_at_length
+from bomgen.catalog.files import ANY_LENGTH, CHASSIS, KINDS, NOT_PARTS, Catalog, Record, id_at_length
+from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
 from bomgen.core.messages import Message, message
@@ -29,6 +30,8 @@ SHOWN_WORDS = 80
 PART_NUMBER = "part_number"
 MAX_CLOSE = 300
 """Number of different bill lines for which similar numbers are searched, some milliseconds each."""
+CARDS_OF_CHASSIS = ("line_card", "fabric_cards", "supervisors", "power_supplies")
+"""Keys of a chassis whose cards have numbers."""
 CODE = 3
 """Characters of a length in a cable part number."""
 _HALF = "a"
@@ -36,9 +39,11 @@ _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _LISTED = re.compile(r"^(.*?)(\w(?:/\w)+)(-.*)$")
 _ENDING = re.compile(r"[-/#+=.]")
 """What an ending of a part number starts with."""
+_SPACED = re.compile(r"\s*-\s*")
+"""A hyphen with spaces beside it, as in Supermicro's `AS -8126GS-TNMR`."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
-_OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48])\b")
+_OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48]|cwdm4)\b")
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
 _LENGTH = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)")
 _COUNTS = {"single": 1, "dual": 2}
@@ -154,25 +159,61 @@ class PartIndex:
 
         Unlike `find`, which identifies a part on a bill, it ignores endings that nobody described.
         """
-        whole = _plain(text)
+        whole = _SPACED.sub("-", _plain(text))
         words = dict.fromkeys((whole, *_tokens(whole)))
         numbers = [word for word in words if word == whole or _is_number(word)]
-        starts = [start for word in numbers for start in _beginnings(word) if _is_number(start)]
-        for word in (*numbers, *starts, *words):
-            if found := self._all_of(word):
-                return LookedUp(found, word)
+        starts = {start: rest for word in numbers for start, rest in _beginnings(word) if _is_number(start)}
+        # An ending with a digit tells models of a family apart, except one that adds something to the part with `+`.
+        plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
+        for looked, words_of_kind in (
+            (self._all_of, numbers),
+            (self._exactly, starts),
+            (self._of_attributes, [whole]),
+            (self._all_of, plain),
+            (self._within, numbers),
+            (self._containing, [whole]),
+            (self._all_of, words),
+        ):
+            for word in words_of_kind:
+                if found := looked(word):
+                    return LookedUp(found, word)
         return LookedUp((), text)
 
-    def _all_of(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part with a number: as it is, of a length, a known suffix, or its beginning."""
-        written = word.lower()
-        if fits := self.names.get(written):
+    def _exactly(self, word: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every part with a number: as it is, of a length, or with a known suffix."""
+        if fits := self.names.get(word.lower()):
             return tuple((kind, id if not length else id_at_length(id, length)) for (kind, id), length in fits.items())
         if named := self._of_family(word, word) or self._suffixed(word, word):
             return ((named.kind, named.part),)
-        begun = f"{written}-"
+        family, _ = self._family_of(word)
+        return (("cable", family.id),) if family else ()
+
+    def _all_of(self, word: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every part with a number, or whose number begins with it."""
+        if found := self._exactly(word):
+            return found
+        begun = tuple(f"{word.lower()}{sign}" for sign in "-+")
         fitting = [part for name, parts in self.names.items() if name.startswith(begun) for part in parts]
         return tuple(dict.fromkeys(fitting)) if _is_number(word) else ()
+
+    def _of_attributes(self, word: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of the module without a maker whose rate and optic are in a number."""
+        return tuple(dict.fromkeys(_by_attributes(word.lower(), self)))
+
+    def _within(self, word: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every chassis with a card of a number, and every cable with a flat version of it."""
+        chassis = [record for record in self.catalog.all("switch") if record.value(CHASSIS)]
+        held = [(record, record.value(CHASSIS, key, PART_NUMBER)) for record in chassis for key in CARDS_OF_CHASSIS]
+        for record in self.catalog.all("cable"):
+            held += [(record, number) for number in (record.value("flat_variants") or {}).values()]
+        fitting = [(record.kind, record.id) for record, number in held if str(number).lower() == word.lower()]
+        return tuple(dict.fromkeys(fitting))
+
+    def _containing(self, word: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every part in whose name or number a name stands whole, such as `SR675 V3`."""
+        wanted = f"-{slug(word)}-"
+        fitting = [part for name, parts in self.names.items() if wanted in f"-{slug(name)}-" for part in parts]
+        return tuple(dict.fromkeys(fitting)) if _is_number(wanted) else ()
 
     def find_unsold(self, text: str) -> Named | None:
         """Return the cable of a family at a length that is not sold."""
@@ -456,10 +497,10 @@ def _tokens(text: str) -> Iterator[str]:
     return filter(None, (word.strip(MARKS) for word in _TOKEN.findall(text)))
 
 
-def _beginnings(word: str) -> Iterator[str]:
-    """Yield a number without its last ending, then without the last two, and so on: `a-b/c` is `a-b`, then `a`."""
+def _beginnings(word: str) -> Iterator[tuple[str, str]]:
+    """Yield a number and its last ending, then without the last two and these: `a-b/c` is `a-b`, then `a`."""
     ends = [match.start() for match in _ENDING.finditer(word)]
-    yield from (word[:end] for end in reversed(ends) if end)
+    yield from ((word[:end], word[end:]) for end in reversed(ends) if end)
 
 
 def _listed(name: str) -> Iterable[str]:

@@ -465,6 +465,7 @@ def _storage(designed: Design) -> Iterator[Problem]:
     for named, found in zip(storage.servers, stored.units, strict=True):
         yield from _slowed_storage(named, found)
     yield from _short_storage(storage.servers, stored)
+    yield from _estimated_storage(stored)
 
 
 def _slowed_storage(named: StorageServers, cabled: StoredUnits) -> Iterator[Problem]:
@@ -493,16 +494,32 @@ def _short_storage(named: Sequence[StorageServers], stored: Stored) -> Iterator[
         (("storage-short-write", "storage-unrated-write"), GIGA, stored.bandwidth.write, "write"),
     )
     sold = [part for part in stored.units if not part.of.switch_ports]
+    front = [part for part in sold if part.of.ports] or sold
+    behind = [part for part in sold if part not in front]
     for (short, unrated), scale, need, key in needs:
         unit = "TB" if scale == TERA else "GB/s"
-        parts = [part for part in sold if getattr(part.of, key)]
-        if need and sold and not parts and not any(part.of.identity.inline for part in sold):
-            serving = sold if key == "capacity_bytes" else [part for part in sold if part.of.ports]
-            names = [part.of.identity.name for part in serving or sold]
+        serving = sold if key == "capacity_bytes" else front
+        rated = [part for part in serving if getattr(part.of, key)]
+        if need and sold and not rated and not any(part.of.identity.inline for part in sold):
+            names = [part.of.identity.name for part in serving]
             text = message(unrated, names=names, needed=f"{float(need.value / scale):g}", unit=unit)
             yield Problem(named[0].mark, "warning", text, "storage-unrated", "storage.servers")
-        if not need or not parts or any(part.pieces is None for part in named if getattr(part, key)):
-            continue
+        for parts in (rated, [] if serving is sold else [part for part in behind if getattr(part.of, key)]):
+            yield from _short_parts(short, scale, unit, need, key, parts, named)
+
+
+def _short_parts(
+    short: str,
+    scale: int,
+    unit: str,
+    need: Figure | None,
+    key: str,
+    parts: list[StoredUnits],
+    named: Sequence[StorageServers],
+) -> Iterator[Problem]:
+    """Yield a warning if parts whose numbers the plan gives fall short of a need together."""
+    ids = [part.of.identity.id for part in parts]
+    if need and parts and all(part.pieces for part in named if part.identity.id in ids):
         held = sum(getattr(part, key).value for part in parts)
         if held < need.value:
             last, of_one = parts[-1], getattr(parts[-1].of, key).value
@@ -517,6 +534,22 @@ def _short_storage(named: Sequence[StorageServers], stored: Stored) -> Iterator[
                 enough=last.number.value + more,
             )
             yield Problem(last.of.mark, "warning", text, "storage-short", "storage.servers")
+
+
+def _estimated_storage(stored: Stored) -> Iterator[Problem]:
+    """Yield a warning for each figure of a storage system that stands in for an unpublished one."""
+    figures = (
+        ("storage-estimated-capacity", TERA, "TB", "capacity_bytes"),
+        ("storage-estimated-read", GIGA, "GB/s", "read"),
+        ("storage-estimated-write", GIGA, "GB/s", "write"),
+    )
+    for code, scale, unit, key in figures:
+        for part in stored.units:
+            figure = getattr(part.of, key)
+            if figure and figure.bounds:
+                each, low, high = (f"{float(value / scale):.4g}" for value in (figure.value, *figure.bounds))
+                text = message(code, name=part.of.identity.name, each=each, low=low, high=high, unit=unit)
+                yield Problem(part.of.mark, "warning", text, "estimated-storage", "storage.servers")
 
 
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:

@@ -38,6 +38,8 @@ class Weight(NamedTuple):
     weight_kg: Figure | None
     unknown: tuple[str, ...]
     """Names of the items of unknown weight, which are excluded."""
+    estimated: tuple[str, ...]
+    """Names of the items whose weight is an estimate."""
 
 
 class Load(NamedTuple):
@@ -102,14 +104,16 @@ def heat_of(power_w: int) -> Fraction:
 
 
 def weigh(items: Sequence[WeighedItems]) -> Weight:
-    """Return the total weight of items as far as it is known, and the names of those left out."""
+    """Return the total weight of items as far as it is known, with the names of those left out and those estimated."""
     weight: Figure | None = None
     present = [item for item in items if item.pieces.value]
     for item in present:
         if item.weight_kg:
             more = weight_of(item.pieces, item.weight_kg)
             weight = more if weight is None else sum_of_weights(weight, more)
-    return Weight(weight, tuple(dict.fromkeys(item.name for item in present if item.weight_kg is None)))
+    unknown = dict.fromkeys(item.name for item in present if item.weight_kg is None)
+    estimated = dict.fromkeys(item.name for item in present if item.weight_kg and item.weight_kg.bounds)
+    return Weight(weight, tuple(unknown), tuple(estimated))
 
 
 def rack_floor_load(weight: Figure | None, rack: Rack | None) -> Figure | None:
@@ -152,8 +156,8 @@ def site_load(
     """Return weight and heat of the site, whose machines draw `power_w`, and of a full compute rack."""
     server, warnings = contents.server, []
     whole = weigh(_everything(site, contents, machines))
-    if server and server.weight_kg and server.weight_kg.bounds:
-        warnings.append((message("estimated-weight", names=(server.identity.name,)), "estimated-weight"))
+    if whole.estimated:
+        warnings.append((message("estimated-weight", names=whole.estimated), "estimated-weight"))
     if whole.unknown:
         warnings.append((message("unknown-weight", names=whole.unknown), "unknown-weight"))
     lower_bounds = {TOTAL_WEIGHT} if whole.unknown else set()

@@ -15,6 +15,7 @@ as cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
 from math import ceil, isqrt
@@ -135,12 +136,12 @@ class Stored(NamedTuple):
     @property
     def delivered_read(self) -> Figure | None:
         """Return the read bandwidth of the storage system as cabled [bytes/s]; None if it is unknown."""
-        return _sum(sum_of_bandwidths, (part.read for part in self.units))
+        return _delivered(self.units, lambda part: part.read)
 
     @property
     def delivered_write(self) -> Figure | None:
         """Return the write bandwidth of the storage system as cabled [bytes/s]; None if it is unknown."""
-        return _sum(sum_of_bandwidths, (part.write for part in self.units))
+        return _delivered(self.units, lambda part: part.write)
 
 
 bandwidth_of_servers = product("bandwidth_of_servers", "bytes/s", "servers", "of_server")
@@ -153,11 +154,22 @@ sum_of_capacities = sum_of("sum_of_capacities", "bytes", "capacity", "more")
 """Usable capacity of several parts of a storage system."""
 sum_of_bandwidths = sum_of("sum_of_bandwidths", "bytes/s", "carried", "more")
 """Bandwidth of several parts of a storage system."""
+bandwidth_through = minimum("bandwidth_through", "bytes/s", "carried", "carried_behind")
+"""Bandwidth of a storage system whose drives are reached through other parts of it."""
 
 
 def _sum(formula: Formula, terms: Iterable[Figure | None]) -> Figure | None:
     known = [term for term in terms if term]
     return reduce(formula, known) if known else None
+
+
+def _delivered(units: Sequence[StoredUnits], bandwidth: Callable[[StoredUnits], Figure | None]) -> Figure | None:
+    """Return the bandwidth of the parts with ports on the network, limited by that of the parts behind them."""
+    front, behind = (
+        _sum(sum_of_bandwidths, (bandwidth(part) for part in units if bool(part.of.ports) is reached))
+        for reached in (True, False)
+    )
+    return bandwidth_through(front, behind) if front and behind else front
 
 
 @formula("bytes/s", LEVELS)
@@ -202,7 +214,7 @@ storage_servers = maximum("storage_servers", "servers", "for_capacity", "for_rea
 storage_servers_sold = maximum("storage_servers_sold", "servers", "servers", "least")
 """Storage servers that meet every need, at least the smallest configuration sold."""
 storage_servers_beside = product("storage_servers_beside", "servers", "units", "each")
-"""Storage servers by the vendor's ratio to another part of the system, where no capacity or bandwidth is known."""
+"""Storage servers by the vendor's least ratio to another part of the system."""
 links_of_units = product("links_of_units", "links", "units", "ports")
 """Links of a part's units to the switches of the system."""
 sum_of_back_end_links = sum_of("sum_of_back_end_links", "links", "links", "more")
@@ -340,7 +352,7 @@ def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) ->
 def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Figure | None) -> tuple[StoredUnits, ...]:
     """Return the units of each part of a storage system: as given, else for what the part has of each need.
 
-    A part without capacity and bandwidth follows the vendor's ratio to its partners, a switch the links of all parts.
+    A part follows at least the vendor's ratio to its partners, a switch the links of all parts.
 
     Raises Infeasible when the number of units of a part depends on a figure that nothing gives.
     """
@@ -351,23 +363,28 @@ def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Fi
         text = f"no capacity of {names} is known, and {float(capacity.value / TERA):g} TB are required; set `capacity`"
         raise Infeasible(f"{text} or `count` in `storage.servers`", because=capacity, rule="unknown-capacity")
     given = [StoredUnits(part, part.pieces) for part in named if part.pieces]
-    met = (
-        _sum(sum_of_capacities, (part.capacity_bytes for part in given)),
-        _sum(sum_of_bandwidths, (part.read for part in given)),
-        _sum(sum_of_bandwidths, (part.write for part in given)),
-    )
     needs = (capacity, carried.read, carried.write)
-    formulas = (capacity_left, bandwidth_left, bandwidth_left)
-    left = [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
     counts = {part.of.identity.id: part.number for part in given}
     for part in sorted(open_parts, key=_order):
-        counts[part.identity.id] = _count(part, left, counts, named)
+        counts[part.identity.id] = _count(part, _left(part, needs, given), counts, named)
     return tuple(StoredUnits(part, counts[part.identity.id]) for part in named)
+
+
+def _left(part: StorageServers, needs: Sequence[Figure | None], given: Sequence[StoredUnits]) -> list[Figure | None]:
+    """Return what parts of a given number leave of each need: of bandwidth those on the same side of the system."""
+    beside = [other for other in given if bool(other.of.ports) is bool(part.ports)]
+    met = (
+        _sum(sum_of_capacities, (other.capacity_bytes for other in given)),
+        _sum(sum_of_bandwidths, (other.read for other in beside)),
+        _sum(sum_of_bandwidths, (other.write for other in beside)),
+    )
+    formulas = (capacity_left, bandwidth_left, bandwidth_left)
+    return [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
 
 
 def _order(part: StorageServers) -> tuple[bool, bool]:
     """Return the rank of a part by what sizes it: itself, then its partners, then the links of all parts."""
-    return part.switch_ports is not None, not part.rated
+    return part.switch_ports is not None, not part.rated or any(partner.quantity for partner in part.partners)
 
 
 def _count(
@@ -375,7 +392,7 @@ def _count(
 ) -> Figure:
     if part.switch_ports and part.back_end:
         return _count_switches(part.switch_ports, part.back_end, counts, named)
-    of_one = (part.capacity_bytes, part.read, part.write)
+    of_one = [figure and replace(figure, estimate=None) for figure in (part.capacity_bytes, part.read, part.write)]
     found = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
     if part.capacity_bytes and left[0] is None and not any(figure.value for figure in found):
         message = (
@@ -383,15 +400,18 @@ def _count(
             "set `dataset` or `servers.count`"
         )
         raise Infeasible(message, because=part.capacity_bytes, rule="unknown-capacity")
-    needed = storage_servers(*found)
-    if not part.rated:
-        beside = (
+    beside = _sum(
+        sum_of_units,
+        (
             storage_servers_beside(counts[id], partner.quantity)
             for partner in part.partners
             for id in partner.parts
             if id in counts and partner.quantity
-        )
-        needed = _sum(sum_of_units, beside) or needed
+        ),
+    )
+    needed = storage_servers(*found) if part.rated or beside is None else beside
+    if part.rated and beside:
+        needed = storage_servers_sold(needed, beside)
     return storage_servers_sold(needed, part.least) if part.least else needed
 
 

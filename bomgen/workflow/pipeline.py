@@ -245,7 +245,10 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int)
 
 
 def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
-    """Return the cheapest of several substitutes for the part of a line, by the prices of the result."""
+    """Return the cheapest of several substitutes for the part of a line, by the prices of the result.
+
+    Of those without a price the user's own comes first.
+    """
     pieces = sum(each.pieces for each in before.bill.lines if each.part == line.part)
     costs = {
         id: net_price(
@@ -253,7 +256,8 @@ def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) 
         )
         for id in ids
     }
-    return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
+    built_in = {id: catalog.find_original(line.category, id).built_in for id in ids}
+    return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0, built_in[id]))
 
 
 def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:

@@ -1,23 +1,26 @@
 """The price indications of the catalogue as a price book: `python tests/catalog/indicative_prices.py` writes it anew.
 
-Several indications of a part are a range, with the newest as the price. Left out are amounts in other currencies,
-of other things than the part (an indication that says `what`, of a cable by its length), and of used parts.
+Several indications of a part are a range, with the newest as the price, or the median of several that are the newest.
+Left out are amounts in other currencies, of other things than the part, and of used parts.
 
 An indication without a date, or older than a year, is marked, and its range is that of a class 4 estimate. Parts
 without an indication are estimated from those of others, marked, with the range of a class 5 estimate: modules and NICs
-from those of their rate, switches of 400 Gb/s and more from the capacity of one that has a price, servers from their
-GPUs, MPO cables from the price of one connector pair and of a metre. No server costs less than its GPUs.
+from those of their rate, switches from the capacity of one that has a price, servers from their GPUs, the rest by the
+rules of `price_rules`. No part costs less than what it consists of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
-from statistics import median_low
+from statistics import median, median_low
 from typing import Any, NamedTuple
 
+import price_rules
 import yaml
+from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
 
@@ -25,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "bomgen" / "data"
 BOOK = DATA / "indicative-prices.yaml"
 CURRENCY = "USD"
-KINDS = ("accessory", "nic", "server", "storage", "switch", "transceiver")
-"""Parts that are on bills as they are; GPUs come in servers, and a fibre has a price for each length."""
+KINDS = ("accessory", "appliance", "gpu", "nic", "server", "storage", "switch", "transceiver")
+"""Parts that are on bills as they are; a cable has a price for each length."""
 READ = date(2026, 11, 28)
 """The day on which the age of an indication is counted."""
 ESTIMATE_CLASSES = "AACE International 18R-97"
@@ -58,22 +61,17 @@ FLASH_SOURCE = (
 """https://aijourn.com/the-35-billion-blind-spot-how-storage-became-the-silent-tax-on-every-gpu-in-the-neocloud-economy
 and https://www.pulse.bot/hardware/news/ (VDURA CEO sees the end of the all-flash array era), read 2026-11-28."""
 TB = {"TB": 1, "PB": 1000}
+SAME = ("rate_gbps", "fibre")
+"""Fields by which modules are priced that a replacement has from the module that it replaces."""
 GPUS_OF_A_BASEBOARD = 8
 PRICED_SWITCH = "qm9700"
-FIBRE_METRE = (116 - 59) / (5 - 1)
-"""USD: MTP-12 jumpers of OM4 at 1 m and 5 m."""
-FIBRE_OF_ONE_METRE = {"multimode": 59, "single-mode": 105.08}
-FIBRE_DATE = "2026-09-01"
-FIBRE_SOURCE = (
-    "MTP-12 of 1 m at {price} USD and {metre} USD a further metre; Price notes of 2026-09 quoting FS.com fibre"
-)
 PDU_PRICE = {"price": 900, "min": 400, "max": 3000}
 """USD: the dearest monitored PDU of a buyer's guide, within monitored ones to switched ones with metered outlets."""
 PDU_SOURCE = "IP Security Depot, Rack PDU Buyer's Guide (https://www.ipsecuritydepot.com/guides/rack-pdu-buyer-guide/)"
 CHEAPEST_GBPS = 33_894 / (64 * 800)
 """Per Gb/s: the list price of the FS N9600-64OD of 2026-09, 33,894 EUR, taken as USD for the low end of switches."""
-SLOWEST_ESTIMATED_PORT = 400
-"""Gb/s: the price per Gb/s of a switch for management is another one."""
+CORE_PORT = 400
+"""Gb/s: switches with faster ports cost less for each Gb/s."""
 HEAD = f"""\
 # yaml-language-server: $schema=../../schemas/prices.schema.json
 # What the catalogue's sources say that parts cost: list prices, street prices, notes. Good enough to compare designs in
@@ -96,42 +94,75 @@ def _entries() -> Iterator[dict[str, Any]]:
     for kind in KINDS:
         records = _records(kind)
         for part, record in records.items():
-            entry = _published(record) or _estimated(kind, record, records)
+            published = _published(record)
+            entry = published or _estimated(kind, record, records)
+            if entry and kind == "transceiver" and record["vendor"] in price_rules.MODULES_OF_THEIR_OWN:
+                entry = entry if published and not _is_of_compatible(record) else _of_switch_vendor(entry)
             if entry:
-                yield {"part": part} | _not_below_its_gpus(entry, record)
+                yield {"part": part} | _not_below_its_parts(entry, record)
     for part, record in _records("cable").items():
-        if record["kind"] == "fibre" and str(record["connector"]).startswith("mpo") and "trunk" not in part:
-            yield from _fibres(part, record)
+        yield from _cables(part, record)
+    for part, record in _records("panel").items():
+        yield _by_rule(part, price_rules.panel_price(round(_number(record["ports"])), record["connectors"]))
+    for part, record in _records("rack").items():
+        if _is_usual_rack(record):
+            yield _by_rule(part, price_rules.RACK)
+    yield _by_rule("rack", price_rules.RACK)
     source = f"estimate: monitored to switched rack PDUs; {PDU_SOURCE}; no date: range by {FEASIBILITY.name}"
     for part in ("pdu", *_records("pdu")):
         yield {"part": part} | PDU_PRICE | _range(PDU_PRICE["min"], PDU_PRICE["max"], FEASIBILITY) | {"source": source}
+    for adapter in _records("connection")["cage-adapters"]["adapters"]:
+        yield _by_rule(adapter["part_number"].lower(), price_rules.CAGE_ADAPTER)
+    for part, known in price_rules.INSTALLATION.items():
+        yield _by_rule(part, known)
 
 
-def _fibres(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    shortest = FIBRE_OF_ONE_METRE[record["fibre"]]
-    source = FIBRE_SOURCE.format(price=shortest, metre=FIBRE_METRE)
-    for length in record["lengths_m"]:
-        named = id_at_length(part, length)
-        price = round(shortest + FIBRE_METRE * (length - 1), 2)
-        yield {"part": named if named != part else f"{part}-{length}m"} | _estimate(
-            price, f"estimate: {source}", FIBRE_DATE
-        )
+def _cables(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for length in record["lengths_m"] or ():
+        if record["kind"] == "copper":
+            known: Known | None = price_rules.patch_cord_price(length)
+        elif record["kind"] in ("fibre", "trunk"):
+            known = price_rules.fibre_price(record, length)
+        else:
+            known = price_rules.cable_price(record, _number(record["rate_gbps"]), length)
+        if known:
+            named = id_at_length(part, length)
+            yield _by_rule(named if named != part else f"{part}-{length}m", known)
 
 
+def _by_rule(part: str, known: Known) -> dict[str, Any]:
+    return {"part": part} | _estimate(known.price, f"estimate: {known.source}", known.day)
+
+
+def _is_usual_rack(record: dict[str, Any]) -> bool:
+    units = record["rack_units"]
+    return _number(units) in price_rules.RACK_UNITS and price_rules.OPEN_RACK not in str(units.get("note"))
+
+
+@cache
 def _records(kind: str) -> dict[str, dict[str, Any]]:
-    return {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
+    """Return the records of a kind by id; a part that replaces another has the other's fields beside its own."""
+    read = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
+    originals = {id: read[(record.get("replaces") or [id])[0]] for id, record in read.items()}
+    return {id: _physical(originals[id]) | record | {"id": id} for id, record in read.items()}
+
+
+def _physical(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in SAME if key in record}
 
 
 def _published(record: dict[str, Any]) -> dict[str, Any] | None:
     given = [each for each in record.get("price_indications", ()) if _is_of_part(each)]
     if not given:
         return None
-    newest = max(given, key=lambda each: (_day(each.get("date")) or "", each["amount"]))
+    newest = max(_day(each.get("date")) or "" for each in given)
+    latest = [each for each in given if (_day(each.get("date")) or "") == newest]
     amounts = [amount for each in given for amount in (each["amount"], each.get("amount_max", each["amount"]))]
-    found = {"price": newest["amount"]}
-    day = _day(newest.get("date"))
-    titles = [record["sources"][name]["title"] for name in newest["source"]]
-    source = "; ".join(filter(None, (newest.get("what"), *titles)))
+    found: dict[str, Any] = {"price": _short(median(each["amount"] for each in latest))}
+    day = newest or None
+    titles = dict.fromkeys(record["sources"][name]["title"] for each in latest for name in each["source"])
+    what = latest[0].get("what") if len(latest) == 1 else f"median of {len(latest)}"
+    source = "; ".join(filter(None, (what, *titles)))
     if day is None or date.fromisoformat(day) < READ - timedelta(days=365):
         found |= _range(min(amounts), max(amounts), FEASIBILITY)
         source += f"; {'no date' if day is None else 'older than a year'}: range by {FEASIBILITY.name}"
@@ -147,17 +178,37 @@ def _estimated(kind: str, record: dict[str, Any], records: dict[str, dict[str, A
         return _from_flash(record)
     if kind == "switch":
         return _from_capacity(record, records[PRICED_SWITCH])
+    if kind == "accessory":
+        return _from_like_accessory(record)
     if kind in ("nic", "transceiver"):
         return _from_rate(record, records)
     return None
 
 
+def _from_like_accessory(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the price of a power cord or of the power cable of a card; other accessories have none."""
+    if record["name"].startswith("Power cord"):
+        cord = price_rules.POWER_CORD
+        found = _estimate(cord.price, f"estimate: {cord.source}", cord.day)
+        return found | {"max": price_rules.DEAREST_POWER_CORD}
+    if "power cable" in record["name"]:
+        cable = price_rules.GPU_CABLE
+        return _estimate(cable.price, f"estimate: {cable.source}", cable.day)
+    return None
+
+
 def _from_gpus(record: dict[str, Any]) -> dict[str, Any] | None:
-    gpus = _gpu_price(record)
-    if gpus is None or _number(record["gpus"]) != GPUS_OF_A_BASEBOARD:
+    gpus, count = _gpu_price(record), round(_number(record["gpus"]))
+    if gpus is None:
         return None
-    price = gpus["price"] * GPUS_OF_A_BASEBOARD + OTHER_PARTS_OF_A_SERVER
-    source = f"estimate: 8 x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {OTHER_PARTS_SOURCE}"
+    if count == GPUS_OF_A_BASEBOARD:
+        others, others_source = float(OTHER_PARTS_OF_A_SERVER), OTHER_PARTS_SOURCE
+    elif _is_card(record):
+        others, others_source = price_rules.CARD_SERVER.price, price_rules.CARD_SERVER.source
+    else:
+        return None
+    price = round(gpus["price"] * count + others)
+    source = f"estimate: {count} x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {others_source}"
     return _estimate(price, source, gpus.get("date"))
 
 
@@ -173,30 +224,80 @@ def _from_flash(record: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, Any] | None:
-    if _number(record.get("port_gbps")) < SLOWEST_ESTIMATED_PORT or "chassis" in record:
+    port = max((_number(group["port_gbps"]) for group in _ports(record)), default=0)
+    if not port or "chassis" in record or record.get("price_indications"):
         return None
-    if record.get("price_indications"):
-        return None
-    known = _published(priced)
-    assert known is not None
-    price = round(known["price"] / _rate(priced) * _rate(record))
-    source = f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
-    if not price:
-        return None
-    found = _estimate(price, source, known["date"])
-    return found | {"min": min(found["min"], round(CHEAPEST_GBPS * _rate(record)))}
+    if _slowest_port(record) <= price_rules.MANAGEMENT_GBPS:
+        switch = price_rules.MANAGEMENT_SWITCH
+        return _estimate(round(switch.price), f"estimate: {switch.source}", switch.day)
+    if port < CORE_PORT:
+        per_gbps = price_rules.ETHERNET_GBPS
+        found = _estimate(
+            round(per_gbps.price * _rate(record)), f"estimate: by capacity; {per_gbps.source}", per_gbps.day
+        )
+        cheapest = price_rules.CHEAPEST_ETHERNET_GBPS
+    else:
+        known = _published(priced)
+        assert known is not None
+        source = (
+            f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
+        )
+        found = _estimate(round(known["price"] / _rate(priced) * _rate(record)), source, known["date"])
+        cheapest = CHEAPEST_GBPS
+    return found | {"min": min(found["min"], round(cheapest * _rate(record)))}
 
 
 def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    known = [entry for each in records.values() if _rate(each) == _rate(record) and (entry := _published(each))]
-    if not known or not _rate(record):
+    """Return the median price of parts of the nearest rate that has one.
+
+    It is multiplied by the rate for faster parts; slower ones cost something between that and as much.
+    """
+    rate = _rate(record)
+    if not rate:
         return None
-    price = median_low(each["price"] for each in known)
+    replaced = record["id"], *map(str.lower, record.get("aliases", ()))
+    instead = [
+        each for each in records.values() if each["id"] != record["id"] and set(each.get("replaces", ())) & {*replaced}
+    ]
+    priced = [(_rate(each), entry) for each in instead if (entry := _published(each))]
+    priced = priced or _priced_by_rate(record, rate, records)
+    nearest = max((known for known, _ in priced if known <= rate), default=min(known for known, _ in priced))
+    known = [entry for its, entry in priced if its == nearest]
+    scale = rate / nearest if rate != nearest else 1
+    price = median_low(each["price"] for each in known) * (scale if scale >= 1 else (scale + 1) / 2)
     sources = sorted({each["source"].split("; ")[-1] for each in known})
-    source = f"estimate: median of {len(known)} parts of {_rate(record):g} Gb/s; {'; '.join(sources)}"
-    found = _estimate(price, source, max(each["date"] for each in known))
+    several = f"median of {len(known)} parts" if len(known) > 1 else "a part"
+    by_rate = f", times {scale:g}" if scale > 1 else ", a share of its price" if scale < 1 else ""
+    source = f"estimate: {several} of {nearest:g} Gb/s{by_rate}; {'; '.join(sources)}"
+    found = _estimate(_short(price), source, max(each["date"] for each in known))
     low, high = (f(each.get(end, each["price"]) for each in known) for f, end in ((min, "min"), (max, "max")))
-    return found | {"min": min(found["min"], low), "max": max(found["max"], high)}
+    ends = {"min": min(found["min"], low * scale), "max": max(found["max"], high * max(scale, 1))}
+    return found | {end: _short(amount) for end, amount in ends.items()}
+
+
+def _of_switch_vendor(compatible: dict[str, Any]) -> dict[str, Any]:
+    """Return the price of a module that the vendor of a switch sells, from that of a compatible one."""
+    most, price = price_rules.LIST_TO_COMPATIBLE, compatible["price"]
+    ends = {
+        "price": price * (1 + most.price) / 2,
+        "min": compatible.get("min", price),
+        "max": max(compatible.get("max", price), price * most.price),
+    }
+    source = f"{compatible['source']}; that of compatible modules, times 1 to {most.price:.2g}: {most.source}"
+    said = "" if source.startswith("estimate: ") else "estimate: "
+    return compatible | {key: _short(amount) for key, amount in ends.items()} | {"source": said + source}
+
+
+def _priced_by_rate(
+    record: dict[str, Any], rate: float, records: dict[str, dict[str, Any]]
+) -> list[tuple[float, dict[str, Any]]]:
+    """Return the rates and prices of like parts: single-mode modules cost more than multimode ones."""
+    fibre = record.get("fibre")
+    every = [(_rate(each), entry, each.get("fibre")) for each in records.values() if (entry := _published(each))]
+    like = [(known, entry) for known, entry, its in every if its == fibre]
+    if fibre == "single-mode" or any(known == rate for known, _ in like):
+        return like
+    return [(known, entry) for known, entry, _ in every]
 
 
 def _estimate(price: float, source: str, day: str | None) -> dict[str, Any]:
@@ -208,28 +309,50 @@ def _range(low: float, high: float, accuracy: Accuracy) -> dict[str, Any]:
     return {"min": round(low * accuracy.low), "max": round(high * accuracy.high)}
 
 
-def _not_below_its_gpus(entry: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
-    gpus = _gpu_price(record)
-    if gpus is None or "min" not in entry:
+def _not_below_its_parts(entry: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    cost = cost_of_parts(record)
+    if not cost or "min" not in entry:
         return entry
-    cost = gpus.get("min", gpus["price"]) * _number(record["gpus"])
-    return entry | {"min": max(entry["min"], min(cost, entry["price"]))}
+    return entry | {"min": max(entry["min"], min(round(cost), entry["price"]))}
+
+
+def cost_of_parts(record: dict[str, Any]) -> float:
+    """Return the lowest cost of the GPUs and the NICs that a server includes, and 0 if none has a price."""
+    gpus, nic = _gpu_price(record), None
+    if record.get("nics_included") is not False:
+        nic = _price_of("nic", record.get("nic"))
+    priced = ((gpus, _number(record.get("gpus"))), (nic, _number(record.get("nics"))))
+    return sum((float(each.get("min", each["price"])) * count for each, count in priced if each), 0.0)
+
+
+def _is_card(record: dict[str, Any]) -> bool:
+    return str(_records("gpu")[record["gpu"]].get("form")).startswith("PCIe")
+
+
+def _price_of(kind: str, part: Any) -> dict[str, Any] | None:
+    records = _records(kind)
+    record = records.get(str(part))
+    return (_published(record) or _estimated(kind, record, records)) if record else None
 
 
 def _gpu_price(record: dict[str, Any]) -> dict[str, Any] | None:
-    path = DATA / "gpu" / f"{record.get('gpu')}.yaml"
-    if not path.is_file():
-        return None
-    gpu = yaml.safe_load(path.read_text("utf-8"))
-    gpu["price_indications"] = [
-        each for each in gpu.get("price_indications", ()) if "server" not in str(each.get("what"))
-    ]
-    return _published(gpu)
+    return _price_of("gpu", record.get("gpu"))
 
 
 def _rate(record: dict[str, Any]) -> float:
     """Gb/s of a part: of a module by its rate, of others by its ports."""
-    return _number(record.get("rate_gbps")) or _number(record.get("ports")) * _number(record.get("port_gbps"))
+    rate = _number(record.get("rate_gbps"))
+    return rate or sum(_number(group["ports"]) * _number(group["port_gbps"]) for group in _ports(record))
+
+
+def _slowest_port(record: dict[str, Any]) -> float:
+    return min(_number(group["port_gbps"]) for group in _ports(record))
+
+
+def _ports(record: dict[str, Any]) -> list[dict[str, Any]]:
+    if groups := record.get("port_groups"):
+        return list(groups)
+    return [{"ports": record.get("ports"), "port_gbps": record.get("port_gbps")}]
 
 
 def _number(value: Any) -> float:
@@ -237,8 +360,15 @@ def _number(value: Any) -> float:
     return stated if isinstance(stated, int | float) else 0
 
 
+def _is_of_compatible(record: dict[str, Any]) -> bool:
+    """Whether what is known of a module is the price of a compatible one."""
+    said = " ".join(str(each.get("what")) for each in record["price_indications"])
+    return "compatible" in said or "generic" in said
+
+
 def _is_of_part(indication: dict[str, Any]) -> bool:
-    return bool(indication["currency"] == CURRENCY and "used" not in str(indication.get("what")))
+    what = str(indication.get("what"))
+    return indication["currency"] == CURRENCY and "used" not in what and not what.startswith("a server with")
 
 
 def _day(date: Any) -> str | None:
@@ -249,6 +379,10 @@ def _day(date: Any) -> str | None:
     if text.startswith("mid-"):
         return f"{text.removeprefix('mid-')}-07-01"
     return text + "2026-01-01"[len(text) :]
+
+
+def _short(amount: float) -> float:
+    return round(amount) if amount == round(amount) else round(amount, 2)
 
 
 def _flow(entry: dict[str, Any]) -> str:

@@ -22,6 +22,22 @@ NAMES = {
     "mistralai/Mixtral-8x7B-Instruct-v0.1": ("mixtral-8x7b", None),
     "google/gemma-3-27b-it": ("gemma-3-27b", None),
     "moonshotai/Kimi-K2-Thinking": ("kimi-k2-thinking", None),
+    "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8": ("qwen3-235b-a22b-2507", "fp8"),
+    "cpatonn/Qwen3-30B-A3B-Instruct-2507-AWQ-4bit": ("qwen3-30b-a3b-2507", "awq"),
+    "Qwen/Qwen3-Coder-Next": ("qwen3-next-80b-a3b", None),
+    "MiniMaxAI/MiniMax-M3-MXFP8": ("minimax-m3", "fp8"),
+    "amd/Llama-3.1-405B-Instruct-FP8-KV": ("llama-3.1-405b", "fp8"),
+    "unsloth/Llama-3.3-70B-Instruct-bnb-4bit": ("llama-3.1-70b", "int4"),
+    "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ("qwen3.5-122b-a10b", "int4"),
+    "google/gemma-3-27b-it-qat-q4_0-gguf": ("gemma-3-27b", "int4"),
+    "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF-Q8_0": ("llama-3.1-8b", "int8"),
+    "mistralai/Mistral-7B-Instruct-v0.3": ("mistral-7b", None),
+    "meta-llama/Meta-Llama-3-70B-Instruct": ("llama-3-70b", None),
+    "allenai/Olmo-3-32B-Think": ("olmo-3-32b", None),
+    "OpenGVLab/InternVL3_5-8B": ("internvl3.5-8b", None),
+    "mistralai/Mistral-Small-3.2-24B-Instruct-2506": ("mistral-small-3.2-24b", None),
+    "deepseek-ai/DeepSeek-V4-Flash-0731": ("deepseek-v4-flash", None),
+    "XiaomiMiMo/MiMo-VL-7B-RL": ("mimo-vl-7b", None),
 }
 
 
@@ -55,7 +71,10 @@ def test_a_name_of_the_users_own_comes_first(tmp_path: Path) -> None:
         ("deepseek-v4", "did you mean 'deepseek-v4-flash' or 'deepseek-v4-pro'?"),
         ("deepseek-ai/DeepSeek-V4-Instruct", "did you mean 'deepseek-v4-flash' or 'deepseek-v4-pro'?"),
         ("acme/Qwen3-31B-Instruct-2507", "did you mean 'qwen3-32b'?"),
-        ("acme/unheard-of", "`bomgen catalog model` lists all, or describe your own part with a mapping"),
+        (
+            "acme/unheard-of",
+            "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint",
+        ),
     ],
 )
 def test_suggestions(name: str, hint: str) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import Any
 
 import yaml
-from indicative_prices import BOOK, CURRENCY, DATA, READ, book
+from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, book
+from price_rules import LC_ADAPTER, MPO_ADAPTER
+
+from bomgen.catalog.files import id_at_length
+
+SERVERS_WITH_PRICED_PARTS = 70
+"""Of 128: those whose GPU or NIC has a price."""
 
 
 def test_the_price_book_is_what_the_catalogue_says() -> None:
@@ -13,18 +20,55 @@ def test_the_price_book_is_what_the_catalogue_says() -> None:
     assert BOOK.read_text("utf-8") == book()
 
 
-def test_no_server_costs_less_than_its_gpus() -> None:
-    """The GPUs at their lowest indication."""
+def test_no_server_costs_less_than_its_gpus_and_nics() -> None:
+    """At their lowest prices, by every record: neither the price nor the low end of its range."""
+    seen = 0
     for path in sorted((DATA / "server").glob("*.yaml")):
-        record = yaml.safe_load(path.read_text("utf-8"))
-        gpu = DATA / "gpu" / f"{record.get('gpu')}.yaml"
-        gpus = record.get("gpus")
-        count = gpus["value"] if isinstance(gpus, dict) else gpus
-        entry = PRICES.get(path.stem)
-        if entry is None or not gpu.is_file() or not count:
+        record, entry = yaml.safe_load(path.read_text("utf-8")), PRICES.get(path.stem)
+        if entry is None:
             continue
-        for amount in _amounts_of_one(yaml.safe_load(gpu.read_text("utf-8")))[:1]:
-            assert entry["price"] >= count * amount, path.stem
+        parts = [(record["gpu"], _value(record["gpus"]))]
+        if record.get("nics_included") is not False:
+            parts.append((record.get("nic"), _value(record["nics"]) or 0))
+        least = sum(_least(PRICES[part]) * count for part, count in parts if part in PRICES)
+        assert _least(entry) >= floor(least), path.stem
+        seen += least > 0
+    assert seen > SERVERS_WITH_PRICED_PARTS
+
+
+def test_no_storage_costs_less_than_its_flash() -> None:
+    """By its usable capacity."""
+    for path in sorted((DATA / "storage").glob("*.yaml")):
+        capacity = _value(yaml.safe_load(path.read_text("utf-8")).get("capacity"))
+        if isinstance(capacity, str) and path.stem in PRICES:
+            amount, unit = capacity.split()
+            assert _least(PRICES[path.stem]) >= floor(float(amount) * TB[unit] * FLASH_PRICE), path.stem
+
+
+def test_no_cable_costs_less_than_a_shorter_one_and_no_splitter_less_than_its_straight_cable() -> None:
+    """Of the same kind and rate."""
+    straight = dict[tuple[str, Any, float], float]()
+    splitters = list[tuple[str, tuple[str, Any, float], float]]()
+    for path in sorted((DATA / "cable").glob("*.yaml")):
+        record = yaml.safe_load(path.read_text("utf-8"))
+        prices = [(length, _of_length(path.stem, length)) for length in record["lengths_m"] or ()]
+        assert [price for _, price in prices] == sorted(price for _, price in prices), path.stem
+        for length, price in prices:
+            key = (record["kind"], _value(record.get("rate_gbps")) or record.get("connector"), length)
+            if record["splitter"] and "far_connector" not in record:
+                splitters.append((path.stem, key, price))
+            elif not record["splitter"]:
+                straight[key] = price
+    for part, key, price in splitters:
+        assert price >= straight.get(key, 0), part
+
+
+def test_no_panel_costs_less_than_its_adapters() -> None:
+    """Each port has one."""
+    for path in sorted((DATA / "panel").glob("*.yaml")):
+        record = yaml.safe_load(path.read_text("utf-8"))
+        adapter = LC_ADAPTER if record["connectors"][0].startswith("lc") else MPO_ADAPTER
+        assert PRICES[path.stem]["price"] >= adapter * _value(record["ports"]), path.stem
 
 
 def test_a_range_holds_its_price() -> None:
@@ -45,9 +89,14 @@ def test_an_old_or_undated_price_is_marked_and_is_a_range() -> None:
 PRICES: dict[str, dict[str, Any]] = {each["part"]: each for each in yaml.safe_load(BOOK.read_text("utf-8"))["prices"]}
 
 
-def _amounts_of_one(gpu: dict[str, Any]) -> list[float]:
-    """The lowest price first."""
-    given = gpu.get("price_indications", ())
-    return sorted(
-        each["amount"] for each in given if each["currency"] == CURRENCY and "server" not in str(each.get("what"))
-    )
+def _value(stated: Any) -> Any:
+    return stated["value"] if isinstance(stated, dict) else stated
+
+
+def _least(entry: dict[str, Any]) -> float:
+    return float(entry.get("min", entry["price"]))
+
+
+def _of_length(part: str, length: float) -> float:
+    named = id_at_length(part, length)
+    return float(PRICES[named if named != part else f"{part}-{length}m"]["price"])

@@ -95,7 +95,7 @@ def test_latent_attention_without_compressed_queries() -> None:
     assert 15_706_484_224 == lite.parameters.value
 
 
-OPEN = {"inkling", "ling-2.6-1t", "mimo-v2.5-pro", "qwen3.8-2.4t-a95b"}
+OPEN = {"inkling", "ling-2.6-1t", "qwen3.8-2.4t-a95b"}
 """Models whose publishers' totals are known and whose shapes were not found."""
 
 

@@ -18,16 +18,13 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Derived, Figure
 
 CATALOG = Catalog()
-PLANS_WITHOUT_OPTICS = 7
+PLANS_WITHOUT_OPTICS = 4
 """Switches that may lack real optics, of those that the catalogue has."""
 UNUSABLE = {
     "cs8500",  # no longer sold; its cards are not known
     "huawei-xh16800-x4",  # the cards are not published, here and in the next two
     "huawei-xh16800-x8",
     "huawei-xh16800-x16",
-    "cisco-n9364f-sg3",  # announced; into what its ports of 1.6T split is not published
-    "sn6800-ld",  # co-packaged optics with MMC connectors, for which the catalogue has no fibre, here and in the next
-    "sn6810-ld",
 }
 """Switches without real optics."""
 OUT_OF_BAND_GBPS = 1
@@ -167,6 +164,6 @@ def test_a_plan_with_the_switch_has_real_optics(record: Record, tmp_path: Any) -
 
 
 def test_few_switches_lack_real_optics() -> None:
-    """All but seven of the catalogue's switches can be quoted with the optics of their links."""
+    """All but four of the catalogue's switches can be quoted with the optics of their links."""
     assert len(UNUSABLE) <= PLANS_WITHOUT_OPTICS
     assert UNUSABLE <= {record.id for record in CATALOG.all("switch")}

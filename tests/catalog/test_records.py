@@ -140,6 +140,53 @@ def test_estimates_of_server_weight_are_medians_of_the_catalogue() -> None:
     assert {id: float(CATALOG.assumption(id).value) for id in stated} == stated
 
 
+def medians(values: set[tuple[Any, Fraction, Fraction]], digits: int | None) -> tuple[float, float, float]:
+    """Median, least and most of quotients; one that several records of a vendor share counts once."""
+    ratios = sorted(over / under for _, over, under in values)
+    usual, low, high = (round(float(each), digits) for each in (median(ratios), ratios[0], ratios[-1]))
+    return usual, low, high
+
+
+@pytest.mark.parametrize(
+    ("name", "over", "under", "digits"),
+    [
+        ("storage-power-per-unit", "power", "rack_units", None),
+        ("storage-weight-per-unit", "weight", "rack_units", 1),
+        ("storage-read-share", "read", "ports", 2),
+        ("storage-write-to-read", "write", "read", 2),
+        ("appliance-weight-per-unit", "weight", "rack_units", 1),
+    ],
+)
+def test_estimates_of_storage_and_appliances_are_medians(name: str, over: str, under: str, digits: int | None) -> None:
+    """What stands in for unpublished figures follows from the records that have both figures from a source."""
+    units = {"power": "W", "weight": "kg", "rack_units": "U", "read": "bytes/s", "write": "bytes/s", "ports": "count"}
+    values = set()
+    for record in CATALOG.all(name.partition("-")[0]):
+        above, below = (record.figure(key, units[key], zero=True) for key in (over, under))
+        if above is None or not below or not below.value or record.value("vendor") == GENERIC:
+            continue
+        scale = Fraction(1)
+        if under == "ports":
+            if record.data["ports"]["source"] == ["unverified"]:
+                continue
+            scale = Fraction(record.need("port_gbps", "Gb/s").value) * 10**9 / 8
+        values.add((record.value("vendor"), Fraction(above.value), Fraction(below.value) * scale))
+    stated = tuple(float(CATALOG.assumption(f"{name}{end}").value) for end in ("", "-low", "-high"))
+    assert stated == medians(values, digits)
+
+
+def test_every_storage_system_has_what_a_quote_needs() -> None:
+    """Height, power and weight of each; capacity of each that holds data, bandwidth of each with ports."""
+    for record in CATALOG.all("storage"):
+        system = part_records.storage_system(record)
+        assert all((system.rack_units, system.power_w, system.weight_kg)), record.id
+        assert system.ports is not None, record.id
+        behind = {id for partner in system.partners for id in partner.parts}
+        assert system.capacity_bytes or behind, record.id
+        assert not system.ports.value or all((system.port_gbps, system.read, system.write)), record.id
+        assert record.value("requires"), record.id
+
+
 @pytest.mark.parametrize("record", of_kind("server"))
 def test_every_server_has_ports_for_its_compute_network(record: Record) -> None:
     """A plan that names a server needs no more: its NICs are known, or the usual ones are chosen with the order."""

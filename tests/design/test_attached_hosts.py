@@ -182,3 +182,46 @@ def test_a_host_may_be_any_machine_of_the_catalogue_with_ports(built: Built) -> 
     assert lines == {"wekapod-nitro-15t": ("storage", 8), "dgx-h100": ("server", 2)}
     assert bom["site"]["storage_power_w"] == 8 * 800
     assert all(check["status"] != "fail" for check in bom["checks"])
+
+
+OF_100G = {"switch": "sn4600c", "link": "100G", "nic": "cx6dx-2x100", "ports_per_server": 2}
+
+
+@pytest.mark.parametrize(
+    ("part", "ports", "fabric"),
+    [
+        ("fortigate-4801f", 2, {"switch": "sn5600", "ports_per_server": 2}),
+        ("fortigate-3701f", 4, {"switch": "sn5600", "ports_per_server": 2}),
+        ("juniper-srx4700", 2, {"switch": "sn5600", "ports_per_server": 2}),
+        ("palo-alto-pa-5440", 4, OF_100G),
+        ("palo-alto-pa-5450", 2, OF_100G),
+    ],
+)
+def test_a_pair_of_firewalls_is_bought_racked_and_cabled(
+    built: Built, part: str, ports: int, fabric: dict[str, Any]
+) -> None:
+    """On the leaves of the in-band network with their own cages, with power and weight, and with what they require."""
+    hosts = [{"name": "firewall", "part": part, "count": 2, "ports": ports}]
+    cluster = {"gpu": "h200-sxm", "server": "dell-xe9680-h200", "servers": 16}
+    fabrics = {"in_band": {**fabric, "hosts": hosts}, "out_of_band": "default"}
+    bom = built({**plan(fabrics, 16), "cluster": cluster, "operation": {"years": 3}})
+    assert bom["fabrics"]["in_band"]["hosts"]["firewall"] == {"count": 2, "ports": ports}
+    (line,) = [line for line in bom["lines"] if line["part"] == part]
+    assert (line["quantity"], line["role"]) == (2, "host")
+    warned = [check["message"] for check in bom["checks"] if check["status"] == "warn"]
+    assert not [message for message in warned if message.startswith("no part is known") and "firewall" in message]
+    assert not [message for message in warned if "unknown" in message and line["name"] in message]
+    assert [item for item in (*bom["lines"], *bom["not_on_bill"]) if item.get("required_by") == part]
+
+
+def test_campus_core_and_uplinks_of_the_customer_take_ports(built: Built) -> None:
+    """Two core switches of the customer with two ports of 100G each are hosts without a part; uplinks need no host."""
+    hosts = [{"name": "campus core", "count": 2, "ports": 2, "rate": "100G"}]
+    cluster = {"gpu": "h200-sxm", "server": "dell-xe9680-h200", "servers": 16}
+    with_core, with_uplinks = (
+        built({**plan({"in_band": {**OF_100G, **more}}, 16), "cluster": cluster})["fabrics"]["in_band"]
+        for more in ({"hosts": hosts}, {"uplink": {"count": 4, "rate": "100G"}})
+    )
+    assert [hosts["ports"] for hosts in with_core["hosts"].values()] == [2]
+    assert with_core["endpoints"] == 16 * 2 + 4
+    assert with_uplinks["switches"] == with_core["switches"]

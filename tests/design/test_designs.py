@@ -319,8 +319,8 @@ SLOW_NIC = {"gpus": 8, "nics": 8, "nic": {"ports": 1, "port_gbps": 200}}
     ("switch", "said"),
     [
         (
-            "dell-z9664f",
-            "no source states whether the ports of Z9664F-ON can be split: 8 + 2 switches are needed with 1 link of "
+            "h3c-s9825-64d",
+            "no source states whether the ports of S9825-64D can be split: 8 + 2 switches are needed with 1 link of "
             "200 Gb/s per port, 4 + 2 with 2 links; ask the vendor, or set `split` in a part file",
         ),
         (
@@ -345,5 +345,5 @@ def test_a_split_that_nobody_read_is_said(worked: Worked, switch: Any, said: str
 
 def test_a_split_that_nobody_read_and_that_changes_nothing_is_not_said(worked: Worked) -> None:
     """Four servers take one switch whether its ports can be split or not."""
-    report = worked(plan({"compute": {"switch": "dell-z9664f", "topology": "fat-tree"}}, server=SLOW_NIC))
+    report = worked(plan({"compute": {"switch": "h3c-s9825-64d", "topology": "fat-tree"}}, server=SLOW_NIC))
     assert "split-unread" not in rules_of(report)

@@ -91,3 +91,16 @@ def test_what_stands_behind_an_interval(model: str, gpu: str, said: str, stack: 
     assert said.format(steps.value, percent) in caption
     assert stack.format(of_stack.value) in caption
     assert bool(steps.value) == bool(stack)
+
+
+def test_other_rates_of_slow_links_come_to_an_end(tmp_path: Path) -> None:
+    """Links between switches at 1G have faster alternatives, and none of half of that rate."""
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "bomgen: 1\nname: slow\ncluster: {gpu: h100-sxm, servers: 60}\n"
+        "fabrics: {out_of_band: {topology: mesh, mesh: {at_most: 4}, switch: ruijie-s6000c-48gt4xs, "
+        "oversubscription: 9, links: {leaf-leaf: {rate: 1G}}}}\nquote: {date: 2026-11-20, currency: USD}\n"
+    )
+    report = work_out(PlanFile("plan.yaml", plan.read_bytes(), tmp_path, tmp_path))
+    assert report.design.fabrics[0].fabric.links[-1].rate_gbps.value == 1
+    assert document(report, language("en")).sections

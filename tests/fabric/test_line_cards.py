@@ -57,7 +57,7 @@ def test_a_known_chassis_is_a_line_for_each_part(built: Built) -> None:
     bom = built(plan(4, switch="7808r3", topology="single-switch", build_out="full"))
     assert dict(zip(CARDS, (8, 6, 2, 12), strict=True)) == quantities(bom, "leaf")
     skus = [line["sku"] for line in bom["lines"] if line["id"].startswith("compute.switch.leaf")]
-    assert ["DCS-7808-CH", "DCS-7800R3A-36P-LC", "DCS-7808R3-FM", "DCS-7800-SUP1A", "PWR-D1-3041-AC-BLUE"] == skus
+    assert ["DCS-7808-CH", "DCS-7800R3A-36D-LC", "DCS-7808R3-FM", "DCS-7800-SUP1A", "PWR-D1-3041-AC-BLUE"] == skus
     assert bom["fabrics"]["compute"]["chassis"]["leaf"] == {
         **{"line_cards": 8, "fabric_cards": 6, "supervisors": 2, "power_supplies": 12, "ports_per_card_down": 36}
     }

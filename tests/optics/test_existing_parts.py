@@ -96,18 +96,27 @@ def test_a_breakout_is_found_for_a_module_that_the_plan_names(built: Built) -> N
 
 
 @pytest.mark.parametrize(
-    ("switch", "module"), [("h3c-s9827-128dh", "h3c-400g-vr4"), ("ruijie-s6990-128qc", "ruijie-400g-q112-vr4")]
+    ("switch", "module", "fibre"),
+    [
+        ("h3c-s9827-128dh", "h3c-400g-vr4", "mfp7e10-nxxx"),
+        ("ruijie-s6990-128qc", "ruijie-400g-q112-vr4", "ruijie-mpo8-om4"),
+    ],
 )
-def test_qsfp112_switches_have_modules_of_their_vendors(built: Built, switch: str, module: str) -> None:
-    """That single-port modules are not for switches is NVIDIA's rule: VR4 of the switch's vendor is at both ends."""
+def test_qsfp112_switches_have_modules_of_their_vendors(built: Built, switch: str, module: str, fibre: str) -> None:
+    """That single-port modules are not for switches is NVIDIA's rule: VR4 of the switch's vendor is at both ends.
+
+    Its fibre is the vendor's too, where the vendor has one.
+    """
     bom = built(plan(switch, "bf3-b3140l"))
-    assert parts(bom) == [module, "mfp7e10-nxxx"]
+    assert parts(bom) == [module, fibre]
     assert "generic" not in checks(bom)
 
 
 def test_a_planning_module_is_not_what_to_order_in_its_own_place(built: Built) -> None:
     """Where no maker's module is known either, the warning says so, and names no planning part as the real one."""
-    bom = built(plan("h3c-s9827-128dh", "bf3-b3140l", length="90 m"))
+    given = plan("sn5600", "bf3-b3140l")
+    given["fabrics"]["compute"]["uplink"] = {"count": 2, "rate": "100G", "medium": "transceiver"}
+    bom = built(given)
     said = [check["message"] for check in bom["checks"] if check["id"] == "generic"]
     assert said
     assert all("no orderable module is known" in text and "order instead" not in text for text in said)
@@ -121,10 +130,22 @@ def test_a_cable_of_unknown_lengths_is_no_short_one(built: Built) -> None:
 
 
 def test_qsfp112_switches_have_single_mode_modules(built: Built) -> None:
-    """Beyond the 50 m of SR4 there is DR4."""
+    """Beyond the 50 m of SR4 there is DR4, which here only a maker for any switch sells."""
     bom = built(plan("h3c-s9827-128dh", "bf3-b3140l", servers=200, length="90 m"))
-    assert parts(bom) == ["mms1x00-ns400", "qsfp112-400g-dr4", "mfp7e30-nxxx"]
-    assert parts(bom, "leaf-spine") == ["qsfp112-400g-dr4", "mfp7e30-nxxx"]
+    assert parts(bom) == ["mms1x00-ns400", "luma-400g-q112-dr4", "mfp7e30-nxxx"]
+    assert parts(bom, "leaf-spine") == ["luma-400g-q112-dr4", "mfp7e30-nxxx"]
+
+
+def test_a_fibre_whose_number_is_not_of_three_digits_is_ordered_by_the_number_of_its_length(built: Built) -> None:
+    """Ruijie prints the metres as they are: the number of the family is none to order."""
+    bom = built(plan("ruijie-s6990-128qc", "bf3-b3140l"))
+    line = next(line for line in bom["lines"] if line["category"] == "cable")
+    assert line["sku"] == "MPO-MPO-OM4-30M(APC)"
+
+
+def test_a_vendors_own_modules_come_last_in_the_cages_of_others(built: Built) -> None:
+    """H3C's and Ruijie's modules are not what goes into a NIC on a switch of Arista."""
+    assert parts(built(plan("7060x6-64pe", "pollara-400")))[0] == "luma-400g-q112-vr4"
 
 
 # fibres ---------------------------------------------------------------------------------------------------------------

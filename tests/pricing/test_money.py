@@ -362,12 +362,12 @@ def with_part(folder: Path, id: str, part: Mapping[str, Any]) -> None:
 
 
 def test_compatible_modules_take_the_place_of_others(quoted: Any, tmp_path: Path) -> None:
-    """Twin-port modules are replaced one for one, the NICs' modules stay, and so does everything else."""
+    """Modules are replaced one for one, by the plan's own part where it has one; everything else stays."""
     with_part(tmp_path, "other-twin", COMPATIBLE)
     alternatives = [{"name": "Other", "substitute": {"transceiver": "compatible"}}]
     report = quoted({"alternatives": alternatives}, catalog=["parts"], fabrics={"compute": LINKX})
     before, after = result(report)["lines"], result(report)["alternatives"][0]["lines"]
-    swapped = {"mma4z00-ns": "other-twin"}
+    swapped = {"mma4z00-ns": "other-twin", "mma4z00-ns400": "fs-mma4z00-ns400"}
     assert [(swapped.get(each["part"], each["part"]), each["quantity"]) for each in before] == [
         (each["part"], each["quantity"]) for each in after
     ]
@@ -574,7 +574,7 @@ def test_compatible_parts_take_the_place_of_what_was_chosen(quoted: Any, tmp_pat
         fabrics={"compute": {"switch": "qm9700", "topology": "rail-optimized"}, "storage": "default"},
     )
     before, after = result(report)["lines"], result(report)["alternatives"][0]["lines"]
-    swapped = {"mma4z00-ns": "other-twin"}
+    swapped = {"mma4z00-ns": "other-twin", "mma1z00-ns400": "fs-mma1z00-ns400"}
     assert [(swapped.get(each["part"], each["part"]), each["quantity"]) for each in before] == [
         (each["part"], each["quantity"]) for each in after
     ]

@@ -20,8 +20,8 @@ from bomgen.workflow.plan_files import PlanFile
 
 TABLES = Path(__file__).with_name("fabrics.yaml")
 COMPONENTS = Path(__file__).with_name("components.yaml")
-PLANS = Path(__file__).parents[2] / "plans"
-PAGE = Path(__file__).parents[2] / "docs" / "reference-designs.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference-designs.md"
 WIDTH = 120
 SIGNS = {"+": operator.add, "/": operator.floordiv}
 HEAD = """# Reference designs
@@ -82,13 +82,13 @@ def page() -> str:
     """The whole page."""
     tables = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
     components = yaml.safe_load(COMPONENTS.read_text(encoding="utf-8"))
-    lines = (*_lines(tables), *_component_lines(components))
+    lines = (*_lines(tables), *(line for each in components for line in _component_lines(each)))
     return HEAD + "".join(f"\n{line}\n" if line.startswith("## ") else f"{line}\n" for line in lines)
 
 
 def pieces_by_line(components: dict[str, Any]) -> dict[str, int]:
     """The quantities of the bill of the plan that a list of components is held against, by line."""
-    plan = yaml.safe_load((PLANS / f"{components['plan']}.yaml").read_text(encoding="utf-8"))
+    plan = yaml.safe_load((ROOT / components["plan"]).read_text(encoding="utf-8"))
     plan.pop("quote")
     return {line["id"]: line["quantity"] for line in built(plan)["lines"]}
 
@@ -97,14 +97,17 @@ def _component_lines(components: dict[str, Any]) -> Iterator[str]:
     pieces = pieces_by_line(components)
     yield f"## {components['title']}"
     yield ""
-    yield f"Source: [{components['source']}]({components['url']}). The plan is `plans/{components['plan']}.yaml`."
+    source = f"[{components['source']}]({components['url']})" if "url" in components else components["source"]
+    yield f"Source: {source}. The plan is `{components['plan']}`."
+    if "note" in components:
+        yield f"{components['note'][0].upper()}{components['note'][1:]}."
     yield ""
     yield "| component | published | bomgen | why they differ |"
     yield "|---|---|---|---|"
     for row in components["rows"]:
         ours, theirs = (_text(each) for each in (sum(pieces[line] for line in row["lines"]), row["printed"]))
         yield f"| {row['component']} | {theirs} | {ours if ours == theirs else f'**{ours}**'} | {row.get('why', '')} |"
-    for line, why in components["besides"].items():
+    for line, why in components.get("besides", {}).items():
         yield f"| `{line}` | – | **{_text(pieces[line])}** | {why} |"
 
 

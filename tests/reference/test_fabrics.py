@@ -14,6 +14,7 @@ from designs import TABLES as FILE
 
 TABLES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 PLANS = yaml.safe_load(FILE.with_name("plans.yaml").read_text(encoding="utf-8"))
+LISTS = yaml.safe_load(COMPONENTS.read_text(encoding="utf-8"))
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -42,11 +43,12 @@ def test_a_plan_keeps_to_the_design_it_is_named_after(name: str, built: Built) -
     assert PLANS[name] == {path: cell_of(bom, path) for path in PLANS[name]}
 
 
-def test_a_published_list_of_components_is_compared_line_by_line() -> None:
+@pytest.mark.parametrize("components", LISTS, ids=[each["plan"] for each in LISTS])
+def test_a_published_list_of_components_is_compared_line_by_line(components: dict[str, Any]) -> None:
     """Every line of the document and of the bill is there once; where the numbers differ, the reason is given."""
-    components = yaml.safe_load(COMPONENTS.read_text(encoding="utf-8"))
     pieces = pieces_by_line(components)
-    named = [line for row in components["rows"] for line in row["lines"]] + list(components["besides"])
+    besides = components.get("besides", {})
+    named = [line for row in components["rows"] for line in row["lines"]] + list(besides)
     assert sorted(named) == sorted(pieces)
     differ = {
         row["component"] for row in components["rows"] if sum(pieces[each] for each in row["lines"]) != row["printed"]

@@ -59,9 +59,9 @@ def test_the_published_total_is_near_or_the_reason_is_given(case: dict[str, Any]
 
 
 def test_most_published_totals_are_near() -> None:
-    """Of the 143 models of the catalogue 96 come within half a per cent of their published total."""
+    """Of the 157 models of the catalogue 103 come within half a per cent of their published total."""
     assert sorted(path.stem for path in DATA.glob("*.yaml")) == [case["id"] for case in CASES]
-    assert (143, 47) == (len(CASES), sum("reason" in case for case in CASES))
+    assert (157, 54) == (len(CASES), sum("reason" in case for case in CASES))
 
 
 def test_every_case_states_its_source() -> None:

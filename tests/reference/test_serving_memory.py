@@ -89,7 +89,7 @@ def name_of(row: dict[str, str]) -> str:
 
 EXPLAINED = {
     "sglang-deepseek-v4-pro-fp8-h200-sxm-x8": (0.47, "the files have experts in 4 bits, all other weights in 8"),
-    "vllm-deepseek-r1-int4-any-x16": (0.05, "the files are of AWQ, which quantises attention as well"),
+    "vllm-deepseek-r1-int4-any-x16": (0.02, "the files are of AWQ, which quantises attention as well"),
     "vllm-qwen3-next-80b-a3b-bf16-h100-sxm-x4": (-0.02, "unknown; two GPUs hold what is expected"),
     "vllm-qwen3.5-122b-a10b-fp4-any-x1": (
         0.04,

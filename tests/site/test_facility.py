@@ -253,10 +253,10 @@ def test_liquid_cooling_lowers_an_estimate(worked: Worked) -> None:
 
 
 def test_an_unpublished_weight_is_estimated_from_the_height(worked: Worked) -> None:
-    """A server of 7 U weighs about 16.6 kg a unit, from 9.1 to 35.7 kg; the report says that it is an estimate."""
+    """A server of 7 U weighs about 17 kg a unit, from 9.1 to 35.7 kg; the report says that it is an estimate."""
     report = worked(plan({}, servers=1, gpu="h100-sxm", server="asus-esc-n8-e11"))
     site = result(report)["site"]
-    assert (site["weight_kg"], site["weight_kg_range"]) == (116.2, {"low": 63.7, "high": 249.9})
+    assert (site["weight_kg"], site["weight_kg_range"]) == (119, {"low": 63.7, "high": 249.9})
     assert rules(report, "estimated-weight") == [
         "the weight of ESC N8-E11, 8 x H100 is not published; it is estimated from the height; ask the vendor"
     ]

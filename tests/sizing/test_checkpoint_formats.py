@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
-from bomgen.sizing.serving.weights import bytes_of_rest
+from bomgen.plan.types import Inference
+from bomgen.sizing.serving.weights import GENERAL_FORMAT, bytes_of_rest, weights_of_model
 
 SIXTEEN, EIGHT, FOUR = Fraction(2), Fraction(1), Fraction(9, 16)
 CASES = {
@@ -28,6 +31,45 @@ CASES = {
 def model(id: str) -> Model:
     """A model of the catalogue."""
     return part_records.model(Catalog().find("model", id))
+
+
+TOLERANCE = 0.01
+NO_SHAPE = "the shape, and so the matrices in 16 bits, is not published"
+UNKNOWN_PARTS = "which parts stay in 16 bits is not published"
+EXCUSED = {
+    ("inkling", "bf16"): "rounded to two digits",
+    ("inkling", "fp4"): NO_SHAPE,
+    **{("qwen3.8-2.4t-a95b", format): NO_SHAPE for format in ("bf16", "fp8", "mxfp4", "fp4")},
+    ("qwen3.8-27b", "fp4"): UNKNOWN_PARTS,
+    ("mistral-large-3", "nvfp4"): UNKNOWN_PARTS,
+    ("nemotron-3-nano-30b-a3b", "nvfp4"): "of 23 layers of Mamba-2 six stay in 16 bits",
+    ("nemotron-3-super-120b-a12b", "nvfp4"): UNKNOWN_PARTS,
+    ("nemotron-3-ultra-550b-a55b", "nvfp4"): UNKNOWN_PARTS,
+    ("llama-3.1-405b", "fp8"): "as loaded by Meta's engine, with attention and two layers in 16 bits",
+}
+
+
+def published() -> Iterator[tuple[str, str]]:
+    """Models with the formats whose published files have a known size."""
+    for id in Catalog().ids("model"):
+        yield from ((id, format) for format in model(id).weight_files)
+
+
+def weights_as_stored(stored: Model, format: str) -> float:
+    """Weights without multi-token prediction, in the format of the files."""
+    own = stored.checkpoint and str(stored.checkpoint.value)
+    precision = own if own and GENERAL_FORMAT.get(own) == format else format
+    served = SimpleNamespace(model=stored, precision=SimpleNamespace(value=precision), drafted=None, degrees=None)
+    return float(weights_of_model(cast(Inference, served)).value)
+
+
+@pytest.mark.parametrize("case", [case for case in published() if case not in EXCUSED], ids="-".join)
+def test_calculated_weights_are_those_of_the_published_files(case: tuple[str, str]) -> None:
+    """Within one per cent, from the shape and the formats of its parts."""
+    id, format = case
+    stored = model(id)
+    calculated = weights_as_stored(stored._replace(weight_files={}), format)
+    assert calculated == pytest.approx(weights_as_stored(stored, format), rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -75,10 +75,10 @@ def test_embeddings_stay_in_16_bits() -> None:
     [
         ("qwen3-30b-a3b", "int4", 2),
         ("qwen3-30b-a3b", "nvfp4", 2),
-        ("qwen3-30b-a3b", "gptq", Fraction(17, 32)),
+        ("qwen3-30b-a3b", "gptq", Fraction(133, 256)),
         ("qwen3-30b-a3b", "fp8", 1),
-        ("qwen3-32b", "int4", Fraction(17, 32)),
-        ("deepseek-r1", "nvfp4", 1),
+        ("qwen3-32b", "int4", Fraction(33, 64)),
+        ("deepseek-v3", "nvfp4", 1),
     ],
 )
 def test_formats_beside_the_experts(model: str, precision: str, rest: Fraction) -> None:
@@ -87,9 +87,9 @@ def test_formats_beside_the_experts(model: str, precision: str, rest: Fraction) 
 
 
 def test_published_files_are_scaled_to_their_size() -> None:
-    """Kimi K2.5 on one GPU takes the 595 GB of its files; `gptq` and `awq` may use the files of int4."""
+    """Kimi K2.6 on one GPU takes the 595 GB of its files; `gptq` and `awq` may use the files of int4."""
     for precision in ("int4", "gptq"):
-        assert 595 * 10**9 == held(served("kimi-k2.5", precision), "h200-sxm", 1).weights.value
+        assert 595 * 10**9 == held(served("kimi-k2.6", precision), "h200-sxm", 1).weights.value
 
 
 def test_multi_token_prediction_is_loaded_for_speculation_alone() -> None:

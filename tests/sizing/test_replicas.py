@@ -206,7 +206,7 @@ def test_kv_cache_of_the_fullest_gpu(model: dict[str, int], tensor: int, pipelin
     [
         *(("fp64", 8), ("fp32", 4), ("tf32", 4), ("bf16", 2), ("fp16", 2), ("fp8", 1), ("int8", 1)),
         *(("fp6", Fraction(3, 4)), ("nvfp4", Fraction(9, 16)), ("mxfp4", Fraction(17, 32)), ("w8a8", 1)),
-        *(("int4", Fraction(17, 32)), ("awq", Fraction(17, 32)), ("gptq", Fraction(17, 32))),
+        *(("int4", Fraction(33, 64)), ("awq", Fraction(133, 256)), ("gptq", Fraction(133, 256))),
     ],
 )
 def test_bytes_of_a_weight(precision: str, size: Fraction) -> None:
@@ -382,7 +382,7 @@ def test_a_measurement_is_called_one(worked: Worked) -> None:
     [
         ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is unknown"),
         ({}, "the length of prompts or outputs is unknown"),
-        ({"precision": "int4"}, "int4 values are counted as 0.5313 bytes each"),
+        ({"precision": "int4"}, "int4 values are counted as 0.5156 bytes each"),
         ({"model": "llama-3.1-70b"}, "Tensor 1 x pipeline 1 does not fit"),
         ({"model": "llama-3.1-70b", "parallelism": {"tensor": 16}}, "beyond the 8 KV heads"),
         ({"model": "deepseek-v3", "precision": "bf16", "parallelism": {"tensor": 32}}, "the whole latent KV cache"),

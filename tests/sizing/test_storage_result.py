@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from written_plans import plan_file
 
 from bomgen.core.document import Document, Table
 from bomgen.core.language import language
@@ -105,14 +106,29 @@ def test_too_few_are_warned_of(worked: Worked, servers: dict[str, Any], words: l
     assert servers["count"] == next(line for line in report.bill.lines if line.category == "storage").quantity.value
 
 
-def test_bandwidth_that_nobody_publishes_is_said(worked: Worked) -> None:
-    """A number by the vendor's ratio does not say that the system is fast enough."""
-    found = rules(worked(plan({"dataset": "1 PB", "servers": "vast-dbox-df3015v2"})), "storage-unrated")
+def test_bandwidth_that_nobody_publishes_is_said(worked: Worked, tmp_path: Path) -> None:
+    """A number that follows from the data alone does not say that the system is fast enough."""
+    (tmp_path / "parts" / "storage").mkdir(parents=True)
+    (tmp_path / "parts" / "storage" / "acme.yaml").write_text("name: Acme 1\ncapacity: 500 TB\n", encoding="utf-8")
+    stored = {**plan({"dataset": "1 PB", "servers": "acme"}), "catalog": ["parts/"]}
+    found = rules(work_out(plan_file(stored, tmp_path)), "storage-unrated")
     assert [message.split(" so that")[0] for message in found] == [
-        "no read bandwidth of CBox, 1U-1N-GEN6 is known,",
-        "no write bandwidth of CBox, 1U-1N-GEN6 is known,",
+        "no read bandwidth of Acme 1 is known,",
+        "no write bandwidth of Acme 1 is known,",
     ]
     assert rules(worked(plan({"servers": {"part": "wekapod-nitro-15t", "count": 8}})), "storage-unrated") == []
+
+
+def test_estimates_of_a_system_are_said_with_their_range(worked: Worked) -> None:
+    """Usable capacity from the drives, reads from the ports, writes from the reads; what the plan gives is exact."""
+    (capacity, read, write) = rules(
+        worked(plan({"dataset": "1 PB", "servers": "powerscale-f910"})), "estimated-storage"
+    )
+    assert "estimated from its drives: 257.6 TB a unit, between 206.1 and 320.2" in capacity
+    assert "estimated from its ports: 14.5 GB/s a unit, between 10 and 21.75" in read
+    assert "estimated from its read bandwidth: 4.64 GB/s a unit, between 1.2 and 15.66" in write
+    given = {"part": "powerscale-f910", "capacity": "250 TB", "read": "12 GB/s", "write": "5 GB/s"}
+    assert rules(worked(plan({"dataset": "1 PB", "servers": given})), "estimated-storage") == []
 
 
 def test_without_a_part_number_nothing_can_be_ordered(worked: Worked) -> None:

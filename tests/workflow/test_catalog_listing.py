@@ -51,18 +51,32 @@ def test_any_number_that_a_vendor_prints_finds_its_part(number: str, first: list
         ("AS-8126GS-TNMR", "AS-8126GS-TNMR", ["server smc-as-8126gs-tnmr", "server smc-as-8126gs-tnmr-mi350x"]),
         ("MMS4A00", "MMS4A00", ["transceiver mms4a00-ihs", "transceiver mms4a00-rhs"]),
         ("MMS4A00-NS", "MMS4A00", ["transceiver mms4a00-ihs", "transceiver mms4a00-rhs"]),
-        ("BCM957608-P1400GDF00", "BCM957608-P1400GDF00", ["nic thor2-p1400g"]),
-        ("Broadcom BCM957608-P1400GDF00/E", "BCM957608-P1400GDF00", ["nic thor2-p1400g"]),
+        ("BCM957608-P1400GDF00", "BCM957608-P1400GDF00", ["nic thor2-400"]),
+        ("Broadcom BCM957608-P1400GDF00/E", "BCM957608-P1400GDF00", ["nic thor2-400"]),
         ("Supermicro SYS-421GE-TNRT-OTO-12", "SYS-421GE-TNRT", ["server smc-sys-421ge-tnrt-l20"]),
         ("SYS-421GE", "SYS-421GE", ["server smc-sys-421ge-nbrt-lcc", "server smc-sys-421ge-tnrt-l20"]),
         ("MMA4Z00-NS#ABA", "MMA4Z00-NS", ["transceiver mma4z00-ns"]),
         ("NVIDIA MQM9700-NS2F=", "MQM9700-NS2F=", ["switch qm9700"]),
         ("MFP7E10-N030-EU", "MFP7E10-N030", ["cable mfp7e10-nxxx"]),
+        ("AS -8126GS-TNMR", "AS-8126GS-TNMR", ["server smc-as-8126gs-tnmr", "server smc-as-8126gs-tnmr-mi350x"]),
+        ("DGXB-G1440+P2CMI36", "DGXB-G1440", ["server dgx-b200"]),
+        ("SR675 V3", "SR675 V3", ["server lenovo-sr675-v3-h200-nvl", "server lenovo-sr675-v3-rtx-pro-6000"]),
+        ("DGX B300", "DGX B300", ["server dgx-b300"]),
+        ("QSFP-100G-SR4-S", "QSFP-100G-SR4-S", ["transceiver 100g-sr4"]),
+        ("QSFP-100G-CWDM4", "QSFP-100G-CWDM4", ["transceiver 100g-cwdm4"]),
+        ("DCS-7800R4-36PE-LC", "DCS-7800R4-36PE-LC", ["switch 7804r4", "switch 7816r4"]),
+        ("980-9IA0J-00N002", "980-9IA0J-00N002", ["cable mcp4y10-nxxx"]),
+        ("MCP4Y10-N003-AX", "MCP4Y10-N003", ["cable mcp4y10-nxxx"]),
+        ("MSN4600-CS2FC", "MSN4600-CS2FC", ["switch sn4600c"]),
         ("llama-3.1-70b", "llama-3.1-70b", ["model llama-3.1-70b"]),
     ],
 )
 def test_a_number_in_any_dress_finds_its_parts(text: str, number: str, parts: list[str]) -> None:
-    """Shared by several parts, with a vendor before it, with endings of an order, a region or a spare behind it."""
+    """Shared by several parts, with a vendor before it, with endings of an order, a region or a spare behind it.
+
+    The number of a card or of a flat version finds the part that it belongs to, that of a module of an unknown maker
+    the one with its rate and optic.
+    """
     found, read_as = parts_named(Catalog(), text)
     assert read_as == number
     lines = shown(found)
@@ -70,8 +84,8 @@ def test_a_number_in_any_dress_finds_its_parts(text: str, number: str, parts: li
 
 
 def test_a_number_of_no_part_is_unknown() -> None:
-    """What is left of it without its endings must still be a number."""
-    for text in ("SYS-999XX-ABCD", "a-b", "100", "-", ""):
+    """What is left of it without its endings must still be a number, and the ending must not tell models apart."""
+    for text in ("SYS-999XX-ABCD", "a-b", "100", "-", "", "N9K-C9332D-GX2B", "100G-QSFP-iLR4-SM1310"):
         with pytest.raises(UnknownPart):
             parts_named(Catalog(), text)
 

@@ -85,6 +85,8 @@ def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
             return latent_weights(layers, hidden, found["q_proj"].outputs, *rest)
         return latent_weights_with_query_rank(layers, hidden, shape["q_lora_rank"], found["q_b_proj"].outputs, *rest)
     queries, keys = found["q_proj"].outputs, found["k_proj"].outputs
+    if "v_head_dim" in shape:
+        return _add_matrices(ZERO_PARAMETERS, tuple(found.values()))
     weights = attention_weights(layers, hidden, queries, keys)
     return add_relative_positions(weights, layers, hidden, queries) if model.relative_positions else weights
 

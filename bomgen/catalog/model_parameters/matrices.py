@@ -178,12 +178,21 @@ def attention(model: Model) -> tuple[Matrix, ...]:
         return _latent_attention(model, queries)
     keys = heads_width(shape["kv_heads"], width_of_head(model)) if "kv_heads" in shape else queries
     positions = [_each("r_net", hidden, queries, layers)] if model.relative_positions else []
+    values, outputs = _values_and_outputs(model, keys, queries, shape.get("kv_heads") or shape["heads"])
     return (
         _each("q_proj", hidden, queries, layers),
         _each("k_proj", hidden, keys, layers),
-        _each("v_proj", hidden, keys, layers),
+        _each("v_proj", hidden, values, layers),
         *positions,
-        _each("o_proj", queries, hidden, layers),
+        _each("o_proj", outputs, hidden, layers),
+    )
+
+
+def _values_and_outputs(model: Model, keys: Figure, queries: Figure, kv_heads: Figure) -> tuple[Figure, Figure]:
+    """Return the width of all values and of all outputs of heads, which may differ from those of keys and queries."""
+    width = model.shape.get("v_head_dim")
+    return (
+        (keys, queries) if width is None else (heads_width(kv_heads, width), heads_width(model.shape["heads"], width))
     )
 
 
@@ -209,7 +218,12 @@ def further_attention(model: Model) -> tuple[Matrix, ...]:
 
     Excluded, below a thousandth of the parameters: norms, biases of positions and decays of single heads.
     """
-    return (*_global(model), *_gate(model), *_compressed(model), *_index(model), *_linear(model))
+    return (*further_token_attention(model), *linear_attention(model))
+
+
+def further_token_attention(model: Model) -> tuple[Matrix, ...]:
+    """Return those of `further_attention` in layers with attention to tokens."""
+    return (*_global(model), *_gate(model), *_compressed(model), *_index(model))
 
 
 def _global(model: Model) -> Iterator[Matrix]:
@@ -218,13 +232,14 @@ def _global(model: Model) -> Iterator[Matrix]:
     if differing is None:
         return
     hidden, layers, width = model.shape["hidden"], differing[1], global_head_dim(model)
-    queries = heads_width(model.shape["heads"], width)
-    keys = heads_width(require(global_kv_heads(model), "a shape has heads"), width)
+    queries, kv_heads = heads_width(model.shape["heads"], width), require(global_kv_heads(model), "a shape has heads")
+    keys = heads_width(kv_heads, width)
+    values, outputs = _values_and_outputs(model, keys, queries, kv_heads)
     yield _each("q_proj", hidden, queries, layers)
     yield _each("k_proj", hidden, keys, layers)
     if not model.values_are_keys:
-        yield _each("v_proj", hidden, keys, layers)
-    yield _each("o_proj", queries, hidden, layers)
+        yield _each("v_proj", hidden, values, layers)
+    yield _each("o_proj", outputs, hidden, layers)
 
 
 def _gate(model: Model) -> Iterator[Matrix]:
@@ -276,7 +291,7 @@ def index_layers(model: Model) -> Figure | None:
     return model.shape.get("index_layers") or sparse_layers(model)
 
 
-def _linear(model: Model) -> Iterator[Matrix]:
+def linear_attention(model: Model) -> Iterator[Matrix]:
     """Yield the matrices of layers with a state: queries, keys, values, head gates, output gate, output projection."""
     shape = model.shape
     layers = shape.get("linear_layers")

@@ -83,9 +83,12 @@ def _switches(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
 
 
 def _airflow(writer: Writer, airflow: str | None) -> str:
-    """Return the direction of the air through a switch; the vendor's abbreviations are explained."""
+    """Return the direction of the air through a switch; the vendor's abbreviations are explained.
+
+    Where the catalogue has none, it is the usual one: that of most switches of the catalogue that state it.
+    """
     if airflow is None:
-        return writer.word("airflow-unknown")
+        return writer.word("airflow-usual")
     key = f"airflow-{airflow.partition(',')[0].lower().replace(' ', '-')}"
     return writer.word(key) if key in writer.language.words else airflow
 

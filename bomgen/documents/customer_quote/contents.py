@@ -486,7 +486,8 @@ def _open_item(item: QuotedOpenItem, language: Language) -> str:
     names = word("list-or").join(item.names)
     if item.quantity is not None:
         names = word("quote-required-part", name=names, count=language.number(item.quantity))
-    return word("quote-select" if len(item.names) > 1 else "quote-select-one", names=names)
+    settled = "quote-select-one" if item.quantity is None else "quote-required-without"
+    return word("quote-select" if len(item.names) > 1 else settled, names=names)
 
 
 def _names_warranty(terms: Iterable[str]) -> bool:

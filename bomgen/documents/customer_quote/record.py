@@ -359,7 +359,8 @@ def _word_without_number(writer: Writer, line: Line) -> str:
     """Return the key of the word for a part without a part number: cords, patch cables and fibre may be of any make."""
     uses = (use.cable for built in _report_of(writer, line).design.fabrics for use in built.interconnect.cables)
     plain = {cable.identity.id for cable in uses if cable and cable.medium in (FIBRE, COPPER_PAIRS)}
-    if line.category == ACCESSORY or (line.identity is not None and line.identity.id in plain):
+    any_make = line.category == ACCESSORY and line.vendor in (None, GENERIC)
+    if any_make or (line.identity is not None and line.identity.id in plain):
         return "quote-any-make"
     if line.identity is not None and line.identity.generic:
         return "planning-part"

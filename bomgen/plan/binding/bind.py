@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import cache
 
 from bomgen.catalog import part_records, parts
+from bomgen.catalog.estimates import estimate_unpublished
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.parts import Rack, Server, ServerPorts
-from bomgen.catalog.servers import estimate_unpublished
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
@@ -37,7 +37,7 @@ USUAL_NICS = ("server-storage-nic", "server-storage-nic-400")
 def cluster(section: PlanSection) -> Cluster | None:
     """Return the cluster block; None when it is wrong, which the section notes."""
     gpu = section.part("gpu", "gpu", part_records.gpu)
-    server = _server(section)
+    server = _server(section, gpu)
     round_up_to = section.data.get("round_up_to")
     rounding = (
         section.below("round_up_to").figure("servers", "count")
@@ -75,12 +75,17 @@ def cluster(section: PlanSection) -> Cluster | None:
     )
 
 
-def _server(section: PlanSection) -> Server | None:
-    """Return the server, by id, by id with a configuration, or described by a mapping."""
+def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
+    """Return the server, by id, by id with a configuration, or described by a mapping.
+
+    Of the configurations of one chassis, the one with the plan's GPU is meant.
+    """
     ordered = section.below("server")
-    if not ordered.has("part"):
-        return section.part("server", "server", part_records.server)
-    server = ordered.part("part", "server", part_records.server)
+    holds = gpu and gpu.identity.id
+    within, key = (ordered, "part") if ordered.has("part") else (section, "server")
+    server = within.part(key, "server", part_records.server, lambda record: record.value("gpu") == holds)
+    if within is section:
+        return server
     if server is None:
         return None
     texts = {key: ordered.texts(key) for key in CONFIGURED if not isinstance(ordered.data.get(key), dict)}

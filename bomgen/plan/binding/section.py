@@ -136,8 +136,13 @@ class PlanSection(NamedTuple):
         raw = self.data.get(key) or ()
         return (raw,) if isinstance(raw, str) else tuple(map(str, raw))
 
-    def part(self, key: str | int, kind: str, build: Callable[[Record], T]) -> T | None:
-        """Return the part at a key, by id or described by a mapping; None when it is missing or wrong."""
+    def part(
+        self, key: str | int, kind: str, build: Callable[[Record], T], suits: Callable[[Record], bool] | None = None
+    ) -> T | None:
+        """Return the part at a key, by id or described by a mapping; None when it is missing or wrong.
+
+        Of several parts that share a name, the one that `suits` is meant.
+        """
         raw = self.value(key)
         if raw is None:
             return None
@@ -146,6 +151,9 @@ class PlanSection(NamedTuple):
                 return build(inline_record(kind, self.source, (*self.path, key)))
             return build(self.catalog.find(kind, str(raw)))
         except UnknownPart as error:
+            suitable = [id for id in error.fits if suits and suits(self.catalog.find(kind, id))]
+            if len(suitable) == 1:
+                return build(self.catalog.find(kind, suitable[0]))
             self.problem(key, str(error), "unknown-part")
         except PlanErrors as errors:
             self.problems.extend(self._moved(problem, key) for problem in errors.problems)

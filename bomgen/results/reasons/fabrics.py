@@ -43,6 +43,8 @@ SHOWN = 5
 """Maximum number of rejected alternatives shown, nearest first."""
 STEP = 2
 """Ratio of one link rate to the next."""
+LEAST_GBPS = 1
+"""The slowest rate that is tried, from which doubling leads up."""
 _TIERS = {1: "one-tier", 2: "two-tiers", 3: "three-tiers"}
 
 
@@ -163,7 +165,7 @@ def _rate(asked: ReasonInputs, built: BuiltFabric, links: Links) -> Reason | Non
     place = asked.given("fabrics", built.plan.name, "links", links.kind, "rate")
     if is_compute:
         place = place or asked.given("fabrics", built.plan.name, "link")
-    found, rates = [], [min(built.fabric.links[0].rate_gbps.value, taken.value // STEP)]
+    found, rates = [], [max(min(built.fabric.links[0].rate_gbps.value, taken.value // STEP), LEAST_GBPS)]
     while rates[-1] < ports:
         rates.append(min(rates[-1] * STEP, ports))
     for rate in (rate for rate in rates if rate != taken.value):

@@ -44,9 +44,15 @@ _OCP = Reference(
     "https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf",
 )
 _AWQ = Reference(
-    "Lin et al. 2023, AWQ, arXiv 2306.00978, and Frantar et al. 2022, GPTQ, arXiv 2210.17323: 4 bits a value, a 16-bit "
-    "scale for every 32 to 128 values; 64 assumed",
-    "https://arxiv.org/abs/2306.00978",
+    "AutoAWQ documentation and quantization_config of Qwen's AWQ and GPTQ checkpoints: 4 bits a value, a 16-bit scale "
+    "and a 4-bit zero point for every 128 values",
+    "https://github.com/casper-hansen/AutoAWQ",
+    "2026-11-28",
+)
+_W4A16 = Reference(
+    "LLM Compressor and compressed-tensors documentation, W4A16: 4 bits a value, a 16-bit scale for every 128 values",
+    "https://github.com/vllm-project/compressed-tensors",
+    "2026-11-28",
 )
 _DEEPSEEK = "DeepSeek-V2 report, arXiv 2405.04434, section 2.1.2 and table 1"
 _KWON = "Kwon et al. 2023, PagedAttention, arXiv 2309.06180, section 3; MQA and GQA keep fewer heads"
@@ -77,10 +83,8 @@ BYTES: Mapping[str, Figure] = {
     "fp6": _value(Fraction(3, 4), message("value-of-format", format="fp6"), _MX),
     **{name: _value(Fraction(9, 16), message("value-of-format", format=name), _NVFP4) for name in ("fp4", "nvfp4")},
     "mxfp4": _value(Fraction(17, 32), message("value-of-format", format="mxfp4"), _OCP),
-    **{
-        name: _value(Fraction(17, 32), message("value-of-format", format=name), _AWQ)
-        for name in ("int4", "awq", "gptq")
-    },
+    "int4": _value(Fraction(33, 64), message("value-of-format", format="int4"), _W4A16),
+    **{name: _value(Fraction(133, 256), message("value-of-format", format=name), _AWQ) for name in ("awq", "gptq")},
 }
 """Bytes of a value by number format."""
 STATE_VALUE = _value(4, message("state-value"), _STATES)
@@ -166,6 +170,8 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
         token = entry_bytes_per_token(layers.number, kv_heads, width, value, layers.joined)
     elif matrices.compressed(model):
         token = shared_bytes_per_token(layers.number, kv_heads, width, value)
+    elif values := model.shape.get("v_head_dim"):
+        token = kv_bytes_of_widths(layers.number, kv_heads, width, values, value)
     else:
         token = kv_bytes_per_token(layers.number, kv_heads, width, value)
     return Kept(token, kv_heads, add, layers.window, layers.chosen)
@@ -228,6 +234,12 @@ kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request"
 def kv_bytes_per_token(layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction) -> Fraction:
     """Keys and values of a token in all layers."""
     return 2 * layers * kv_heads * head_dim * Fraction(value_bytes)
+
+
+@formula("bytes", _KWON)
+def kv_bytes_of_widths(layers: int, kv_heads: int, head_dim: int, v_head_dim: int, value_bytes: Fraction) -> Fraction:
+    """Keys and values of a token in all layers, where they differ in width."""
+    return layers * kv_heads * (head_dim + v_head_dim) * Fraction(value_bytes)
 
 
 @formula("bytes", _DEEPSEEK)

@@ -1,16 +1,17 @@
 """Weights of a served model: of the whole model, and of a GPU by tensor and expert parallelism.
 
 The size of the published files is used where it is known. Otherwise each part of the model has a number format:
-embedding and output head stay in 16 bits, routed experts have the served format with its scales. Attention, dense
-layers and shared experts have the formats of the published checkpoint where its record gives them
-(`checkpoint_formats`). Otherwise they have the served format too, except in 4-bit mixtures of experts, whose published
-checkpoints (gpt-oss, Kimi K2, NVIDIA's NVFP4 models) keep them in 16 bits, or in 8 where the model was published in
-FP8 (DeepSeek). AWQ and GPTQ quantise them as well. Where the size of the files is known, the parts are scaled to it.
+embedding and output head stay in 16 bits, routed experts have the served format with its scales. Attention, layers with
+a state, dense layers, shared experts and the output head have the formats of the published checkpoint where its record
+gives them (`checkpoint_formats`), and its group of values that share a scale. Otherwise they have the served format
+too, except in 4-bit mixtures of experts, whose published checkpoints (gpt-oss, Kimi K2, NVIDIA's NVFP4 models) keep
+them in 16 bits, or in 8 where the model was published in FP8 (DeepSeek). AWQ and GPTQ quantise them as well. Where the
+size of the files is known, the parts are scaled to it.
 
 A vision tower is in 16 bits beside these parts, and in the published files.
 
-A module for multi-token prediction is part of the published files of DeepSeek-V3 and R1, and is loaded only for
-speculative decoding. Without it the size of the files is reduced by the module: a layer with experts, and copies of
+Modules for multi-token prediction are part of the published files of many models, and are loaded only for speculative
+decoding. Without them the size of the files is reduced by the modules: a layer each, in DeepSeek-V3 with copies of
 embedding and head.
 
 With tensor parallelism every GPU holds a part of each matrix; whole KV heads, so that GPUs beyond their number repeat
@@ -23,7 +24,7 @@ Measured differences are in `data/measured/serving-memory.csv`, and `tests/refer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 from math import ceil
@@ -31,7 +32,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
-from bomgen.catalog.parts import Model
+from bomgen.catalog.parts import CheckpointFormat, Model
 from bomgen.core.provenance import Figure, formula, product, quotient, sum_of
 from bomgen.plan.types import DATA, Inference
 from bomgen.sizing.serving.kv_cache import BYTES
@@ -42,19 +43,24 @@ _VLLM_LAYERS = "vLLM, model_executor/layers/linear.py: QKVParallelLinear and Rep
 _VLLM_EXPERTS = "vLLM documentation, expert parallel deployment: redundant experts fill equal slots"
 _VLLM_VISION = "vLLM, mm_encoder_tp_mode: weights; quantised checkpoints exclude the vision tower"
 _NVFP4 = "NVIDIA Model Optimizer and OpenAI gpt-oss model cards: modules excluded from 4-bit quantisation"
+_AWQ = "AutoAWQ, AutoGPTQ and compressed-tensors documentation: a scale, and a zero point if asymmetric, of each group"
 _DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
 
 SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
-EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", "int4")
+INTEGER = "int4"
+EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", INTEGER)
 """Formats in which mixtures of experts are published with routed experts alone quantised."""
 GENERAL_FORMAT = {"nvfp4": "fp4", "mxfp4": "fp4", "awq": "int4", "gptq": "int4", "w8a8": "int8"}
 """The key of `weight_files` under which files of a format may also be listed."""
 UNSPLIT = ("q_a_proj", "kv_a_proj_with_mqa", "kv_proj", "router")
 """Matrices that every tensor-parallel GPU holds whole, besides those of indexers."""
 INDEXER = "indexer."
-ATTENTION, OUTPUT, SHARED, DENSE = "attention", "output", "shared", "dense"
-"""Parts with a format of their own in published checkpoints; the output projection may differ from its attention."""
+ATTENTION, OUTPUT, LINEAR, SHARED, DENSE = "attention", "output", "linear", "shared", "dense"
+"""Parts of layers with a format of their own in published checkpoints."""
+HEAD, MODULE = "head", "module"
+"""Output head, and modules for multi-token prediction, likewise."""
 OUTPUTS = ("o_proj", "out_proj")
+AS_ITS_FORMAT = CheckpointFormat({})
 KEY_VALUES = ("k_proj", "v_proj")
 
 
@@ -139,35 +145,57 @@ def expert_gpus(inference: Inference, tensor: Figure) -> Figure | None:
 
 def formats_of_parts(inference: Inference) -> Formats:
     """Return the bytes of a value in each part: embeddings have at least 16 bits."""
-    precision = str(inference.precision.value)
-    served, least = BYTES[precision], BYTES[SIXTEEN_BITS]
-    rest = bytes_of_rest(inference.model, precision)
-    return Formats(max(served, least, key=lambda size: Fraction(size.value)), served, rest)
+    model, precision = inference.model, str(inference.precision.value)
+    served, least = bytes_of_value(model, precision, precision), BYTES[SIXTEEN_BITS]
+    embeddings = max(served, least, key=lambda size: Fraction(size.value))
+    head = _checkpoint(model, precision).parts.get(HEAD)
+    if head and not model.tied:
+        embeddings = mean_with_head(embeddings, bytes_of_value(model, precision, head))
+    return Formats(embeddings, served, bytes_of_rest(model, precision))
+
+
+def bytes_of_value(model: Model, precision: str, part: str) -> Figure:
+    """Return the bytes of a value with its share of a scale, in a part whose format is `part`."""
+    stored = _checkpoint(model, precision)
+    if stored.group is None or part != precision:
+        return BYTES[part]
+    return four_bits_of_group(stored.scale_bytes or BYTES[SIXTEEN_BITS], stored.group)
 
 
 def bytes_of_rest(model: Model, precision: str) -> Figure:
     """Return the bytes of a value in the weights besides embeddings and routed experts; a mean where formats differ."""
-    usual, given = format_of_rest(model, precision), _formats_of_checkpoint(model, precision)
+    usual, given = format_of_rest(model, precision), _checkpoint(model, precision).parts
     if not given or matrices.matrices(model) is None:
-        return BYTES[usual]
-    attention = (*matrices.attention(model), *matrices.further_attention(model))
+        return bytes_of_value(model, precision, usual)
+    attention = (*matrices.attention(model), *matrices.further_token_attention(model))
     parts = {
         OUTPUT: [matrix for matrix in attention if matrix.name in OUTPUTS],
         ATTENTION: [matrix for matrix in attention if matrix.name not in OUTPUTS],
+        LINEAR: tuple(matrices.linear_attention(model)),
         SHARED: [*matrices.beside_experts(model), *matrices.shared_experts(model)],
         DENSE: matrices.feed_forward(model),
     }
-    given = {OUTPUT: given.get(ATTENTION, usual), **given}
+    formats = {**dict.fromkeys((OUTPUT, LINEAR), given.get(ATTENTION, usual)), **given}
     held = {part: _parameters_of(members, lambda _: True) for part, members in parts.items()}
-    sizes = [bytes_of_parameters(parameters, BYTES[given.get(part, usual)]) for part, parameters in held.items()]
+    sizes = (
+        bytes_of_parameters(parameters, bytes_of_value(model, precision, str(formats.get(part, usual))))
+        for part, parameters in held.items()
+    )
     return mean_value(reduce(add_sizes, sizes), _sum(held.values()))
 
 
-def _formats_of_checkpoint(model: Model, precision: str) -> Mapping[str, str]:
-    """Return the formats of parts in the published checkpoint of a format, or of one as wide; empty if not known."""
+def _checkpoint(model: Model, precision: str) -> CheckpointFormat:
+    """Return what is particular to the published checkpoint of a format, or the parts of that of one as wide.
+
+    GPTQ, AWQ and other integers are made by different tools, which keep different parts.
+    """
+    if stored := model.checkpoint_formats.get(precision):
+        return stored
     general = GENERAL_FORMAT.get(precision, precision)
-    alike = (parts for name, parts in model.checkpoint_formats.items() if GENERAL_FORMAT.get(name, name) == general)
-    return model.checkpoint_formats.get(precision) or next(alike, {})
+    if general == INTEGER:
+        return AS_ITS_FORMAT
+    alike = (stored for name, stored in model.checkpoint_formats.items() if GENERAL_FORMAT.get(name, name) == general)
+    return CheckpointFormat(next(alike, AS_ITS_FORMAT).parts)
 
 
 def format_of_rest(model: Model, precision: str) -> str:
@@ -184,9 +212,11 @@ def _of_files(inference: Inference, parts: Parts) -> Figure | None:
     layers = model.shape.get("mtp_layers")
     if files is None or layers is None or inference.drafted is not None:
         return files
-    formats = formats_of_parts(inference)
-    of_layer = matrices.layers_with_experts(model), model.parameters, formats.routed
-    return files_without_module(files, layers, *of_layer, parts.embeddings, formats.embeddings)
+    formats, stored = formats_of_parts(inference), _checkpoint(model, precision).parts.get(MODULE)
+    value = bytes_of_value(model, precision, stored) if stored else formats.routed
+    of_layer = matrices.layers_with_experts(model), model.parameters, value
+    copies = parts.embeddings if model.copied_embeddings else counts.ZERO_PARAMETERS
+    return files_without_module(files, layers, *of_layer, copies, formats.embeddings)
 
 
 def _by_rule(inference: Inference, parts: Parts) -> Figure:
@@ -259,6 +289,18 @@ def add_split_vision(held: Fraction, vision_parameters: int, value_bytes: int, t
     return held + Fraction(vision_parameters * value_bytes, tensor)
 
 
+@formula("bytes", _AWQ)
+def four_bits_of_group(scale_bytes: Fraction, scale_group: int) -> Fraction:
+    """Size of a value in 4 bits, with its share of the scale of a group."""
+    return Fraction(1, 2) + Fraction(scale_bytes) / scale_group
+
+
+@formula("bytes")
+def mean_with_head(value_bytes: Fraction, head_value: Fraction) -> Fraction:
+    """Mean size of a value of embedding and output head."""
+    return (Fraction(value_bytes) + head_value) / 2
+
+
 bytes_of_parameters = product("bytes_of_parameters", "bytes", "parameters", "value_bytes")
 """Size of weights in one format."""
 add_sizes = sum_of("add_sizes", "bytes", "weights", "more")
@@ -300,7 +342,7 @@ def files_without_module(
     embeddings: int,
     embedding_bytes: Fraction,
 ) -> Fraction:
-    """Weights of the published files without multi-token prediction: layers with experts, embeddings and heads."""
+    """Weights of the published files without multi-token prediction: layers, and copies of embeddings and heads."""
     return files - mtp_layers * (Fraction(parameters, expert_layers) * value_bytes + embeddings * embedding_bytes)
 
 

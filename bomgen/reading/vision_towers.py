@@ -1,0 +1,163 @@
+"""The parameters of vision towers, with what projects their outputs to the language model, from `vision_config`.
+
+A tower embeds patches and their positions, and passes them through transformer blocks. Kinds differ in biases, gates
+and norms, and in the projector; each is counted as its class in Hugging Face Transformers or its own code builds it,
+and `tests/reading/test_vision_towers.py` compares the counts with published totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+Count = Callable[..., int]
+"""Returns the number at the first of some keys of a configuration; 0 for none."""
+
+COLOURS = 3
+QUERIES_KEYS_VALUES = 3
+GATED, PLAIN = 3, 2
+"""Matrices of a feed-forward block."""
+SCALE, SCALE_AND_SHIFT = 1, 2
+"""Values of a norm per element."""
+
+
+def vision_parameters(kind: str, tower: Count, model: Count, hidden: int, listed: int) -> int:
+    """Return the parameters of a vision tower and its projector; 0 for an unknown kind or incomplete sizes.
+
+    `model` reads the configuration of the whole model and `hidden` is the width of its language model. `listed` is the
+    number of layers behind which Qwen3-VL has further projectors.
+    """
+    known = _BY_KIND.get(kind)
+    if known is not None:
+        width, inner, layers = (tower(*names) for names in (_WIDTH, _INNER, _LAYERS))
+        return known(tower, model, hidden) if width and inner and layers else 0
+    return _qwen3_vl(tower, listed)
+
+
+_WIDTH = ("hidden_size", "vt_hidden_size")
+_INNER = ("intermediate_size", "vt_intermediate_size")
+_LAYERS = ("num_hidden_layers", "vt_num_hidden_layers", "depth")
+
+
+def _blocks(tower: Count, *, matrices: int, norms: int, biased: bool, extra: int = 0, inner: int = 0) -> int:
+    """Return the parameters of all blocks; `norms` and `extra` are counted in hidden sizes."""
+    hidden, inner = tower(*_WIDTH), inner or tower(*_INNER)
+    heads = tower("qkv_hidden_size") or hidden
+    attention = QUERIES_KEYS_VALUES * hidden * heads + heads * hidden
+    weights = attention + matrices * hidden * inner + (norms + extra) * hidden
+    biases = QUERIES_KEYS_VALUES * heads + hidden + (matrices - 1) * inner + hidden
+    return tower(*_LAYERS) * (weights + biases * biased)
+
+
+def _patches(tower: Count, *, frames: int = 1) -> int:
+    """Return the weights that embed a patch."""
+    return COLOURS * frames * tower("patch_size") ** 2 * tower(*_WIDTH)
+
+
+def _positions(tower: Count) -> int:
+    """Return the number of patches of an image."""
+    size = tower("image_size") // tower("patch_size")
+    return size * size
+
+
+def _linear(inputs: int, outputs: int, *, biased: bool = True) -> int:
+    return inputs * outputs + outputs * biased
+
+
+def _qwen3_vl(tower: Count, listed: int) -> int:
+    """Patches and positions, blocks with biases, and a projector behind the last block and those that are listed."""
+    names = ("hidden_size", "intermediate_size", "depth", "out_hidden_size", "spatial_merge_size", "patch_size")
+    if not all(tower(name) for name in names):
+        return 0
+    hidden, wide, out = tower("hidden_size"), tower("spatial_merge_size") ** 2 * tower("hidden_size"), names[3]
+    projector = _linear(wide, wide) + _linear(wide, tower(out))
+    blocks = _blocks(tower, matrices=PLAIN, norms=2 * SCALE_AND_SHIFT, biased=True)
+    colours = tower("in_channels") or COLOURS
+    patches = colours * tower("temporal_patch_size") * tower("patch_size") ** 2 * hidden
+    embedded = patches + (1 + tower("num_position_embeddings")) * hidden
+    return embedded + blocks + projector + SCALE_AND_SHIFT * (hidden + listed * wide) + listed * projector
+
+
+def _qwen2_5_vl(tower: Count, _model: Count, hidden: int) -> int:
+    """Blocks of gated matrices with biases and norms that scale; also MiMo-VL."""
+    width, merged = tower("hidden_size"), (tower("spatial_merge_size") or 2) ** 2 * tower("hidden_size")
+    blocks = _blocks(tower, matrices=GATED, norms=2 * SCALE, biased=True)
+    out = tower("out_hidden_size") or hidden
+    return _patches(tower, frames=2) + blocks + width + _linear(merged, merged) + _linear(merged, out)
+
+
+def _glm4v(tower: Count, _model: Count, hidden: int) -> int:
+    """Blocks as wide inside as the language model, a convolution that merges four patches, a gated projector."""
+    width, out = tower("hidden_size"), tower("out_hidden_size") or hidden
+    blocks = _blocks(tower, matrices=GATED, norms=2 * SCALE, biased=False, inner=out)
+    embedded = _patches(tower, frames=2) + width + _positions(tower) * width
+    merger = out * out + SCALE_AND_SHIFT * out + GATED * out * tower("intermediate_size")
+    return embedded + blocks + 2 * width + _linear(2 * 2 * width, out) + merger
+
+
+def _kimi(tower: Count, _model: Count, hidden: int) -> int:
+    """MoonViT: learned positions, merged four by four."""
+    width, places = tower(*_WIDTH), tower("init_pos_emb_height") * tower("init_pos_emb_width")
+    plain = bool(tower("qkv_hidden_size"))  # that of Kimi K3, without biases
+    norm = SCALE if plain else SCALE_AND_SHIFT
+    blocks = _blocks(tower, matrices=PLAIN, norms=2 * norm, biased=not plain)
+    merged = 2 * 2 * width
+    projector = _linear(merged, merged, biased=not plain) + _linear(merged, hidden, biased=not plain)
+    embedded = _patches(tower) + width * (not plain) + places * width
+    return embedded + blocks + norm * width + projector + (hidden if plain else norm * width)
+
+
+def _pixtral(tower: Count, model: Count, hidden: int) -> int:
+    """Mistral 3: gated blocks without biases, and patches merged into one before two matrices."""
+    width, merge = tower("hidden_size"), (model("spatial_merge_size") or 1) ** 2
+    blocks = _blocks(tower, matrices=GATED, norms=2 * SCALE, biased=False)
+    merger = width + merge * width * width if merge > 1 else 0
+    return _patches(tower) + width + blocks + merger + width * hidden + hidden * hidden
+
+
+def _siglip(tower: Count, _model: Count, hidden: int) -> int:
+    """Gemma 3: SigLIP, a norm and one matrix to the language model."""
+    width = tower("hidden_size")
+    blocks = _blocks(tower, matrices=PLAIN, norms=2 * SCALE_AND_SHIFT, biased=True)
+    embedded = _patches(tower) + width + _positions(tower) * width
+    return embedded + blocks + SCALE_AND_SHIFT * width + width + width * hidden
+
+
+def _gemma4(tower: Count, _model: Count, hidden: int) -> int:
+    """Gated blocks with four norms, positions by row and column, one matrix to the language model."""
+    width, of_head = tower("hidden_size"), 2 * tower("head_dim")
+    blocks = _blocks(tower, matrices=GATED, norms=2 * 2 * SCALE, biased=False) + tower("num_hidden_layers") * of_head
+    embedded = _patches(tower) + 2 * tower("position_embedding_size") * width
+    return embedded + blocks + 2 * width + width * hidden
+
+
+def _llama4(tower: Count, _model: Count, hidden: int) -> int:
+    """Blocks with biases, a class token, pixels shuffled four by four through two matrices, and one more."""
+    width, out = tower("hidden_size"), tower("vision_output_dim")
+    blocks = _blocks(tower, matrices=PLAIN, norms=2 * SCALE_AND_SHIFT, biased=True)
+    embedded = _patches(tower) + width + (_positions(tower) + 1) * width
+    adapter = tower("intermediate_size") * tower("projector_input_dim") + tower("projector_output_dim") ** 2
+    return embedded + blocks + 2 * SCALE_AND_SHIFT * width + adapter + out * hidden
+
+
+def _intern_vit(tower: Count, _model: Count, hidden: int) -> int:
+    """InternVL: a class token, blocks with two learned scales, pixels shuffled four by four through two matrices."""
+    width, merged = tower("hidden_size"), 2 * 2 * tower("hidden_size")
+    blocks = _blocks(tower, matrices=PLAIN, norms=2 * SCALE_AND_SHIFT, biased=True, extra=2)
+    embedded = _patches(tower) + 2 * width + (_positions(tower) + 1) * width
+    return embedded + blocks + SCALE_AND_SHIFT * merged + _linear(merged, hidden) + _linear(hidden, hidden)
+
+
+_BY_KIND: Mapping[str, Callable[[Count, Count, int], int]] = {
+    "qwen2_5_vl": _qwen2_5_vl,
+    "glm4v": _glm4v,
+    "glm4v_moe": _glm4v,
+    "glm4v_moe_vision": _glm4v,
+    "kimi_k25": _kimi,
+    "kimi_k3": _kimi,
+    "pixtral": _pixtral,
+    "siglip_vision_model": _siglip,
+    "gemma4_vision": _gemma4,
+    "llama4_vision_model": _llama4,
+    "intern_vit_6b": _intern_vit,
+}
+"""Towers by the `model_type` of their configuration, else of the whole model."""
