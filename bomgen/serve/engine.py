@@ -26,7 +26,8 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.output.markdown_html import html
-from bomgen.output.registry import DOCUMENTS, QUOTE, WIRINGS, Unsuitable, choose_documents
+from bomgen.output.price_lists.forms import written
+from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report, result
@@ -34,7 +35,7 @@ from bomgen.serve.problem_data import problems_data
 from bomgen.serve.sharing import pack
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, list_cables, work_out
+from bomgen.workflow.pipeline import check_plan, list_cables, list_unpriced_parts, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 Data = dict[str, Any]
@@ -52,6 +53,8 @@ CABLES_SHOWN = 500
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
 WIRING = "wiring-"
 """Prefix of the formats of cable lists, as in wiring-csv."""
+UNPRICED = "unpriced-"
+"""Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can hold, so that equal files give equal archives."""
 
@@ -253,14 +256,19 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
 
 
 def download(workspace: Workspace, request: Request) -> Data:
-    """Return the file of a format, as `bomgen build` or `bomgen wiring` writes it; several files as an archive.
+    """Return the file of a format, as `bomgen build`, `wiring` or `prices` writes it; several files as an archive.
 
     Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
     """
     form = text_of(request, "format")
     report = work_out(plan_of(workspace, request))
     try:
-        files = wiring_files(report, form.removeprefix(WIRING)) if form.startswith(WIRING) else _documents(report, form)
+        if form.startswith(WIRING):
+            files = wiring_files(report, form.removeprefix(WIRING))
+        elif form.startswith(UNPRICED):
+            files = _unpriced(report, form.removeprefix(UNPRICED))
+        else:
+            files = _documents(report, form)
     except (ValueError, Unsuitable, OutputError) as error:
         raise Refused(str(error)) from None
     if len(files) == 1:
@@ -296,6 +304,15 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
     with TemporaryDirectory(prefix="bomgen-") as folder:
         place = Path(folder, f"{report.plan.name}-wiring.{form}")
         return {path.name: path.read_bytes() for path in write_wiring(list_cables(report), form, place, lambda _: None)}
+
+
+def _unpriced(report: Report, form: str) -> dict[str, bytes]:
+    """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
+    if form not in PRICE_LISTS.names:
+        raise Refused(f"no form '{form}' of price lists; there are {', '.join(PRICE_LISTS.names)}")
+    if not (entries := list_unpriced_parts(report)):
+        raise Refused("every part has a price")
+    return {f"{report.plan.name}-prices.{form}": written(entries, form)}
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:

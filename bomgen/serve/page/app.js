@@ -4,7 +4,7 @@ import { byId, button, complaint, field, languageCode, make, saveFile, setLangua
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
-import { compareDialog, downloadDialog, importDialog, shareDialog } from "./tools.js";
+import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButton } from "./tools.js";
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
@@ -79,6 +79,7 @@ async function build() {
 }
 
 function showResult(result) {
+  byId("unpriced").hidden = result.tab !== "prices";
   const same = result.tab === shown.tab;
   if (same && result.html === shown.html) return;
   shown = result;
@@ -276,6 +277,7 @@ function speak(code) {
     type: "button", role: "tab", id: `tab-${tab}`, "aria-selected": String(tab === shownTab), "aria-controls": "shown", tabIndex: tab === shownTab ? 0 : -1,
   }, word(tab))));
   byId("frame").title = word(shownTab);
+  byId("unpriced").replaceChildren(unpricedButton(page));
   byId("shown").setAttribute("aria-labelledby", `tab-${shownTab}`);
   editor.setWords(word("plan"), words().editor);
   showFile();

@@ -12,6 +12,7 @@ export default {
   mine: "保留我的内容", theirs: "载入磁盘上的内容", "name-file": "文件名", delta: "自上次保存以来的变化：{0}",
   "no-change": "无", description: "描述", before: "之前", after: "之后", amount: "金额",
   "import-what": "{0} 是什么文件？", "import-hint": "选择文件，或将其拖放到页面任意位置。", "choose-file": "选择文件",
+  unpriced: "没有价格的部件（CSV）", "unpriced-hint": "填写没有价格的部件清单，然后拖放到此页面。",
   "is-prices": "价格表", "is-bill": "其他工具或供应商的物料清单", "is-quote": "本方案修改后的报价单", "is-plan": "方案文件",
   "coverage": "有价格的行：之前 {0}/{1}，之后 {2}/{3}", "use-prices": "保存价格表并用于本方案",
   "use-plan": "作为新方案打开", "use-edits": "将修改写入方案", conflicts: "冲突",
