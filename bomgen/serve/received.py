@@ -18,7 +18,8 @@ from bomgen.core.messages import ENGLISH
 from bomgen.core.money import minor_units
 from bomgen.core.safety import MAX_FILE
 from bomgen.output.markdown_html import html
-from bomgen.output.price_list_reading import describe
+from bomgen.output.price_list_reading import describe, use_of
+from bomgen.output.price_lists.forms import Entry
 from bomgen.output.price_lists.yaml import write
 from bomgen.pricing.price_book import entries
 from bomgen.reading.amounts_and_dates import ORDERS
@@ -142,7 +143,6 @@ def prices(workspace: Workspace, request: Request) -> Data:
     except PlanErrors as errors:
         questions = _questions(errors.problems, name, content)
         return {"questions": questions, "problems": problems_data(errors.problems, "", ""), "columns": []}
-    book = write(entries(source), Path(name).stem)
     columns = [
         {"column": column.letter, "heading": column.heading.text, "role": role, "why": column.why}
         for layout in (found.layouts if found else ())
@@ -155,21 +155,25 @@ def prices(workspace: Workspace, request: Request) -> Data:
         "columns": columns,
         "html": shown,
     }
-    return answer | (_use(workspace, request, name, book) if request.get("text") else {"book": book.decode()})
+    if not request.get("text"):
+        return answer | {"book": write(entries(source), Path(name).stem).decode()}
+    return answer | _use(plan_of(workspace, request), name, entries(source))
 
 
-def _use(workspace: Workspace, request: Request, name: str, book: bytes) -> Data:
-    """Return the plan with a price book, the book to save beside it, and the coverage before and after."""
-    file = plan_of(workspace, request)
+def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
+    """Return the plan with a price book, the book to save beside it, coverage before and after, and unused rows."""
+    book = write(priced, Path(name).stem)
     folder = Path(file.name).parent
     beside = f"{plan_name(name)}{BOOK_SUFFIX}"
     inputs = read_all(file)
-    text = name_book(text_of(request, "text"), inputs.source.data, beside)
+    before = work_out(inputs)
+    text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
     edited = file._replace(content=text.encode(), unwritten=((file.folder / beside, book),))
     place = file.folder / beside
     version = version_of(place.read_bytes()) if place.exists() else ""
     return {
-        "coverage": {"before": _coverage(work_out(inputs)), "after": _coverage(work_out(edited))},
+        "unused": [*use_of(priced, before, built_in_parts()).unused],
+        "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},
         "text": text,
         "file": {"path": (folder / beside).as_posix(), "text": book.decode(), "version": version},
     }

@@ -54,6 +54,15 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
 
 
+def test_prices_of_no_part_of_the_plan_are_named(workspace: Workspace) -> None:
+    """Of a vendor's list and of a price book; parts by another of their names are used."""
+    for head in ("Part number,Price USD\n{}", "part,price,currency\n{}"):
+        end = ",USD" if "currency" in head else ""
+        rows = "".join(f"{part},100{end}\n" for part in ("DGX-H100", "210-BGHS", "qm9700"))
+        found = received.prices(workspace, dropped("list.csv", head.format(rows).encode()))
+        assert found["unused"] == ["210-BGHS"], found
+
+
 def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) -> None:
     """The list is that of `bomgen prices --for`, names parts by their ids, and prices them once it is filled in."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}

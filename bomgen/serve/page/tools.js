@@ -100,6 +100,8 @@ function ask(questions, answers, again) {
 
 const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, [each.message, each.remedy].filter(Boolean).join("; "))));
 
+const MOST_NAMED = 10; // rows of a price list
+
 async function takePrices(page, place, dropped, answers) {
   const found = await long(page, place, "prices", { ...dropped, answers });
   if (!found) return;
@@ -107,7 +109,10 @@ async function takePrices(page, place, dropped, answers) {
   const content = [listed(found.problems)];
   if (found.coverage) {
     const { before, after } = found.coverage;
-    content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)), button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
+    const { unused } = found;
+    const named = unused.slice(0, MOST_NAMED).join(", ") + (unused.length > MOST_NAMED ? ", …" : "");
+    content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
+      unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
