@@ -51,6 +51,8 @@ CHAPTERS = {
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
+FIRST = (("cluster", "gpus"), ("cluster", "servers"), ("site", "power_w"))
+"""The numbers that stand beside the total; the other key figures are folded."""
 WIRING = "wiring-"
 """Prefix of the formats of cable lists, as in wiring-csv."""
 UNPRICED = "unpriced-"
@@ -106,26 +108,31 @@ def build(workspace: Workspace, request: Request) -> Data:
         report = built.report
         shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
     except PlanErrors as errors:
-        return {"problems": problems_data(errors.problems, path, text), "headline": [], "delta": None, "tabs": {}}
+        found = problems_data(errors.problems, path, text)
+        return {"problems": found, "headline": [], "figures": [], "delta": None, "tabs": {}}
+    headline, figures = _headline(report, words)
     return {
         "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
-        "headline": _headline(report, words),
+        "headline": headline,
+        "figures": figures,
         "delta": _delta(workspace, request, built, words),
         "tabs": shown,
         "name": report.plan.name,
     }
 
 
-def _headline(report: Report, words: Language) -> list[list[str]]:
-    """Return the key figures as labels and values, the total first."""
+def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[list[str]]]:
+    """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
     writer, totals = Writer(report, words), report.quote.totals
     amount, highest = words.word("quote-not-priced"), report.quote.highest
     if totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
         amount = words.money_range(totals.low, highest, totals.currency)
     elif totals.priced_lines:
         amount = words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))
-    figures = ((label, words.cell(cell)) for label, cell in headline(writer, writer.cluster_writers()))
-    return [[words.word("ui-total"), amount], *([label, value] for label, value in figures)]
+    figures = [[label, words.cell(cell)] for label, cell in headline(writer, writer.cluster_writers())]
+    first = {writer.label(path) for path in FIRST}
+    leading = [figure for figure in figures if figure[0] in first]
+    return [[words.word("ui-total"), amount], *leading], [figure for figure in figures if figure[0] not in first]
 
 
 class _Built:

@@ -60,6 +60,15 @@ def test_a_plan_with_errors_has_no_result(workspace: Workspace) -> None:
     assert (found["headline"], found["delta"], found["tabs"]) == ([], None, {})
 
 
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_four_key_figures_stand_first(workspace: Workspace, code: str) -> None:
+    """Total, GPUs, servers and power; the others follow apart."""
+    found = engine.build(workspace, asked(language=code))
+    total, gpus, servers, power = (value for _, value in found["headline"])
+    assert (gpus.split()[0], servers, "USD" in total, "W" in power) == ("32", "4", True, True)
+    assert len(found["figures"]) >= 3
+
+
 def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None:
     """The bill is compared with the saved state."""
     text = PLAN.replace("servers: 4", "servers: 6")

@@ -1,13 +1,13 @@
 // The words of the page in English.
 export default {
-  summary: "Key figures",
+  summary: "Key figures", figures: "More key figures",
   actions: "Actions", open: "Open", save: "Save", download: "Download", import: "Import", search: "Search",
   compare: "Compare", share: "Share", theme: "Light/dark", language: "Language", plan: "Plan", result: "Result",
   text: "YAML", form: "Form", close: "Close", stop: "Stop", cancel: "Cancel", use: "Use", start: "Start",
   quote: "Quote", report: "Report", network: "Network", racks: "Racks", bill: "Bill of materials", cables: "Cables", prices: "Prices",
   problems: "Problems: {0}", "no-problems": "No problems", line: "Line {0}", "working": "Building …", built: "Up to date",
   "not-built": "Fix the errors to see the result; shown is the last valid state.", saved: "Saved: {0}", "save-copy": "Save a copy", unsaved: "not saved",
-  "leave": "Discard unsaved changes?", plans: "Plans in {0}", gallery: "Start from a design", "no-plans": "There are no plans in this folder.",
+  "leave": "Discard unsaved changes?", plans: "Plans in {0}", gallery: "Start from a design", filter: "Filter, such as H200", "no-plans": "There are no plans in this folder.",
   changed: "The file changed on disk", "changed-why": "Another program wrote {0} after it was opened here. Choose which text to keep.",
   mine: "Keep my text", theirs: "Load the text on disk", "name-file": "File name", delta: "Changes since the last save: {0}",
   "no-change": "none", description: "Description", before: "Before", after: "After", amount: "Amount",

@@ -1,13 +1,13 @@
 // The words of the page in Chinese.
 export default {
-  summary: "关键数据",
+  summary: "关键数据", figures: "更多关键数据",
   actions: "操作", open: "打开", save: "保存", download: "下载", import: "导入", search: "方案搜索",
   compare: "对比", share: "分享", theme: "浅色/深色", language: "语言", plan: "方案文件", result: "结果",
   text: "YAML", form: "表单", close: "关闭", stop: "停止", cancel: "取消", use: "采用", start: "开始",
   quote: "报价单", report: "报告", network: "网络", racks: "机柜", bill: "物料清单", cables: "线缆", prices: "价格",
   problems: "问题：{0}", "no-problems": "没有问题", line: "第 {0} 行", "working": "正在计算……", built: "已是最新",
   "not-built": "请先修正错误；当前显示的是上一次有效的结果。", saved: "已保存：{0}", "save-copy": "另存副本", unsaved: "未保存",
-  "leave": "放弃未保存的修改？", plans: "{0} 中的方案文件", gallery: "从参考设计开始", "no-plans": "此文件夹中没有方案文件。",
+  "leave": "放弃未保存的修改？", plans: "{0} 中的方案文件", gallery: "从参考设计开始", filter: "筛选，例如 H200", "no-plans": "此文件夹中没有方案文件。",
   changed: "磁盘上的文件已更改", "changed-why": "{0} 打开后被其他程序改写。请选择保留哪个版本。",
   mine: "保留我的内容", theirs: "载入磁盘上的内容", "name-file": "文件名", delta: "自上次保存以来的变化：{0}",
   "no-change": "无", description: "描述", before: "之前", after: "之后", amount: "金额",
