@@ -30,7 +30,8 @@ export default {
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to train", requests: "Requests per minute",
     gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology", storage: "Dataset size",
-    power: "Power per rack", prices: "Price book", currency: "Currency", years: "Years of operation",
+    power: "Power per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
+    support: "Years of support", "support-share": "Support, per cent of the hardware a year",
   },
   values: { training: "Training", inference: "Inference", none: "Fixed size" },
   "no-points": "No design meets the conditions, or none has the measures (cost needs prices).",

@@ -30,7 +30,8 @@ export default {
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "训练天数", requests: "每分钟请求数",
     gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑", storage: "数据集大小",
-    power: "每机柜功率", prices: "价格表", currency: "货币", years: "运营年数",
+    power: "每机柜功率", prices: "价格表", currency: "货币", years: "运营年数（用于计算运行成本）",
+    support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
   },
   values: { training: "训练", inference: "推理", none: "固定规模" },
   "no-points": "没有满足条件的方案，或方案缺少所需指标（成本需要价格）。",
