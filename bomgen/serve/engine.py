@@ -7,8 +7,9 @@ knows of HTTP or of processes.
 from __future__ import annotations
 
 import mimetypes
+import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -16,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import languages
@@ -31,9 +32,7 @@ from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsui
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report, result
-from bomgen.serve.problem_data import problems_data
-from bomgen.serve.sharing import pack
-from bomgen.serve.workspace import Refused, Workspace
+from bomgen.serve.workspace import Refused, Workspace, open_design, pack
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import check_plan, list_cables, list_unpriced_parts, work_out
 from bomgen.workflow.plan_files import PlanFile
@@ -57,6 +56,13 @@ WIRING = "wiring-"
 """Prefix of the formats of cable lists, as in wiring-csv."""
 UNPRICED = "unpriced-"
 """Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
+DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
+"""The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
+_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
+"""What stands at a place: a quoted text, or words up to the end of a key or value."""
+
+_REMEDY = re.compile("; |；")
+"""What parts the remedy from what is wrong."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can hold, so that equal files give equal archives."""
 
@@ -82,6 +88,40 @@ def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
     if code not in languages():
         raise Refused(f"no language '{code}'; there are {', '.join(languages())}")
     return language(code)
+
+
+# problems -----------------------------------------------------------------------------------------------------------
+
+
+def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
+    """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
+
+    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
+    """
+    lines = LINE_END.split(text)
+    return [
+        _problem_data(problem._replace(message=say(problem.message)), path, lines)
+        for problem in [*problems][:MAX_PROBLEMS]
+    ]
+
+
+def _problem_data(problem: Problem, path: str, lines: list[str]) -> Data:
+    message, remedy = (*_REMEDY.split(problem.message, maxsplit=1), "")[:2]
+    own = str(problem.file) == path and 1 <= problem.line <= len(lines)
+    line, column = (problem.line, problem.column) if own else (1, 1)
+    found = _WORD.match(lines[line - 1], column - 1) if own else None
+    data = {
+        "line": line,
+        "column": column,
+        "end_line": line,
+        "end_column": found.end() + 1 if found else column,
+        "severity": problem.severity,
+        "message": message,
+        "remedy": remedy,
+        "rule": problem.rule,
+        "key": problem.path,
+    }
+    return data if own else {**data, "file": str(problem.file), "file_line": problem.line}
 
 
 def check(workspace: Workspace, request: Request) -> Data:
@@ -350,3 +390,17 @@ def share(workspace: Workspace, request: Request) -> Data:
     report = work_out(plan_of(workspace, request))
     source = DocumentInputs(report, ("html",))
     return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}
+
+
+def picture(workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the drawing of a design as the report has it: of its network, else of a rack, else its first chart."""
+    opened, words = open_design(text_of(request, "name")), language_of(request)
+    report = work_out(workspace.plan_file(opened["path"], opened["text"]))
+    sections = DocumentInputs(report, (), words).chapters(DRAWN).sections
+    drawings = [drawing for section in sections for drawing in section.drawings]
+    return {"svg": min(drawings, key=_place).svg if drawings else ""}
+
+
+def _place(drawing: Drawing) -> int:
+    kind = drawing.id.partition("-")[0]
+    return KINDS.index(kind) if kind in KINDS else len(KINDS)

@@ -18,6 +18,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import schemas_at, values_of
+from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.engine import text_of
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -135,7 +136,7 @@ def _questions(data: Data) -> list[Data]:
 def _shown(value: Any, kind: str) -> Any:
     """Return a plain value as it is typed; numbers of a plan are fractions."""
     if kind == "percent" and isinstance(value, int | Fraction):
-        return f"{float(100 * value):g}%"
+        return f"{float(PERCENT * value):g}%"
     if isinstance(value, int | None):
         return value
     return f"{float(value):g}" if isinstance(value, Fraction) else str(value)

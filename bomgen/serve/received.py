@@ -40,8 +40,7 @@ from bomgen.reading.price_lists import own_book, read_list
 from bomgen.reading.sheet_scan import column_letters
 from bomgen.reading.tables import is_pdf, read_tables
 from bomgen.results.result import Report
-from bomgen.serve.engine import language_of, plan_of, text_of
-from bomgen.serve.problem_data import problems_data
+from bomgen.serve.engine import language_of, plan_of, problems_data, text_of
 from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import Refused, Workspace, version_of
 from bomgen.workflow.inputs import read_all

@@ -15,9 +15,7 @@ from click.testing import CliRunner
 from bomgen.cli.command import main
 from bomgen.serve import engine
 from bomgen.serve.completion import Place, complete, place_at
-from bomgen.serve.gallery import gallery, picture
-from bomgen.serve.sharing import unpack
-from bomgen.serve.workspace import FileChanged, Refused, Workspace
+from bomgen.serve.workspace import FileChanged, Refused, Workspace, gallery, unpack
 
 PLAN = """bomgen: 1
 name: small
@@ -218,7 +216,7 @@ def test_a_link_that_leads_outside_is_refused(workspace: Workspace, tmp_path_fac
 def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
     """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
     for design in gallery():
-        assert picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+        assert engine.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
 
 
 def test_the_engine_needs_neither_network_nor_processes() -> None:
