@@ -17,11 +17,12 @@ from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.money import minor_units
 from bomgen.core.safety import MAX_FILE
+from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
 from bomgen.output.price_list_reading import describe, use_of
 from bomgen.output.price_lists.forms import Entry
 from bomgen.output.price_lists.yaml import write
-from bomgen.pricing.price_book import entries
+from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.amounts_and_dates import ORDERS
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.list_columns import (
@@ -36,7 +37,7 @@ from bomgen.reading.list_columns import (
     read_asked,
 )
 from bomgen.reading.part_numbers import built_in_parts
-from bomgen.reading.price_lists import own_book, read_list
+from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.reading.sheet_scan import column_letters
 from bomgen.reading.tables import is_pdf, read_tables
 from bomgen.results.result import Report
@@ -134,7 +135,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     words = language(ENGLISH)
     try:
         asked = _asked(request)
-        source = own_book(content, name) if asked == NOTHING else None
+        source = _own_book(content, name) if asked == NOTHING else None
         found = None
         if source is None:
             found = read_list(content, name, asked)
@@ -157,6 +158,16 @@ def prices(workspace: Workspace, request: Request) -> Data:
     if not request.get("text"):
         return answer | {"book": write(entries(source), Path(name).stem).decode()}
     return answer | _use(plan_of(workspace, request), name, entries(source))
+
+
+def _own_book(content: bytes, name: str) -> Source | None:
+    """Return the data of a price book; None for a list, as is one that is not filled in to its end."""
+    try:
+        return own_book(content, name)
+    except PlanErrors as errors:
+        if is_table(name) and all(problem.rule == MISSING for problem in errors.problems):
+            return None
+        raise
 
 
 def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:

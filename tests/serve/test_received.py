@@ -54,6 +54,18 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
 
 
+def test_a_list_may_be_filled_in_by_parts(workspace: Workspace) -> None:
+    """Rows that have no price yet are left out, as of a vendor's list."""
+    request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
+    head, *rows = csv.reader(io.StringIO(base64.b64decode(engine.download(workspace, request)["base64"]).decode()))
+    rows[0][2] = "300000"
+    out = io.StringIO()
+    csv.writer(out).writerows([head, *rows])
+    found = received.prices(workspace, dropped("filled.csv", out.getvalue().encode()))
+    assert (found["coverage"]["after"]["priced"], found["unused"]) == (1, [])
+    assert "rows without a price" in found["html"]
+
+
 def test_prices_of_no_part_of_the_plan_are_named(workspace: Workspace) -> None:
     """Of a vendor's list and of a price book; parts by another of their names are used."""
     for head in ("Part number,Price USD\n{}", "part,price,currency\n{}"):
