@@ -116,10 +116,7 @@ def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]
 def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None:
     """Print the interpretation of a list and its warnings, on standard error if `aside`."""
     parts = built_in_parts()
-    use = None
-    if report:
-        bought = {names[0]: names for line in report.quote.all_lines if (names := line.line.names)}
-        use = use_of(price_list, report.plan.name, [*bought.values()], [*bought], parts)
+    use = use_of(price_list.source.data["prices"], report, parts) if report else None
     document, words = describe(price_list, parts, use), language(ENGLISH)
     if not is_set(QUIET) and not aside:
         give(document, words)

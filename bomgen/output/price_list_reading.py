@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
@@ -13,6 +13,7 @@ from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList
+from bomgen.results.result import Report
 
 FIRST = 5
 """Number of prices shown."""
@@ -42,6 +43,8 @@ class Use(NamedTuple):
     """Parts that it buys."""
     unpriced: Sequence[str]
     """Parts that the list has no price for."""
+    unused: Sequence[str]
+    """Parts of the list that it does not buy."""
 
 
 def describe(price_list: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
@@ -85,6 +88,9 @@ def _use(use: Use, prices: int) -> Iterator[str]:
     yield f"{use.plan} uses {use.used} of the {prices} prices, for {priced} of its {use.parts} parts"
     if use.unpriced:
         yield f"no price in the list: {', '.join(use.unpriced)}"
+    if use.unused:
+        more = f", and {len(use.unused) - NAMED} more" if len(use.unused) > NAMED else ""
+        yield f"not in {use.plan}: {', '.join(use.unused[:NAMED])}{more}"
 
 
 def _quoted(column: ListColumn) -> str:
@@ -132,15 +138,16 @@ def _unmatched(entries: Sequence[dict[str, Any]], price_list: PriceList, parts: 
     yield _table(f"{_count(len(unknown), ('price matches', 'prices match'))} no part of the catalogue:", rows)
 
 
-def use_of(
-    price_list: PriceList, plan: str, names: Sequence[Collection[str]], shown: Sequence[str], parts: PartIndex
-) -> Use:
-    """Return how a plan uses a list: `names` are those of each of its parts, `shown` their display names."""
-    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in price_list.source.data["prices"]]
-    of_plan = {name for each in names for name in each}
+def use_of(entries: Sequence[Mapping[str, Any]], report: Report, parts: PartIndex) -> Use:
+    """Return how the bill of a result uses the prices of a list."""
+    bought = {names[0]: names for line in report.quote.all_lines if (names := line.line.names)}
+    listed = [{entry["part"].lower(), *parts.ids(entry["part"])[:1]} for entry in entries]
+    of_plan = {name for names in bought.values() for name in names}
     of_list = {name for each in listed for name in each}
-    unpriced = [name for name, each in zip(shown, names, strict=True) if not set(each) & of_list]
-    return Use(plan, sum(bool(each & of_plan) for each in listed), len(shown), unpriced)
+    used = [bool(each & of_plan) for each in listed]
+    unused = dict.fromkeys(entry["part"] for entry, uses in zip(entries, used, strict=True) if not uses)
+    unpriced = [part for part, names in bought.items() if not set(names) & of_list]
+    return Use(report.plan.name, sum(used), len(bought), unpriced, [*unused])
 
 
 def _count(number: int, names: tuple[str, str]) -> str:

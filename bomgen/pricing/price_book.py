@@ -22,6 +22,8 @@ KEPT = 20
 INDICATIVE = "indicative"
 """The name in plans of the built-in price book, which has what the sources of the catalogue say that parts cost."""
 AMOUNTS = ("price", "min", "max")
+MISSING = "no-price"
+"""The rule of a problem with an entry that has none of these."""
 
 
 class Price(NamedTuple):
@@ -154,7 +156,7 @@ def find_slips(source: Source) -> list[Problem]:
         found += odd
         if "price" not in given and not {"min", "max"} <= given.keys() and not odd:
             message = f"no price for {entry['part']}; set a price, or `min` and `max`, or remove the part"
-            found.append(Problem(source.mark(("prices", at)), "error", message, "no-price"))
+            found.append(Problem(source.mark(("prices", at)), "error", message, MISSING))
         ordered = [given[key] for key in ("min", "price", "max") if key in given]
         if ordered != sorted(ordered):
             message = f"the range of {entry['part']} does not contain its price; set `min` <= `price` <= `max`"

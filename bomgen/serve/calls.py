@@ -38,7 +38,7 @@ CALLS = {
     "form": Call("form", "form"),
     "space": Call("searching", "space"),
     "set": Call("searching", "set_values"),
-    "picture": Call("gallery", "picture", long=True),
+    "picture": Call("engine", "picture", long=True),
     "prices": Call("received", "prices", long=True),
     "xray": Call("received", "xray", long=True),
     "apply": Call("received", "apply", long=True),

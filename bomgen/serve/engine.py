@@ -7,8 +7,9 @@ knows of HTTP or of processes.
 from __future__ import annotations
 
 import mimetypes
+import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -16,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import languages
@@ -26,22 +27,21 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.output.markdown_html import html
-from bomgen.output.registry import DOCUMENTS, QUOTE, WIRINGS, Unsuitable, choose_documents
+from bomgen.output.price_lists.forms import written
+from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report, result
-from bomgen.serve.problem_data import problems_data
-from bomgen.serve.sharing import pack
-from bomgen.serve.workspace import Refused, Workspace
+from bomgen.serve.workspace import Refused, Workspace, open_design, pack
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, list_cables, work_out
+from bomgen.workflow.pipeline import check_plan, list_cables, list_unpriced_parts, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 Data = dict[str, Any]
 Request = Mapping[str, Any]
 
 CHAPTERS = {
-    "network": ("network", "choices"),
+    "network": ("network",),
     "racks": ("site", "racks", "installation"),
     "bill": ("bill", "costs", "order"),
     "prices": ("prices",),
@@ -50,8 +50,19 @@ CHAPTERS = {
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
+FIRST = (("cluster", "gpus"), ("cluster", "servers"), ("site", "power_w"))
+"""The numbers that stand beside the total; the other key figures are folded."""
 WIRING = "wiring-"
 """Prefix of the formats of cable lists, as in wiring-csv."""
+UNPRICED = "unpriced-"
+"""Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
+DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
+"""The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
+_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
+"""What stands at a place: a quoted text, or words up to the end of a key or value."""
+
+_REMEDY = re.compile("; |；")
+"""What parts the remedy from what is wrong."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can hold, so that equal files give equal archives."""
 
@@ -79,6 +90,40 @@ def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
     return language(code)
 
 
+# problems -----------------------------------------------------------------------------------------------------------
+
+
+def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
+    """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
+
+    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
+    """
+    lines = LINE_END.split(text)
+    return [
+        _problem_data(problem._replace(message=say(problem.message)), path, lines)
+        for problem in [*problems][:MAX_PROBLEMS]
+    ]
+
+
+def _problem_data(problem: Problem, path: str, lines: list[str]) -> Data:
+    message, remedy = (*_REMEDY.split(problem.message, maxsplit=1), "")[:2]
+    own = str(problem.file) == path and 1 <= problem.line <= len(lines)
+    line, column = (problem.line, problem.column) if own else (1, 1)
+    found = _WORD.match(lines[line - 1], column - 1) if own else None
+    data = {
+        "line": line,
+        "column": column,
+        "end_line": line,
+        "end_column": found.end() + 1 if found else column,
+        "severity": problem.severity,
+        "message": message,
+        "remedy": remedy,
+        "rule": problem.rule,
+        "key": problem.path,
+    }
+    return data if own else {**data, "file": str(problem.file), "file_line": problem.line}
+
+
 def check(workspace: Workspace, request: Request) -> Data:
     """Return the problems of a plan."""
     try:
@@ -103,26 +148,31 @@ def build(workspace: Workspace, request: Request) -> Data:
         report = built.report
         shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
     except PlanErrors as errors:
-        return {"problems": problems_data(errors.problems, path, text), "headline": [], "delta": None, "tabs": {}}
+        found = problems_data(errors.problems, path, text)
+        return {"problems": found, "headline": [], "figures": [], "delta": None, "tabs": {}}
+    headline, figures = _headline(report, words)
     return {
         "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
-        "headline": _headline(report, words),
+        "headline": headline,
+        "figures": figures,
         "delta": _delta(workspace, request, built, words),
         "tabs": shown,
         "name": report.plan.name,
     }
 
 
-def _headline(report: Report, words: Language) -> list[list[str]]:
-    """Return the key figures as labels and values, the total first."""
+def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[list[str]]]:
+    """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
     writer, totals = Writer(report, words), report.quote.totals
     amount, highest = words.word("quote-not-priced"), report.quote.highest
     if totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
         amount = words.money_range(totals.low, highest, totals.currency)
     elif totals.priced_lines:
         amount = words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))
-    figures = ((label, words.cell(cell)) for label, cell in headline(writer, writer.cluster_writers()))
-    return [[words.word("ui-total"), amount], *([label, value] for label, value in figures)]
+    figures = [[label, words.cell(cell)] for label, cell in headline(writer, writer.cluster_writers())]
+    first = {writer.label(path) for path in FIRST}
+    leading = [figure for figure in figures if figure[0] in first]
+    return [[words.word("ui-total"), amount], *leading], [figure for figure in figures if figure[0] not in first]
 
 
 class _Built:
@@ -253,14 +303,19 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
 
 
 def download(workspace: Workspace, request: Request) -> Data:
-    """Return the file of a format, as `bomgen build` or `bomgen wiring` writes it; several files as an archive.
+    """Return the file of a format, as `bomgen build`, `wiring` or `prices` writes it; several files as an archive.
 
     Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
     """
     form = text_of(request, "format")
     report = work_out(plan_of(workspace, request))
     try:
-        files = wiring_files(report, form.removeprefix(WIRING)) if form.startswith(WIRING) else _documents(report, form)
+        if form.startswith(WIRING):
+            files = wiring_files(report, form.removeprefix(WIRING))
+        elif form.startswith(UNPRICED):
+            files = _unpriced(report, form.removeprefix(UNPRICED))
+        else:
+            files = _documents(report, form)
     except (ValueError, Unsuitable, OutputError) as error:
         raise Refused(str(error)) from None
     if len(files) == 1:
@@ -298,6 +353,15 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in write_wiring(list_cables(report), form, place, lambda _: None)}
 
 
+def _unpriced(report: Report, form: str) -> dict[str, bytes]:
+    """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
+    if form not in PRICE_LISTS.names:
+        raise Refused(f"no form '{form}' of price lists; there are {', '.join(PRICE_LISTS.names)}")
+    if not (entries := list_unpriced_parts(report)):
+        raise Refused("every part has a price")
+    return {f"{report.plan.name}-prices.{form}": written(entries, form)}
+
+
 def archive(files: Mapping[str, bytes]) -> bytes:
     """Return files as one archive, with equal bytes for equal files."""
     out = BytesIO()
@@ -326,3 +390,17 @@ def share(workspace: Workspace, request: Request) -> Data:
     report = work_out(plan_of(workspace, request))
     source = DocumentInputs(report, ("html",))
     return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}
+
+
+def picture(workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the drawing of a design as the report has it: of its network, else of a rack, else its first chart."""
+    opened, words = open_design(text_of(request, "name")), language_of(request)
+    report = work_out(workspace.plan_file(opened["path"], opened["text"]))
+    sections = DocumentInputs(report, (), words).chapters(DRAWN).sections
+    drawings = [drawing for section in sections for drawing in section.drawings]
+    return {"svg": min(drawings, key=_place).svg if drawings else ""}
+
+
+def _place(drawing: Drawing) -> int:
+    kind = drawing.id.partition("-")[0]
+    return KINDS.index(kind) if kind in KINDS else len(KINDS)

@@ -1,20 +1,24 @@
-"""The form of ten questions: the answers that a plan holds, and a plan's text with other answers.
+"""The form: the answers that a plan holds, and a plan's text with other answers.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. There are two exceptions: another purpose is another block of the
-workload, and a server that does not have a chosen GPU goes.
+empty one removes it; comments and other keys stay. There are three exceptions: another purpose is another block of the
+workload, a server that does not have a chosen GPU goes, and support is a charge with years and a share, or none.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.yaml_edit import NotEditable, remove_item, set_value
+from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import schemas_at, values_of
+from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.engine import text_of
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -36,6 +40,13 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 """The blocks that a purpose starts with: that of the starter, and the least that a service needs."""
 TRAINING, INFERENCE = PURPOSES
 GPU, SERVER = ("cluster", "gpu"), ("cluster", "server")
+CHARGES, SUPPORT = ("quote", "charges"), "support"
+SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3, "share": "7%"}
+"""A new charge, until years and share are others: a contract of three years at HPE's list price (docs/prices.md)."""
+YEARS, SHARE = "years", "share"
+PRICED_BY = {"price", "part", "cost"}
+"""What a charge may have in place of a share."""
+_NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
 INVALID = "the plan is not valid YAML; fix it in the editor first"
 
 
@@ -45,7 +56,7 @@ class Question(NamedTuple):
     id: str
     path: tuple[str, ...]
     kind: str
-    """choice, number or text."""
+    """choice, number, percent or text."""
     purpose: str = ""
     """The purpose that it belongs to; empty for all."""
 
@@ -68,6 +79,11 @@ QUESTIONS = (
     Question("currency", ("quote", "currency"), "text"),
     Question("years", ("operation", "years"), "number"),
 )
+OF_SUPPORT = (
+    Question("support", (*CHARGES, SUPPORT, YEARS), "number"),
+    Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent"),
+)
+"""Questions about the charge of this kind, whose kind stands in the path in place of its position."""
 
 
 def form(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
@@ -91,10 +107,16 @@ def _questions(data: Data) -> list[Data]:
     asked: list[Data] = [
         {"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "title": "", "value": purpose, "choices": choices}
     ]
-    for question in QUESTIONS:
+    charge = _support(data)[1]
+    for question in (*QUESTIONS, *OF_SUPPORT):
         if question.purpose in ("", purpose):
-            schemas, value = schemas_at(question.path), value_at(data, question.path)
-            held = isinstance(value, dict | list)
+            if question in OF_SUPPORT:
+                key = question.path[-1]
+                schemas, value = schemas_at((*CHARGES, None, key)), charge.get(key)
+                held = key == SHARE and bool(charge.keys() & PRICED_BY)
+            else:
+                schemas, value = schemas_at(question.path), value_at(data, question.path)
+                held = isinstance(value, dict | list)
             words = values_of(schemas) if question.kind == "choice" else ()
             title = next((str(schema["title"]) for schema in schemas if "title" in schema), "")
             asked.append(
@@ -103,12 +125,21 @@ def _questions(data: Data) -> list[Data]:
                     "key": ".".join(question.path),
                     "kind": question.kind,
                     "title": title,
-                    "value": None if held else value if isinstance(value, int | None) else str(value),
+                    "value": None if held else _shown(value, question.kind),
                     "held": held,
                     "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],
                 }
             )
     return asked
+
+
+def _shown(value: Any, kind: str) -> Any:
+    """Return a plain value as it is typed; numbers of a plan are fractions."""
+    if kind == "percent" and isinstance(value, int | Fraction):
+        return f"{float(PERCENT * value):g}%"
+    if isinstance(value, int | None):
+        return value
+    return f"{float(value):g}" if isinstance(value, Fraction) else str(value)
 
 
 def _purpose(data: Data) -> str:
@@ -127,14 +158,17 @@ def value_at(data: Any, path: tuple[str, ...]) -> Any:
 def _answered(text: str, answers: Mapping[str, Any]) -> str:
     """Return the text with answers by dotted key, or by `purpose`. Raises Refused where one cannot be written."""
     keys = {".".join(question.path): question.path for question in QUESTIONS}
+    support = {".".join(question.path): question.path for question in OF_SUPPORT}
     for key, answer in answers.items():
-        if key != PURPOSE and key not in keys:
+        if key != PURPOSE and key not in keys and key not in support:
             raise Refused(f"the form has no question '{key}'")
         if isinstance(answer, dict | list):
             raise Refused(f"`{key}` needs a number or text")
         try:
             if key == PURPOSE:
                 text = _for_purpose(text, str(answer))
+            elif key in support:
+                text = _with_support(text, support[key][-1], answer)
             elif answer in (None, ""):
                 text = without(text, keys[key])
             else:
@@ -159,6 +193,32 @@ def _for_purpose(text: str, purpose: str) -> str:
     return text
 
 
+def _with_support(text: str, key: str, answer: Any) -> str:
+    """Return the text with years or share of its support; an empty answer removes the charge."""
+    data = read(text, "").data
+    at, charge = _support(data)
+    charges = value_at(data, CHARGES) or []
+    if answer in (None, ""):
+        if key not in charge:
+            return text
+        return remove_item(text, (*CHARGES, at)) if len(charges) > 1 else without(text, CHARGES)
+    value = f"{answer}%" if key == SHARE and not str(answer).strip().endswith("%") else _as_typed(answer)
+    if charge:
+        return set_value(text, (*CHARGES, at, key), value)
+    added = {**SUPPORT_CHARGE, key: value}
+    return append_item(text, CHARGES, added) if charges else set_value(text, CHARGES, [added])
+
+
+def _support(data: Any) -> tuple[int, Mapping[str, Any]]:
+    """Return the position of the first charge for support and the charge; an empty one behind the last without one."""
+    charges = value_at(data, CHARGES)
+    charges = charges if isinstance(charges, list) else []
+    found = (
+        (at, charge) for at, charge in enumerate(charges) if isinstance(charge, dict) and charge.get("kind") == SUPPORT
+    )
+    return next(found, (len(charges), {}))
+
+
 def _with_fitting_server(text: str) -> str:
     """Return the text without a server that has another GPU; the one that is usual for the GPU is then taken."""
     data, catalog = read(text, "").data, Catalog()
@@ -181,5 +241,7 @@ def without(text: str, path: tuple[str, ...]) -> str:
 
 
 def _as_typed(answer: Any) -> Any:
-    """Return a text that is a whole number as one."""
-    return int(answer) if isinstance(answer, str) and answer.isascii() and answer.isdecimal() else answer
+    """Return a text that is a number as one."""
+    if not isinstance(answer, str) or not _NUMBER.fullmatch(answer):
+        return answer
+    return Decimal(answer) if "." in answer else int(answer)

@@ -17,10 +17,12 @@ from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.money import minor_units
 from bomgen.core.safety import MAX_FILE
+from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
-from bomgen.output.price_list_reading import describe
+from bomgen.output.price_list_reading import describe, use_of
+from bomgen.output.price_lists.forms import Entry
 from bomgen.output.price_lists.yaml import write
-from bomgen.pricing.price_book import entries
+from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.amounts_and_dates import ORDERS
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.list_columns import (
@@ -35,12 +37,11 @@ from bomgen.reading.list_columns import (
     read_asked,
 )
 from bomgen.reading.part_numbers import built_in_parts
-from bomgen.reading.price_lists import own_book, read_list
+from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.reading.sheet_scan import column_letters
 from bomgen.reading.tables import is_pdf, read_tables
 from bomgen.results.result import Report
-from bomgen.serve.engine import language_of, plan_of, text_of
-from bomgen.serve.problem_data import problems_data
+from bomgen.serve.engine import language_of, plan_of, problems_data, text_of
 from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import Refused, Workspace, version_of
 from bomgen.workflow.inputs import read_all
@@ -134,7 +135,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     words = language(ENGLISH)
     try:
         asked = _asked(request)
-        source = own_book(content, name) if asked == NOTHING else None
+        source = _own_book(content, name) if asked == NOTHING else None
         found = None
         if source is None:
             found = read_list(content, name, asked)
@@ -142,7 +143,6 @@ def prices(workspace: Workspace, request: Request) -> Data:
     except PlanErrors as errors:
         questions = _questions(errors.problems, name, content)
         return {"questions": questions, "problems": problems_data(errors.problems, "", ""), "columns": []}
-    book = write(entries(source), Path(name).stem)
     columns = [
         {"column": column.letter, "heading": column.heading.text, "role": role, "why": column.why}
         for layout in (found.layouts if found else ())
@@ -155,21 +155,35 @@ def prices(workspace: Workspace, request: Request) -> Data:
         "columns": columns,
         "html": shown,
     }
-    return answer | (_use(workspace, request, name, book) if request.get("text") else {"book": book.decode()})
+    if not request.get("text"):
+        return answer | {"book": write(entries(source), Path(name).stem).decode()}
+    return answer | _use(plan_of(workspace, request), name, entries(source))
 
 
-def _use(workspace: Workspace, request: Request, name: str, book: bytes) -> Data:
-    """Return the plan with a price book, the book to save beside it, and the coverage before and after."""
-    file = plan_of(workspace, request)
+def _own_book(content: bytes, name: str) -> Source | None:
+    """Return the data of a price book; None for a list, as is one that is not filled in to its end."""
+    try:
+        return own_book(content, name)
+    except PlanErrors as errors:
+        if is_table(name) and all(problem.rule == MISSING for problem in errors.problems):
+            return None
+        raise
+
+
+def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
+    """Return the plan with a price book, the book to save beside it, coverage before and after, and unused rows."""
+    book = write(priced, Path(name).stem)
     folder = Path(file.name).parent
     beside = f"{plan_name(name)}{BOOK_SUFFIX}"
     inputs = read_all(file)
-    text = name_book(text_of(request, "text"), inputs.source.data, beside)
+    before = work_out(inputs)
+    text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
     edited = file._replace(content=text.encode(), unwritten=((file.folder / beside, book),))
     place = file.folder / beside
     version = version_of(place.read_bytes()) if place.exists() else ""
     return {
-        "coverage": {"before": _coverage(work_out(inputs)), "after": _coverage(work_out(edited))},
+        "unused": [*use_of(priced, before, built_in_parts()).unused],
+        "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},
         "text": text,
         "file": {"path": (folder / beside).as_posix(), "text": book.decode(), "version": version},
     }

@@ -25,10 +25,8 @@ from urllib.parse import parse_qs, urlsplit
 from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
-from bomgen.serve.gallery import gallery, open_design
 from bomgen.serve.pages import Pages
-from bomgen.serve.sharing import unpack
-from bomgen.serve.workspace import FileChanged, Refused, Workspace
+from bomgen.serve.workspace import FileChanged, Refused, Workspace, gallery, open_design, unpack
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")

@@ -29,7 +29,6 @@ from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
-from bomgen.serve.problem_data import problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
 MEMORY = 1 << 30
@@ -146,6 +145,8 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
     except Refused as error:
         return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
+        from bomgen.serve.engine import problems_data  # loaded by the call that failed, and not before the first one
+
         given = request["request"]
         text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
         return _error(

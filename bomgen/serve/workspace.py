@@ -1,4 +1,4 @@
-"""The files below the folder that was named: listed, read, and written in place.
+"""Where plans of the page come from: files below the folder that was named, designs that bomgen carries, and links.
 
 A version, the SHA-256 of its content, goes with each file that is read. A file is saved only if it still has the
 version that was read: what someone else has written meanwhile is never overwritten.
@@ -7,20 +7,27 @@ version that was read: what someone else has written meanwhile is never overwrit
 from __future__ import annotations
 
 import os
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, read
+from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
 from bomgen.workflow.plan_files import PlanFile, checkout, lock_name, real
+from bomgen.workflow.starters import designs, nearest_designs, started_from
 
 MOST_FILES = 2_000
 """Plans that are listed."""
 MOST_FOLDERS = 10_000
 """Folders that are searched for plans."""
+DESIGN_COPY = "my-{design}"
+"""The name of a plan that starts from a design."""
 NO_VERSION = ""
 """The version of a file that does not exist."""
 
@@ -131,3 +138,43 @@ class Workspace:
 def version_of(content: bytes) -> str:
     """Return the version of a file."""
     return sha256(content).hexdigest()
+
+
+# designs ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def gallery() -> list[dict[str, Any]]:
+    """Return name and title of each design."""
+    return [
+        {"name": name, "title": str(own(path, path.name).data.get("title", name))} for name, path in designs().items()
+    ]
+
+
+def open_design(name: str) -> dict[str, Any]:
+    """Return a new plan that starts from a design. Raises Refused for an unknown one."""
+    if name not in designs():
+        raise Refused(f"no design '{name}'; did you mean {' or '.join(nearest_designs(name)) or 'another'}?")
+    plan = DESIGN_COPY.format(design=name.lower())
+    return {"path": f"{plan}.yaml", "text": started_from(name, plan), "version": ""}
+
+
+# links --------------------------------------------------------------------------------------------------------------
+# A plan in the fragment of a link, which no server ever sees.
+
+
+def pack(text: str) -> str:
+    """Return a text compressed, in characters that an address may hold."""
+    return urlsafe_b64encode(zlib.compress(text.encode("utf-8"), zlib.Z_BEST_COMPRESSION)).decode("ascii").rstrip("=")
+
+
+def unpack(packed: str) -> str:
+    """Return a text from `pack`. Raises Refused for other text, and for one that is longer than a plan may be."""
+    try:
+        unpacking = zlib.decompressobj()
+        content = unpacking.decompress(urlsafe_b64decode(f"{packed}=="), MAX_BYTES)
+        if not unpacking.eof:
+            raise Refused("the link holds no whole plan; copy all of it")
+        return content.decode("utf-8")
+    except (ValueError, zlib.error):
+        raise Refused("the link holds no plan; copy all of it") from None

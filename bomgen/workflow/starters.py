@@ -27,6 +27,8 @@ RULE = (
 )
 OUTSIDE = (("quote", "price_book"), ("quote", "cost_book"), ("quote", "vendor", "logo"), ("templates",))
 """Keys that name a file which a copy of a design does not include."""
+DATE = ("quote", "date")
+"""The date of the design's quote, which is not that of a new one."""
 NEEDING = ("catalog", "extends")
 """Plan keys that depend on files which a copy would not have."""
 SCHEMA_FILE = "bomgen.schema.json"
@@ -126,12 +128,12 @@ def starter(name: str, schema_beside: bool = False) -> str:
 
 
 def started_from(design: str, name: str, schema_beside: bool = False) -> str:
-    """Return the text of a design under another name, without the files that it names.
+    """Return the text of a design under another name, without the files that it names and the date of its quote.
 
     Raises KeyError for an unknown design.
     """
     text = own_text(designs()[design])
-    return _headed(_renamed(_comment_files(text), name), schema_beside)
+    return _headed(_renamed(_comment_own(text), name), schema_beside)
 
 
 def _headed(text: str, schema_beside: bool) -> str:
@@ -168,19 +170,21 @@ def _replaced(text: str, key: str, value: str) -> str:
     return "".join(lines)
 
 
-def _comment_files(text: str) -> str:
-    """Return the text of a plan with each key that names a file commented out, with a note."""
+def _comment_own(text: str) -> str:
+    """Return the text of a plan with its date, and each key that names a file, commented out with a note."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)
     for path in OUTSIDE:
         if path in source.keys:
-            _comment_out(lines, source, path)
+            _comment_out(lines, source, path, "FILE    # one of your own, relative to this plan")
+    if DATE in source.keys:
+        _comment_out(lines, source, DATE, "YYYY-MM-DD    # of your quote")
     return "".join(lines)
 
 
-def _comment_out(lines: list[str], source: Source, path: tuple[str, ...]) -> None:
+def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: str) -> None:
     mark = source.keys[path]
     line = lines[mark.line - 1]
     key, given = path[-1], line[mark.column - 1 :].partition(":")[2].strip()
-    text = f"#{key}: FILE    # one of your own, relative to this plan; the design had {given}\n"
+    text = f"#{key}: {note}; the design had {given}\n"
     lines[mark.line - 1] = line[: mark.column - 1] + text

@@ -395,3 +395,4 @@ def test_what_a_plan_uses_of_a_list() -> None:
     said = run("prices", "quote.xlsx", "--for", "plan.yaml").stdout
     assert "pilot uses 3 of the 4 prices, for 3 of its 7 parts\n" in said
     assert "\nno price in the list: dgx-h100, mma4z00-ns-flt, cord-c20, cord-c14\n" in said
+    assert "\nnot in pilot: 980-9I51S-00NS00\n" in said

@@ -15,9 +15,7 @@ from click.testing import CliRunner
 from bomgen.cli.command import main
 from bomgen.serve import engine
 from bomgen.serve.completion import Place, complete, place_at
-from bomgen.serve.gallery import gallery, picture
-from bomgen.serve.sharing import unpack
-from bomgen.serve.workspace import FileChanged, Refused, Workspace
+from bomgen.serve.workspace import FileChanged, Refused, Workspace, gallery, unpack
 
 PLAN = """bomgen: 1
 name: small
@@ -58,6 +56,15 @@ def test_a_plan_with_errors_has_no_result(workspace: Workspace) -> None:
     found = engine.build(workspace, asked(text="bomgen: 1\nname: [", base=PLAN, tabs=["quote"]))
     assert found["problems"]
     assert (found["headline"], found["delta"], found["tabs"]) == ([], None, {})
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_four_key_figures_stand_first(workspace: Workspace, code: str) -> None:
+    """Total, GPUs, servers and power; the others follow apart."""
+    found = engine.build(workspace, asked(language=code))
+    total, gpus, servers, power = (value for _, value in found["headline"])
+    assert (gpus.split()[0], servers, "USD" in total, "W" in power) == ("32", "4", True, True)
+    assert len(found["figures"]) >= 3
 
 
 def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None:
@@ -209,7 +216,7 @@ def test_a_link_that_leads_outside_is_refused(workspace: Workspace, tmp_path_fac
 def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
     """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
     for design in gallery():
-        assert picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+        assert engine.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
 
 
 def test_the_engine_needs_neither_network_nor_processes() -> None:

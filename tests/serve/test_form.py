@@ -69,6 +69,37 @@ def test_a_server_with_another_gpu_goes(workspace: Workspace) -> None:
     assert form(workspace, {"text": text, "answers": {"cluster.gpu": "h100-sxm"}})["text"] == text
 
 
+def test_support_is_a_charge(workspace: Workspace) -> None:
+    """Years and share of one charge: other charges and comments stay, and without an answer the charge goes."""
+    years, share = "quote.charges.support.years", "quote.charges.support.share"
+    found = form(workspace, {"text": TEXT, "answers": {years: "3", share: "4"}})
+    assert found["text"] == f"{TEXT}quote: {{charges: [{{kind: support, years: 3, share: 4%}}]}}\n"
+    assert (values(found)["support"], values(found)["support-share"]) == (3, "4%")
+    assert form(workspace, {"text": found["text"], "answers": {share: ""}})["text"] == TEXT
+    freight = f"{TEXT}quote:\n  charges:\n    - {{kind: freight, price: 900}} # kept, too\n"
+    found = form(workspace, {"text": freight, "answers": {years: 5}})
+    assert found["text"] == f"{freight}    - {{kind: support, years: 5, share: 7%}}\n"
+    assert form(workspace, {"text": found["text"], "answers": {years: None}})["text"] == freight
+    text = found["text"].replace("{topology: fat-tree}", "default")
+    built = engine.build(workspace, {"path": "small.yaml", "text": text})
+    assert built["headline"], built["problems"]
+
+
+def test_support_with_a_price_has_no_share(workspace: Workspace) -> None:
+    """A charge has one of them; a share as a number is shown in per cent."""
+    for given, held, shown in (("price: 900", True, None), ("share: 0.07", False, "7%")):
+        text = f"{TEXT}quote: {{charges: [{{kind: support, {given}}}]}}\n"
+        asked = {question["id"]: question for question in form(workspace, {"text": text})["questions"]}
+        assert (asked["support-share"]["held"], asked["support-share"]["value"]) == (held, shown)
+
+
+def test_numbers_are_written_and_shown_as_numbers(workspace: Workspace) -> None:
+    """Years may have a fraction."""
+    found = form(workspace, {"text": TEXT, "answers": {"operation.years": "2.5"}})
+    assert found["text"].endswith("operation: {years: 2.5}\n")
+    assert values(found)["years"] == "2.5"
+
+
 def test_a_fixed_size_has_no_workload(workspace: Workspace) -> None:
     """The block of the workload goes."""
     text = form(workspace, {"text": TEXT, "answers": {"purpose": "training"}})["text"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
+from bomgen.output.price_lists.forms import written
 from bomgen.serve import engine, received, searching
 from bomgen.serve.workspace import Refused, Workspace
+from bomgen.workflow.pipeline import list_unpriced_parts, work_out
 
 PLAN = """bomgen: 1
 name: small
@@ -49,6 +52,43 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
     built = engine.build(workspace, {"path": "small.yaml", "text": found["text"]})
     assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
+
+
+def test_a_list_may_be_filled_in_by_parts(workspace: Workspace) -> None:
+    """Rows that have no price yet are left out, as of a vendor's list."""
+    request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
+    head, *rows = csv.reader(io.StringIO(base64.b64decode(engine.download(workspace, request)["base64"]).decode()))
+    rows[0][2] = "300000"
+    out = io.StringIO()
+    csv.writer(out).writerows([head, *rows])
+    found = received.prices(workspace, dropped("filled.csv", out.getvalue().encode()))
+    assert (found["coverage"]["after"]["priced"], found["unused"]) == (1, [])
+    assert "rows without a price" in found["html"]
+
+
+def test_prices_of_no_part_of_the_plan_are_named(workspace: Workspace) -> None:
+    """Of a vendor's list and of a price book; parts by another of their names are used."""
+    for head in ("Part number,Price USD\n{}", "part,price,currency\n{}"):
+        end = ",USD" if "currency" in head else ""
+        rows = "".join(f"{part},100{end}\n" for part in ("DGX-H100", "210-BGHS", "qm9700"))
+        found = received.prices(workspace, dropped("list.csv", head.format(rows).encode()))
+        assert found["unused"] == ["210-BGHS"], found
+
+
+def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) -> None:
+    """The list is that of `bomgen prices --for`, names parts by their ids, and prices them once it is filled in."""
+    request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
+    listed = base64.b64decode(engine.download(workspace, request)["base64"])
+    assert listed == written(list_unpriced_parts(work_out(workspace.plan_file("small.yaml", PLAN))), "csv")
+    head, *rows = csv.reader(io.StringIO(listed.decode()))
+    assert "dgx-h100" in [row[0] for row in rows]
+    out = io.StringIO()
+    csv.writer(out).writerows([head, *([*row[:2], "100", *row[3:]] for row in rows)])
+    found = received.prices(workspace, dropped("filled.csv", out.getvalue().encode()))
+    assert found["coverage"]["after"]["priced"] == found["coverage"]["after"]["lines"]
+    workspace.save(found["file"]["path"], found["file"]["text"], "")
+    with pytest.raises(Refused, match="every part has a price"):
+        engine.download(workspace, request | {"text": found["text"]})
 
 
 def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:

@@ -111,6 +111,13 @@ def test_a_design_can_be_built_where_nothing_else_is(design: str, tmp_path: Path
     ]
 
 
+def test_a_copy_has_no_date() -> None:
+    """The quote of a copy is not of the day of the design's; price ages would be measured against it."""
+    text = starters.started_from("meta-24k", "copy")
+    assert "  #date: YYYY-MM-DD    # of your quote; the design had 2026-11-20\n" in text
+    assert "date" not in (read(text, "plan").data["quote"] or {})
+
+
 def test_a_file_left_behind_is_named() -> None:
     """Who copies a design sees which price book it had, and switches one of his own on by taking away the #."""
     text = starters.started_from("superpod-h100-4su", "copy")

@@ -4,7 +4,7 @@ import { byId, button, complaint, field, languageCode, make, saveFile, setLangua
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
-import { compareDialog, downloadDialog, importDialog, shareDialog } from "./tools.js";
+import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButton } from "./tools.js";
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
@@ -61,15 +61,17 @@ function edited() {
 async function build() {
   clearTimeout(timer);
   tell(word("working"));
-  byId("headline").className = "old";
+  byId("summary").classList.add("old");
   const tab = shownTab, text = editor.text;
   try {
     const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved, tabs: [tab] });
     if (text !== editor.text || tab !== shownTab) return;
     showProblems(answer.problems);
     if (!(tab in answer.tabs)) return tell(word(shown.html ? "not-built" : "not-built-yet"), true);
-    byId("headline").replaceChildren(...answer.headline.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
-    byId("headline").className = "";
+    showFigures(byId("headline"), answer.headline);
+    showFigures(byId("figures"), answer.figures);
+    byId("more").hidden = !answer.figures.length;
+    byId("summary").classList.remove("old");
     showDelta(answer.delta);
     showResult({ tab, html: answer.tabs[tab] });
     tell(word("built"));
@@ -78,7 +80,10 @@ async function build() {
   }
 }
 
+const showFigures = (list, figures) => list.replaceChildren(...figures.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
+
 function showResult(result) {
+  byId("unpriced").hidden = result.tab !== "prices";
   const same = result.tab === shown.tab;
   if (same && result.html === shown.html) return;
   shown = result;
@@ -180,13 +185,18 @@ async function openFiles() {
     const found = await call("files");
     const item = (request, title, name, ...picture) => make("button", { type: "button", onclick: () => load(request) }, ...picture, make("span", {}, title, make("small", {}, name)));
     const drawings = found.gallery.map((each) => make("img", { alt: "" }));
+    const designs = found.gallery.map((each, at) => item({ gallery: each.name }, each.title, each.name, drawings[at]));
+    const filter = make("input", { type: "search", "aria-label": word("filter"), placeholder: word("filter") });
+    filter.oninput = () => {
+      const wanted = filter.value.toLowerCase().split(/\s+/);
+      for (const each of designs) each.hidden = !wanted.every((part) => each.textContent.toLowerCase().includes(part));
+    };
     const plans = found.plans.map((each) => item({ path: each.path }, each.title, each.path));
     const link = make("input", { "aria-label": word("share-link") });
     const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
     openDialog(word("open"),
       make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])),
-      make("h3", {}, word("gallery")),
-      make("div", { className: "list" }, ...found.gallery.map((each, at) => item({ gallery: each.name }, each.title, each.name, drawings[at]))),
+      make("h3", {}, word("gallery")), make("div", { className: "row" }, filter), make("div", { className: "list" }, ...designs),
       make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)), make("p", {}, word("link-hint")));
     drawDesigns(found.gallery, drawings);
   } catch (error) {
@@ -276,6 +286,7 @@ function speak(code) {
     type: "button", role: "tab", id: `tab-${tab}`, "aria-selected": String(tab === shownTab), "aria-controls": "shown", tabIndex: tab === shownTab ? 0 : -1,
   }, word(tab))));
   byId("frame").title = word(shownTab);
+  byId("unpriced").replaceChildren(unpricedButton(page));
   byId("shown").setAttribute("aria-labelledby", `tab-${shownTab}`);
   editor.setWords(word("plan"), words().editor);
   showFile();

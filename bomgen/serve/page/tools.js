@@ -26,22 +26,32 @@ export async function long(page, place, name, request) {
 
 // downloads ----------------------------------------------------------------------------------------------------------
 
+/** Download a file of the plan, and say its name, or what is wrong. */
+async function download(page, format, say) {
+  say(word("working"));
+  try {
+    const { name, content } = await file("download", { ...page.request, format, turn: newTurn() });
+    saveFile(name, content);
+    say(name);
+  } catch (error) {
+    say(complaint(error));
+  }
+}
+
+/** A button for the list of parts without a price, to be filled in and dropped on the page. */
+export function unpricedButton(page) {
+  const said = make("span", { role: "status" });
+  const ask = () => download(page, "unpriced-csv", (text) => { said.textContent = text; });
+  return make("div", { className: "row" }, button(word("unpriced"), ask), said);
+}
+
 export async function downloadDialog(page) {
   const place = make("div", { role: "status" });
-  const download = async (format) => {
-    place.textContent = word("working");
-    try {
-      const { name, content } = await file("download", { ...page.request, format, turn: newTurn() });
-      saveFile(name, content);
-      place.textContent = name;
-    } catch (error) {
-      place.textContent = complaint(error);
-    }
-  };
+  const say = (text) => { place.textContent = text; };
   try {
     const { formats } = await call("formats");
     openDialog(word("download"), place, make("div", { className: "list" },
-      ...formats.map((each) => button("", () => download(each.format)).appendChild(make("span", {}, each.format, make("small", {}, each.about))).parentNode)));
+      ...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, each.about))).parentNode)));
   } catch (error) {
     page.report(error);
   }
@@ -62,7 +72,8 @@ export async function importDialog(page, chosen) {
   if (!chosen) {
     const input = document.getElementById("chosen");
     input.onchange = () => { if (input.files[0]) importDialog(page, input.files[0]); input.value = ""; };
-    return openDialog(word("import"), make("p", {}, word("import-hint")), button(word("choose-file"), () => input.click(), { className: "main" }));
+    return openDialog(word("import"), make("p", {}, word("import-hint")), button(word("choose-file"), () => input.click(), { className: "main" }),
+      make("p", {}, word("unpriced-hint")), unpricedButton(page));
   }
   const dropped = { name: chosen.name, base64: await base64(chosen) };
   const place = make("div");
@@ -89,6 +100,8 @@ function ask(questions, answers, again) {
 
 const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, [each.message, each.remedy].filter(Boolean).join("; "))));
 
+const MOST_NAMED = 10; // rows of a price list
+
 async function takePrices(page, place, dropped, answers) {
   const found = await long(page, place, "prices", { ...dropped, answers });
   if (!found) return;
@@ -96,7 +109,10 @@ async function takePrices(page, place, dropped, answers) {
   const content = [listed(found.problems)];
   if (found.coverage) {
     const { before, after } = found.coverage;
-    content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)), button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
+    const { unused } = found;
+    const named = unused.slice(0, MOST_NAMED).join(", ") + (unused.length > MOST_NAMED ? ", …" : "");
+    content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
+      unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
