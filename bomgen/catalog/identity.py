@@ -87,6 +87,11 @@ def slug(name: str) -> str:
     return re.sub(r"(?:[^\w.]|_)+", "-", unicodedata.normalize("NFKC", name).lower()).strip("-")
 
 
+def key_of(name: str) -> str:
+    """Return a name as a key of the result: an id without dots, which separate the keys of a path."""
+    return slug(name).replace(".", "-")
+
+
 def ascii_slug(name: str) -> str:
     """Return an id in ASCII alone, for files that allow no other; a digest replaces what ASCII cannot write."""
     from hashlib import blake2s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bomgen.catalog.identity import slug
+from bomgen.catalog.identity import key_of
 from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Figure, quotient, sum_of
 from bomgen.design.assembly import BuiltFabric, Design
@@ -315,8 +315,8 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         if hosts.customers:
             found[(*base, "uplinks")] = hosts.ports
             continue
-        found[(*base, "hosts", slug(hosts.name), "count")] = hosts.pieces
-        found[(*base, "hosts", slug(hosts.name), "ports")] = hosts.ports
+        found[(*base, "hosts", key_of(hosts.name), "count")] = hosts.pieces
+        found[(*base, "hosts", key_of(hosts.name), "ports")] = hosts.ports
     modules: dict[str, Figure] = {}
     for use in built.interconnect.modules:
         for key in (use.device, "total"):

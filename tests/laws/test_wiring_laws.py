@@ -144,7 +144,8 @@ def check(report: Report, folder: Path) -> Rows:
             assert count - kept == listed[name, kind], (name, kind)
     of_bill = Counter[tuple[str, str, str]]()
     for line in bill["lines"]:
-        if line["category"] == "cable" and line["role"] != "panel":
+        # Cables inside a storage system come with it; its maker's guide connects them.
+        if line["category"] == "cable" and line["role"] != "panel" and not line.get("required_by"):
             length = line["description"].rpartition(", ")[2].removesuffix(" m")
             sku = line["sku"] or (line["part"] or "")
             of_bill[line["fabric"], line["role"], f"{sku} {length}"] += line["quantity"]

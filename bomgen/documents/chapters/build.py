@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from bomgen.catalog.identity import slug
+from bomgen.catalog.identity import key_of
 from bomgen.catalog.parts import Identity
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
 from bomgen.core.money import rounded
@@ -142,7 +142,7 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
     """Return the label of a number of a fabric; a bisection that is a lower bound says so."""
     if path[-1] == "bisection_gbps" and not built.fabric.exact_bisection:
         path = (*path[:-1], "bisection_at_least_gbps")
-    named: dict[Path, str] = {("hosts", slug(hosts.name)): hosts.name for hosts in built.hosts}
+    named: dict[Path, str] = {("hosts", key_of(hosts.name)): hosts.name for hosts in built.hosts}
     if path[:2] in named:
         return writer.joined(
             writer.label(path[:1]), writer.language.value(named[path[:2]], "word"), writer.group_label(path[2:])
