@@ -26,11 +26,11 @@ ELSEWHERE = (
     *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
     *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
     *("cabling/port_map.py", "cabling/wiring.py", "workflow/catalog_listing.py", "apply/"),
-    "reading/model_config.py",
+    *("reading/model_config.py", "serve/"),
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
-configurations of checkpoints (tests/reading/test_model_config.py), and edits that conflict with their plan, with exit
-code 4 (tests/apply/test_apply.py)."""
+configurations of checkpoints (tests/reading/test_model_config.py), edits that conflict with their plan, with exit
+code 4 (tests/apply/test_apply.py), and requests that the server of the page refuses (tests/serve)."""
 SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}
 """Calls that make an error of a message; the rule stands last, of a Problem fourth."""
 RULE = re.compile("[a-z]+(-[a-z]+)*")
