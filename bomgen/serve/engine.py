@@ -63,6 +63,8 @@ _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#
 
 _REMEDY = re.compile("; |；")
 """What parts the remedy from what is wrong."""
+SENT = ("pdf", "xlsx", "html")
+"""Formats that a customer gets."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can hold, so that equal files give equal archives."""
 
@@ -332,11 +334,10 @@ def file_data(name: str, content: bytes) -> Data:
 
 
 def formats(_workspace: Workspace, _request: Request) -> Data:
-    """Return the formats of documents and of cable lists, each with its description."""
-    documents = [{"format": name, "about": about} for name, about in DOCUMENTS.described()]
-    return {
-        "formats": [*documents, *({"format": WIRING + name, "about": about} for name, about in WIRINGS.described())]
-    }
+    """Return the formats of documents, those of the customer first, and of cable lists, each with its description."""
+    described = sorted(DOCUMENTS.described(), key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
+    listed = [*described, *((WIRING + name, about) for name, about in WIRINGS.described())]
+    return {"formats": [{"format": name, "about": about} for name, about in listed]}
 
 
 def _documents(report: Report, form: str) -> dict[str, bytes]:

@@ -6,11 +6,14 @@ itself imports from the current folder before bomgen can say anything about it.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import select
 import socket
 import subprocess
 import sys
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -110,8 +113,27 @@ COMMANDS = {
 
 
 def test_every_command_is_tried() -> None:
-    """No command of bomgen is left out."""
-    assert sorted(SUBCOMMANDS) == sorted({name.partition(" ")[0] for name in COMMANDS})
+    """No command of bomgen is left out; the one that serves a page has a test of its own."""
+    assert sorted(SUBCOMMANDS) == sorted({"serve", *(name.partition(" ")[0] for name in COMMANDS)})
+
+
+def test_the_page_runs_nothing_that_lies_beside_a_plan(folder: Path, mark: Path) -> None:
+    """Neither its server nor the process that builds for it."""
+    with subprocess.Popen(
+        [BOMGEN, "serve", "--no-browser"], cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout
+            address = re.search(r"http://([\d.:]+)/\?(\S+)", server.stdout.readline())
+            assert address
+            plan = {"path": "a.yaml", "text": (folder / "a.yaml").read_text("utf-8"), "tabs": ["quote", "cables"]}
+            page = HTTPConnection(address[1])
+            page.request("POST", f"/api/build?{address[2]}", json.dumps(plan), {"Content-Type": "application/json"})
+            assert set(json.load(page.getresponse())["tabs"]) == {"quote", "cables"}
+            page.close()
+        finally:
+            server.terminate()
+    assert not mark.exists(), mark.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

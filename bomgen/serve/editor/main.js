@@ -40,7 +40,7 @@ const indented = indentService.of((context, at) => {
 
 /** Create an editor. `changed(text)` is called after typing, `complete(text, line, column)` answers options. */
 export function createEditor(parent, { label, phrases, changed, complete }) {
-  const words = new Compartment();
+  const words = new Compartment(), undo = new Compartment();
   const worded = (label, phrases) => [
     EditorState.phrases.of(phrases),
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
@@ -69,7 +69,7 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
     state: EditorState.create({
       doc: "",
       extensions: [
-        lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
+        lineNumbers(), foldGutter(), lintGutter(), undo.of(history()), drawSelection(), indentOnInput(), bracketMatching(),
         highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(), EditorView.lineWrapping, indented,
         yaml(), syntaxHighlighting(colours), autocompletion({ override: [source], closeOnBlur: true }),
         // Tab is left to the browser: it leads out of the editor, for those who have no mouse.
@@ -99,6 +99,12 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
         changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) },
         annotations: fromPage.of(true),
       });
+    },
+    /** Take the text of another plan, whose history is its own. */
+    open(text) {
+      this.text = text;
+      view.dispatch({ effects: undo.reconfigure([]) });
+      view.dispatch({ effects: undo.reconfigure(history()) });
     },
     setProblems(problems) {
       const doc = view.state.doc;

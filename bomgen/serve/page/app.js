@@ -139,7 +139,7 @@ async function load(request) {
 
 function take(file) {
   Object.assign(plan, { path: file.path, version: file.version, saved: file.version ? file.text : null, opened: file.text });
-  editor.text = file.text;
+  editor.open(file.text);
   showResult({ tab: "", html: "" });
   edited();
 }

@@ -90,11 +90,15 @@ export async function importDialog(page, chosen) {
 function ask(questions, answers, again) {
   const inputs = questions.map((question) => {
     const input = question.choices.length
-      ? make("select", {}, ...question.choices.map((choice) => make("option", { value: choice.value }, choice.label)))
+      ? make("select", {}, make("option", { value: "" }, word("choose")), ...question.choices.map((choice) => make("option", { value: choice.value }, choice.label)))
       : make("input", {});
     return [question, input];
   });
-  const done = () => again({ ...answers, ...Object.fromEntries(inputs.map(([question, input]) => [question.key, input.value])) });
+  const done = () => {
+    const open = inputs.find(([, input]) => !input.value);
+    if (open) return open[1].focus();
+    again({ ...answers, ...Object.fromEntries(inputs.map(([question, input]) => [question.key, input.value])) });
+  };
   return make("div", { className: "fields" }, ...inputs.map(([question, input]) => field(question.message, input)), button(word("answer"), done, { className: "main" }));
 }
 
@@ -112,7 +116,9 @@ async function takePrices(page, place, dropped, answers) {
     const { unused } = found;
     const named = unused.slice(0, MOST_NAMED).join(", ") + (unused.length > MOST_NAMED ? ", …" : "");
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
-      unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
+      make("p", {}, `${before.amount} → ${after.amount} ${after.currency}`),
+      unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
+      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);

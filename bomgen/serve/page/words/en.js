@@ -14,7 +14,7 @@ export default {
   "import-what": "What is {0}?", "import-hint": "Choose a file, or drop it anywhere on the page.", "choose-file": "Choose file",
   unpriced: "Parts without a price (CSV)", "unpriced-hint": "Fill in the list of the parts that have no price, and drop it here.",
   "is-prices": "Price list", "is-bill": "Bill of materials of another tool or supplier", "is-quote": "Edited quote of this plan", "is-plan": "Plan",
-  "coverage": "Lines with a price: {0} of {1} before, {2} of {3} after", unused: "Prices of no part of this plan: {0} ({1})", "use-prices": "Save the price book and use it in the plan",
+  "coverage": "Lines with a price: {0} of {1} before, {2} of {3} after", unused: "Prices of no part of this plan: {0} ({1})", replaces: "Replaces {0}, which is there already.", "use-prices": "Save the price book and use it in the plan",
   "use-plan": "Open as a new plan", "use-edits": "Take the edits into the plan", conflicts: "Conflicts",
   "edits": "Edits: {0}", answer: "Continue",
   stopped: "Stopped: the designs found so far.",

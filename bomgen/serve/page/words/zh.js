@@ -14,7 +14,7 @@ export default {
   "import-what": "{0} 是什么文件？", "import-hint": "选择文件，或将其拖放到页面任意位置。", "choose-file": "选择文件",
   unpriced: "没有价格的部件（CSV）", "unpriced-hint": "填写没有价格的部件清单，然后拖放到此页面。",
   "is-prices": "价格表", "is-bill": "其他工具或供应商的物料清单", "is-quote": "本方案修改后的报价单", "is-plan": "方案文件",
-  "coverage": "有价格的行：之前 {0}/{1}，之后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", "use-prices": "保存价格表并用于本方案",
+  "coverage": "有价格的行：之前 {0}/{1}，之后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "保存价格表并用于本方案",
   "use-plan": "作为新方案打开", "use-edits": "将修改写入方案", conflicts: "冲突",
   "edits": "修改：{0}", answer: "继续",
   stopped: "已停止：以下为目前找到的方案。",
