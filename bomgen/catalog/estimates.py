@@ -13,11 +13,10 @@ from math import ceil
 from bomgen.catalog.files import built_in_assumption
 from bomgen.catalog.parts import Gpu, Server
 from bomgen.core.provenance import Figure, formula, product
-from bomgen.core.units import GIGA
+from bomgen.core.units import BITS_A_BYTE, GIGA
 
 GBPS_PER_STEP = 100
 """The rate by which the power of NICs and modules rises."""
-BITS_A_BYTE = 8
 
 rate_of_ports = product("rate_of_ports", "Gb/s", "ports", "port_gbps")
 """Total rate of the ports of a NIC."""
@@ -58,7 +57,7 @@ def rack_units_of_cages(cages: Fraction, cages_per_unit: int) -> int:
 
 
 def estimate_power_of_rate(kind: str, rate_gbps: Figure) -> Figure:
-    """Return the power [W] of a part of kind `nic` or `module`, which nobody publishes, with its range."""
+    """Return the unpublished power [W] of a part of kind `nic` or `module`, with its range."""
     base, slope, low, high = (
         built_in_assumption(f"{kind}-power-{name}") for name in ("base", "per-100g", "low", "high")
     )
@@ -67,7 +66,7 @@ def estimate_power_of_rate(kind: str, rate_gbps: Figure) -> Figure:
 
 
 def estimate_rack_units(cages: Figure) -> Figure:
-    """Return the height [U] of a switch with a number of cages, which nobody publishes."""
+    """Return the unpublished height [U] of a switch with a number of cages."""
     return rack_units_of_cages(cages, built_in_assumption("switch-cages-per-unit"))
 
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Origin, Reference, formula
-from bomgen.core.units import GIGA
+from bomgen.core.units import BITS_A_BYTE, GIGA
 
-BITS_A_BYTE = 8
 _PCIE = re.compile(r"PCIe ?(?:Gen ?)?([3-6])(?:\.0)? x([1-9][0-9]?)", re.IGNORECASE)
 _GENERATIONS = {3: 8, 4: 16, 5: 32, 6: 64}
 """GT/s per lane by PCIe generation; each transfer is one bit."""

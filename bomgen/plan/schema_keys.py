@@ -36,6 +36,11 @@ def values_of(schemas: Iterable[Schema]) -> Iterator[str]:
                 yield from catalog_ids(kind)
 
 
+def title_of(schemas: Iterable[Schema]) -> str:
+    """Return the title of a value; empty without one."""
+    return next((str(schema["title"]) for schema in schemas if "title" in schema), "")
+
+
 def kinds_of(schemas: Iterable[Schema]) -> list[str]:
     """Return the kinds of the catalogue whose ids are expected."""
     parts = (part for each in schemas for part in unfold(document(PLAN), each))

@@ -2,7 +2,8 @@
 
 Each tool has its own words: `modules_to_not_convert` (Transformers), `ignore` (compressed-tensors, ModelOpt),
 `ignored_layers`, `dynamic` (GPTQModel), or the format of every module (`quantized_layers` of ModelOpt). Modules are
-told apart by their names in Transformers; a part counts as kept when most of its layers are named, or all by a pattern.
+distinguished by their names in Transformers; a part counts as kept when most of its layers are named, or all by a
+pattern.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
-ATTENTION, LINEAR, SHARED, DENSE, HEAD = "attention", "linear", "shared", "dense", "head"
+ATTENTION, OUTPUT, LINEAR, SHARED, DENSE, HEAD = "attention", "output", "linear", "shared", "dense", "head"
+"""Parts of a model, as `checkpoint_formats` of a part file names them."""
 _PARTS: Mapping[str, str] = {
-    "attention": r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.(?:q_proj|q_a_proj|q_b_proj|qkv_proj|k_proj)\b)",
-    "output": r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.o_proj\b)",
-    "linear": r"(?:linear_attn|(?<!self_)attn|mixer)(?:\*|\.\*|$|\.(?:in_proj(?:_qkvz?)?|out_proj)\b)",
-    "shared": r"shared_experts?(?:\*|\.\*|$|\.(?:gate|up|down)_proj\b)",
-    "dense": r"mlp(?:\*|\.\*|$|\.(?:gate|up|down)_proj\b|\.\((?:gate|up|gate_up|down|\|)+\)_proj)",
-    "head": r"(?:^|\.)lm_head$",
+    ATTENTION: r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.(?:q_proj|q_a_proj|q_b_proj|qkv_proj|k_proj)\b)",
+    OUTPUT: r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.o_proj\b)",
+    LINEAR: r"(?:linear_attn|(?<!self_)attn|mixer)(?:\*|\.\*|$|\.(?:in_proj(?:_qkvz?)?|out_proj)\b)",
+    SHARED: r"shared_experts?(?:\*|\.\*|$|\.(?:gate|up|down)_proj\b)",
+    DENSE: r"mlp(?:\*|\.\*|$|\.(?:gate|up|down)_proj\b|\.\((?:gate|up|gate_up|down|\|)+\)_proj)",
+    HEAD: r"(?:^|\.)lm_head$",
 }
 """Names of the modules of a part, from its layer on."""
 _EXPERTS = r"(?<!shared_)(?:\bexperts\b|block_sparse_moe\.experts)"

@@ -66,10 +66,10 @@ def _linear(inputs: int, outputs: int, *, biased: bool = True) -> int:
 def _qwen3_vl(tower: Count, listed: int) -> int:
     """Patches and positions, blocks with biases, and a projector behind the last block and those that are listed."""
     names = ("hidden_size", "intermediate_size", "depth", "out_hidden_size", "spatial_merge_size", "patch_size")
-    if not all(tower(name) for name in names):
+    if not all(map(tower, names)):
         return 0
-    hidden, wide, out = tower("hidden_size"), tower("spatial_merge_size") ** 2 * tower("hidden_size"), names[3]
-    projector = _linear(wide, wide) + _linear(wide, tower(out))
+    hidden, wide = tower("hidden_size"), tower("spatial_merge_size") ** 2 * tower("hidden_size")
+    projector = _linear(wide, wide) + _linear(wide, tower("out_hidden_size"))
     blocks = _blocks(tower, matrices=PLAIN, norms=2 * SCALE_AND_SHIFT, biased=True)
     colours = tower("in_channels") or COLOURS
     patches = colours * tower("temporal_patch_size") * tower("patch_size") ** 2 * hidden

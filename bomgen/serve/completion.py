@@ -6,15 +6,14 @@ The text is that of an editor and rarely complete, so its place is found by inde
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import LINE_END
 from bomgen.plan.schema_keys import has_keys, keys_of, kinds_of, schemas_at, values_of
-from bomgen.serve.engine import text_of
-from bomgen.serve.workspace import Refused, Workspace
+from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 from bomgen.workflow.catalog_listing import describe_part
 
 Step = str | None
@@ -35,7 +34,7 @@ class Place(NamedTuple):
     """What was typed of the word so far."""
 
 
-def complete(_workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
+def complete(_workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return what may be typed at a line and column, both from 1 on, and the column from which it replaces text."""
     line, column = request.get("line"), request.get("column")
     if type(line) is not int or type(column) is not int:
@@ -137,8 +136,9 @@ def _block_steps(above: Sequence[str], indent: int, dashes: str) -> list[Step]:
 
 def _inner(steps: list[Step], rest: str) -> Place:
     """Return the place at the end of the text of a line, which may hold brackets."""
-    path, key, start = list(steps), list[Step](), 0
-    """`key` holds the key whose value is being written, of each bracket."""
+    path, start = list(steps), 0
+    opened = list[tuple[str | None, str]]()
+    """The open brackets, each with the key whose value it is."""
     current: str | None = None
     at = 0
     while at < len(rest):
@@ -151,27 +151,25 @@ def _inner(steps: list[Step], rest: str) -> Place:
             end = rest.find(sign, at + 1)
             at = len(rest) if end < 0 else end
         elif sign in "{[" and not rest[start:at].strip():
-            key.append(current)
+            opened.append((current, sign))
             if current is not None:
                 path.append(current)
             if sign == "[":
                 path.append(None)
-            key.append(sign)
             current, start = None, at + 1
-        elif sign in "}]" and key:
-            if key.pop() == "[":
+        elif sign in "}]" and opened:
+            current, bracket = opened.pop()
+            if bracket == "[":
                 path.pop()
-            current = key.pop()
             if current is not None:
                 path.pop()
             start = at + 1
             rest = rest[: at + 1] + "x" + rest[at + 1 :] if at + 1 == len(rest) else rest
-        elif sign == "," and key:
+        elif sign == "," and opened:
             current, start = None, at + 1
         at += 1
     typed = _WORD.search(rest[start:])
     word = typed[0] if typed else ""
-    in_list = bool(key) and key[-1] == "["
     if current is not None:
         return Place((*path, current), True, word)
-    return Place(tuple(path), in_list, word)
+    return Place(tuple(path), bool(opened) and opened[-1][1] == "[", word)

@@ -32,13 +32,12 @@ from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsui
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report, result
-from bomgen.serve.workspace import Refused, Workspace, open_design, pack
+from bomgen.serve.workspace import Refused, Request, Workspace, open_design, pack, text_of
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import check_plan, list_cables, list_unpriced_parts, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 Data = dict[str, Any]
-Request = Mapping[str, Any]
 
 CHAPTERS = {
     "network": ("network",),
@@ -60,23 +59,12 @@ DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
 """The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
 """What stands at a place: a quoted text, or words up to the end of a key or value."""
-
 _REMEDY = re.compile("; |；")
-"""What parts the remedy from what is wrong."""
+"""Separates the remedy from what is wrong."""
 SENT = ("pdf", "xlsx", "html")
 """Formats that a customer gets."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can hold, so that equal files give equal archives."""
-
-
-def text_of(request: Request, key: str, otherwise: str | None = None) -> str:
-    """Return a text of a request. Raises Refused for another value, and for none without `otherwise`."""
-    value = request.get(key)
-    if value is None and otherwise is not None:
-        return otherwise
-    if not isinstance(value, str):
-        raise Refused(f"`{key}` must be text")
-    return value
 
 
 def plan_of(workspace: Workspace, request: Request) -> PlanFile:
@@ -230,7 +218,6 @@ def delta_data(difference: Difference, words: Language) -> Data:
                 "description": words.message(pair.item.description),
                 "before": pair.old.pieces if pair.old else 0,
                 "after": pair.new.pieces if pair.new else 0,
-                "unit": "",
                 "amount": None if amount is None else f"{amount:f}",
             }
         )
@@ -393,15 +380,16 @@ def share(workspace: Workspace, request: Request) -> Data:
     return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}
 
 
-def picture(workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
+def picture(workspace: Workspace, request: Request) -> Data:
     """Return the drawing of a design as the report has it: of its network, else of a rack, else its first chart."""
     opened, words = open_design(text_of(request, "name")), language_of(request)
     report = work_out(workspace.plan_file(opened["path"], opened["text"]))
     sections = DocumentInputs(report, (), words).chapters(DRAWN).sections
     drawings = [drawing for section in sections for drawing in section.drawings]
-    return {"svg": min(drawings, key=_place).svg if drawings else ""}
+    return {"svg": min(drawings, key=_rank).svg if drawings else ""}
 
 
-def _place(drawing: Drawing) -> int:
+def _rank(drawing: Drawing) -> int:
+    """Return the rank of a drawing by its kind; a chart comes last."""
     kind = drawing.id.partition("-")[0]
     return KINDS.index(kind) if kind in KINDS else len(KINDS)

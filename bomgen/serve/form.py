@@ -17,10 +17,9 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
-from bomgen.plan.schema_keys import schemas_at, values_of
+from bomgen.plan.schema_keys import schemas_at, title_of, values_of
 from bomgen.reading.amounts_and_dates import PERCENT
-from bomgen.serve.engine import text_of
-from bomgen.serve.workspace import Refused, Workspace
+from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 
 Data = dict[str, Any]
 
@@ -86,7 +85,7 @@ OF_SUPPORT = (
 """Questions about the charge of this kind, whose kind stands in the path in place of its position."""
 
 
-def form(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
+def form(_workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers."""
     text = text_of(request, "text")
     answers = request.get("answers")
@@ -94,11 +93,16 @@ def form(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
         if not isinstance(answers, Mapping):
             raise Refused("`answers` must be an object")
         text = _answered(text, answers)
+    return {"text": text, "questions": _questions(data_of(text))}
+
+
+def data_of(text: str) -> Data:
+    """Return the data of a plan; none if it is not a mapping. Raises Refused for invalid YAML."""
     try:
         data = read(text, "plan").data
     except PlanErrors:
         raise Refused(INVALID) from None
-    return {"text": text, "questions": [*_questions(data if isinstance(data, dict) else {})]}
+    return data if isinstance(data, dict) else {}
 
 
 def _questions(data: Data) -> list[Data]:
@@ -118,13 +122,12 @@ def _questions(data: Data) -> list[Data]:
                 schemas, value = schemas_at(question.path), value_at(data, question.path)
                 held = isinstance(value, dict | list)
             words = values_of(schemas) if question.kind == "choice" else ()
-            title = next((str(schema["title"]) for schema in schemas if "title" in schema), "")
             asked.append(
                 {
                     "id": question.id,
                     "key": ".".join(question.path),
                     "kind": question.kind,
-                    "title": title,
+                    "title": title_of(schemas),
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
                     "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],

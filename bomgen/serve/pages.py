@@ -217,7 +217,7 @@ class Pages:
 
     def warm_up(self) -> None:
         """Start the process of the first page, so that it is ready when the page is."""
-        for _ in Lane.call(self._lane("", False), "", {}, 0):
+        for _ in self._lane("", False).call("", {}, 0):
             pass
 
     def stop(self, page: str) -> None:

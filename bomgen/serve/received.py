@@ -41,9 +41,9 @@ from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.reading.sheet_scan import column_letters
 from bomgen.reading.tables import is_pdf, read_tables
 from bomgen.results.result import Report
-from bomgen.serve.engine import language_of, plan_of, problems_data, text_of
+from bomgen.serve.engine import language_of, plan_of, problems_data
 from bomgen.serve.searching import with_values
-from bomgen.serve.workspace import Refused, Workspace, version_of
+from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, text_of, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
@@ -52,7 +52,6 @@ from bomgen.xray.files import open_bill, plan_name, plan_text
 from bomgen.xray.inspection import inspect
 
 Data = dict[str, Any]
-Request = Mapping[str, Any]
 
 _ASKED = re.compile(r"--columns (\w+)=")
 """The role or convention that a question asks for, in its message."""
@@ -137,10 +136,10 @@ def prices(workspace: Workspace, request: Request) -> Data:
     """
     name, content = file_of(request)
     words = language(ENGLISH)
+    found = None
     try:
         asked = _asked(request)
         source = _own_book(content, name) if asked == NOTHING else None
-        found = None
         if source is None:
             found = read_list(content, name, asked)
             source = found.source
@@ -182,9 +181,9 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
     inputs = read_all(file)
     before = work_out(inputs)
     text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
-    edited = file._replace(content=text.encode(), unwritten=((file.folder / beside, book),))
     place = file.folder / beside
-    version = version_of(place.read_bytes()) if place.exists() else ""
+    edited = file._replace(content=text.encode(), unwritten=((place, book),))
+    version = version_of(place.read_bytes()) if place.exists() else NO_VERSION
     return {
         "unused": [*use_of(priced, before, built_in_parts()).unused],
         "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},
@@ -224,7 +223,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     }
     try:
         plan = plan_name(name)
-        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": ""}
+        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": NO_VERSION}
     except PlanErrors as errors:
         answer["problems"] = problems_data(errors.problems, "", "")
     return answer
@@ -256,10 +255,8 @@ def apply(workspace: Workspace, request: Request) -> Data:
         return _edited(file, ()) | {"changes": [], "follows": [], "conflicts": [_conflict(stale[0], choices, (FORCE,))]}
     conflicts = [_conflict(problem, choices) for problem in found.problems]
     taken = all(conflict["chosen"] for conflict in conflicts)
-    edited, settings = (
-        _edited(file, found.files if taken else ()),
-        {conflict["chosen"] for conflict in conflicts} - {KEEP},
-    )
+    edited = _edited(file, found.files if taken else ())
+    settings = {conflict["chosen"] for conflict in conflicts} - {KEEP}
     if taken:
         edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(settings)))
     return {
@@ -300,7 +297,7 @@ def _edited(file: PlanFile, files: Sequence[Any]) -> Data:
         if edited.name == Path(file.name).name:
             text = edited.after.decode("utf-8")
         else:
-            version = version_of(edited.before) if edited.before else ""
+            version = version_of(edited.before) if edited.before else NO_VERSION
             path = (folder / edited.name).as_posix()
             others.append({"path": path, "text": edited.after.decode("utf-8"), "version": version})
     return {"text": text, "files": others}

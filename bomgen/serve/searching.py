@@ -6,17 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import Language
 from bomgen.core.yaml_edit import NotEditable, set_value
 from bomgen.core.yaml_source import read
 from bomgen.documents.search.candidates import UNITS
 from bomgen.output.search_results import render_search
-from bomgen.plan.schema_keys import schemas_at, values_of
+from bomgen.plan.schema_keys import schemas_at, title_of, values_of
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
-from bomgen.serve.engine import language_of, plan_of, text_of
-from bomgen.serve.form import INVALID, QUESTIONS, WORKLOAD, value_at, without
-from bomgen.serve.workspace import Refused, Workspace
+from bomgen.serve.engine import language_of, plan_of
+from bomgen.serve.form import QUESTIONS, WORKLOAD, data_of, value_at, without
+from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 from bomgen.workflow.design_search import find_front, open_search
 from bomgen.workflow.inputs import source_of
 
@@ -29,16 +28,12 @@ NAMES, APART = ("bomgen", "name", "title", "catalog", "extends"), ("quote", KEY)
 """Keys of a plan that no design depends on, and blocks of such keys."""
 
 
-def space(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
+def space(_workspace: Workspace, request: Request) -> Data:
     """Return what a search of a plan may vary and compare, and its own search: the keys of the form and of the plan.
 
     A key has its value in the plan, and choices if it takes words.
     """
-    try:
-        data = read(text_of(request, "text"), "plan").data
-    except PlanErrors:
-        raise Refused(INVALID) from None
-    words, data = language_of(request), data if isinstance(data, dict) else {}
+    words, data = language_of(request), data_of(text_of(request, "text"))
     keys = dict.fromkeys([*(question.path for question in QUESTIONS), *SEARCHED, *_scalars(data)])
     workload = data.get(WORKLOAD) or {}
     return {
@@ -60,7 +55,7 @@ def _key(data: Data, path: tuple[str, ...]) -> Data:
     schemas, value = schemas_at(path), value_at(data, path)
     return {
         "key": ".".join(path),
-        "title": next((str(schema["title"]) for schema in schemas if "title" in schema), ""),
+        "title": title_of(schemas),
         "value": None if isinstance(value, dict | list) else value if isinstance(value, int | None) else str(value),
         "choices": [*dict.fromkeys(values_of(schemas))],
     }
@@ -79,7 +74,7 @@ def _measure(name: str, words: Language) -> Data:
     return {"name": name, "label": words.word(MEASURE.format(name=name)), "unit": UNITS.get(name, "")}
 
 
-def search(workspace: Workspace, request: Mapping[str, Any]) -> Data:
+def search(workspace: Workspace, request: Request) -> Data:
     """Return the Pareto-optimal designs; one that is stopped, those among the designs that were tried.
 
     `over` has a list of values or a range such as 8..512 by key, `within` the most of a measure. Without `over` the
@@ -99,10 +94,8 @@ def search(workspace: Workspace, request: Mapping[str, Any]) -> Data:
     front, stopped = find_front(file, (), space)
     name = str(source_of(file).data["name"])
     found = json.loads(render_search(front, name, words, "json"))
-    points = found.pop("front")
     return {
-        "points": points,
-        "front": list(range(len(points))),
+        "points": found.pop("front"),
         "measures": [_measure(name, words) for name in front.minimised],
         "stopped": stopped is not None,
         "search": found,
@@ -110,7 +103,7 @@ def search(workspace: Workspace, request: Mapping[str, Any]) -> Data:
     }
 
 
-def set_values(_workspace: Workspace, request: Mapping[str, Any]) -> Data:
+def set_values(_workspace: Workspace, request: Request) -> Data:
     """Return the text of a plan with values set by dotted key, such as those of a design that was picked.
 
     Comments and all other keys stay as they are. A value that is text is read as YAML.
@@ -135,7 +128,7 @@ def _listed(values: Any) -> str:
     return ",".join(value if isinstance(value, str) else json.dumps(value) for value in listed)
 
 
-def _mapping(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _mapping(request: Request, key: str) -> Mapping[str, Any]:
     found = request.get(key) or {}
     if not isinstance(found, Mapping):
         raise Refused(f"`{key}` must be an object")

@@ -26,7 +26,7 @@ from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
 from bomgen.serve.pages import Pages
-from bomgen.serve.workspace import FileChanged, Refused, Workspace, gallery, open_design, unpack
+from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
@@ -166,20 +166,15 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = [f"{host}:{self.server.server_port}" for host in HOSTS]
         if self.headers.get_all("Host", []) not in [[host] for host in hosts]:
             raise HttpError(HTTPStatus.FORBIDDEN, "host", "this server answers only at the address that it printed")
-        origin = self.headers.get("Origin")
-        if origin is not None and origin not in [f"http://{host}" for host in hosts]:
-            raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "none")
+        is_foreign = origin is not None and origin not in [f"http://{host}" for host in hosts]
+        if is_foreign or site not in ("none", "same-origin"):
             raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
 
     def _check_token(self) -> None:
         given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
         if not secrets.compare_digest(given.encode(), self.server.token.encode()):
-            raise HttpError(
-                HTTPStatus.FORBIDDEN,
-                "token",
-                WRONG_ADDRESS,
-            )
+            raise HttpError(HTTPStatus.FORBIDDEN, "token", WRONG_ADDRESS)
 
     # files ----------------------------------------------------------------------------------------------------------
 
@@ -308,13 +303,6 @@ def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
         raise HttpError(HTTPStatus.BAD_REQUEST, "failed", message) from None
 
 
-def _text(request: Data, key: str) -> str:
-    value = request.get(key)
-    if not isinstance(value, str):
-        raise Refused(f"`{key}` must be text")
-    return value
-
-
 def _files(server: PageServer, _request: Data, _page: str) -> Data:
     plans = [*server.workspace.plans()]
     return {"root": str(server.workspace.folder), "opened": server.opened, "plans": plans, "gallery": gallery()}
@@ -322,15 +310,15 @@ def _files(server: PageServer, _request: Data, _page: str) -> Data:
 
 def _open(server: PageServer, request: Data, _page: str) -> Data:
     if "gallery" in request:
-        return open_design(_text(request, "gallery"))
+        return open_design(text_of(request, "gallery"))
     if "packed" in request:
-        return {"path": "shared.yaml", "text": unpack(_text(request, "packed")), "version": ""}
-    text, version = server.workspace.read(path := _text(request, "path"))
+        return {"path": "shared.yaml", "text": unpack(text_of(request, "packed")), "version": NO_VERSION}
+    text, version = server.workspace.read(path := text_of(request, "path"))
     return {"path": path, "text": text, "version": version}
 
 
 def _save(server: PageServer, request: Data, _page: str) -> Data:
-    version = server.workspace.save(_text(request, "path"), _text(request, "text"), _text(request, "version"))
+    version = server.workspace.save(text_of(request, "path"), text_of(request, "text"), text_of(request, "version"))
     return {"version": version}
 
 

@@ -149,18 +149,10 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
 
         given = request["request"]
         text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
-        return _error(
-            REFUSED,
-            "problems",
-            str(errors.problems[0]),
-            problems=problems_data(errors.problems, path, text),
-        )
+        problems = problems_data(errors.problems, path, text)
+        return _error(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
-        return _error(
-            REFUSED,
-            "out-of-memory",
-            "more memory than a page may take; use `bomgen build`",
-        )
+        return _error(REFUSED, "out-of-memory", "more memory than a page may take; use `bomgen build`")
     except (OSError, OutputError, BrokenInstallation) as error:
         return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
     except RecursionError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,9 @@ from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
 from bomgen.workflow.plan_files import PlanFile, checkout, lock_name, real
 from bomgen.workflow.starters import designs, nearest_designs, started_from
+
+Request = Mapping[str, Any]
+"""What the page sends with a call, as JSON has it."""
 
 MOST_FILES = 2_000
 """Plans that are listed."""
@@ -42,6 +45,14 @@ class FileChanged(Exception):
     def __init__(self, text: str, version: str) -> None:
         super().__init__("the file has changed on disk")
         self.text, self.version = text, version
+
+
+def text_of(request: Request, key: str) -> str:
+    """Return a text of a request. Raises Refused for another value."""
+    value = request.get(key)
+    if not isinstance(value, str):
+        raise Refused(f"`{key}` must be text")
+    return value
 
 
 class Workspace:
@@ -156,7 +167,7 @@ def open_design(name: str) -> dict[str, Any]:
     if name not in designs():
         raise Refused(f"no design '{name}'; did you mean {' or '.join(nearest_designs(name)) or 'another'}?")
     plan = DESIGN_COPY.format(design=name.lower())
-    return {"path": f"{plan}.yaml", "text": started_from(name, plan), "version": ""}
+    return {"path": f"{plan}.yaml", "text": started_from(name, plan), "version": NO_VERSION}
 
 
 # links --------------------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from math import ceil, lcm
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Server
-from bomgen.catalog.servers import BITS_A_BYTE, network_bandwidth
+from bomgen.catalog.servers import network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
-from bomgen.core.units import GIGA, TERA
+from bomgen.core.units import BITS_A_BYTE, GIGA, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment

@@ -395,11 +395,10 @@ def _count(
     of_one = [figure and replace(figure, estimate=None) for figure in (part.capacity_bytes, part.read, part.write)]
     found = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
     if part.capacity_bytes and left[0] is None and not any(figure.value for figure in found):
-        message = (
-            f"the number of units of {part.identity.name} is not specified and the data set size is unknown; "
-            "set `dataset` or `servers.count`"
+        text = f"the number of units of {part.identity.name} is not specified and the data set size is unknown"
+        raise Infeasible(
+            f"{text}; set `dataset` or `servers.count`", because=part.capacity_bytes, rule="unknown-capacity"
         )
-        raise Infeasible(message, because=part.capacity_bytes, rule="unknown-capacity")
     beside = _sum(
         sum_of_units,
         (

@@ -32,6 +32,8 @@ KINDS = ("accessory", "appliance", "gpu", "nic", "server", "storage", "switch", 
 """Parts that are on bills as they are; a cable has a price for each length."""
 READ = date(2026, 11, 28)
 """The day on which the age of an indication is counted."""
+YEAR = timedelta(days=365)
+"""The age beyond which an indication is old."""
 ESTIMATE_CLASSES = "AACE International 18R-97"
 
 
@@ -163,7 +165,7 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
     titles = dict.fromkeys(record["sources"][name]["title"] for each in latest for name in each["source"])
     what = latest[0].get("what") if len(latest) == 1 else f"median of {len(latest)}"
     source = "; ".join(filter(None, (what, *titles)))
-    if day is None or date.fromisoformat(day) < READ - timedelta(days=365):
+    if day is None or date.fromisoformat(day) < READ - YEAR:
         found |= _range(min(amounts), max(amounts), FEASIBILITY)
         source += f"; {'no date' if day is None else 'older than a year'}: range by {FEASIBILITY.name}"
     elif min(amounts) < max(amounts):

@@ -258,7 +258,7 @@ def test_an_unpublished_weight_is_estimated_from_the_height(worked: Worked) -> N
     site = result(report)["site"]
     assert (site["weight_kg"], site["weight_kg_range"]) == (119, {"low": 63.7, "high": 249.9})
     assert rules(report, "estimated-weight") == [
-        "the weight of ESC N8-E11, 8 x H100 is not published; it is estimated from the height; ask the vendor"
+        "the weight of ESC N8-E11, 8 x H100 is estimated from the height, as none is published; ask the vendor"
     ]
 
 

@@ -124,9 +124,9 @@ def test_estimates_of_a_system_are_said_with_their_range(worked: Worked) -> None
     (capacity, read, write) = rules(
         worked(plan({"dataset": "1 PB", "servers": "powerscale-f910"})), "estimated-storage"
     )
-    assert "estimated from its drives: 257.6 TB a unit, between 206.1 and 320.2" in capacity
-    assert "estimated from its ports: 14.5 GB/s a unit, between 10 and 21.75" in read
-    assert "estimated from its read bandwidth: 4.64 GB/s a unit, between 1.2 and 15.66" in write
+    assert "257.6 TB per unit, estimated from its drives (range 206.1 to 320.2)" in capacity
+    assert "14.5 GB/s per unit, estimated from its ports (range 10 to 21.75)" in read
+    assert "4.64 GB/s per unit, estimated from its read bandwidth (range 1.2 to 15.66)" in write
     given = {"part": "powerscale-f910", "capacity": "250 TB", "read": "12 GB/s", "write": "5 GB/s"}
     assert rules(worked(plan({"dataset": "1 PB", "servers": given})), "estimated-storage") == []
 

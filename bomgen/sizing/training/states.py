@@ -30,6 +30,7 @@ from bomgen.core.provenance import (
     require,
     sum_of,
 )
+from bomgen.core.units import BITS_A_BYTE
 from bomgen.plan.types import Training, Tuning
 
 # fine tuning --------------------------------------------------------------------------------------------------------
@@ -44,7 +45,6 @@ FULL = "full"
 QUANTISED = "qlora"
 LEFT_ALONE = ("router", "conv1d")
 """The router of tokens to experts, and the convolution before a state; they are neither adapted nor quantised."""
-BITS_A_BYTE = 8
 _QLORA = Reference(
     "Dettmers et al. 2023, QLoRA: Efficient Finetuning of Quantized LLMs, section 3",
     "https://arxiv.org/abs/2305.14314",
