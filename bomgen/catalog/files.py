@@ -590,7 +590,8 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     whole = source = with_canonical_words(source, schema.document(name))
     if changed:
         given = changed.data | source.data
-        given[SOURCES] = changed.data.get(SOURCES, {}) | source.data.get(SOURCES, {})
+        described = source.data.get(SOURCES, {})
+        given[SOURCES] = changed.data.get(SOURCES, {}) | described if isinstance(described, dict) else described
         whole = source._replace(data=given)
     problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
     if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):

@@ -72,7 +72,8 @@ def _is_kept(part: str, kept: list[str], layers: Mapping[str, int]) -> bool:
         return True
     numbers = {int(layer[0][1:]) for name in named if (layer := _LAYER.search(name))}
     if part == DENSE:
-        numbers |= {int(layer[1]) for name in kept if (layer := _WHOLE_LAYER.search(name))} & set(range(layers[part]))
+        whole = {int(layer[1]) for name in kept if (layer := _WHOLE_LAYER.search(name))}
+        numbers |= {number for number in whole if number < layers[part]}
     return 2 * len(numbers) > layers[part]
 
 

@@ -29,7 +29,7 @@ def vision_parameters(kind: str, tower: Count, model: Count, hidden: int, listed
     known = _BY_KIND.get(kind)
     if known is not None:
         width, inner, layers = (tower(*names) for names in (_WIDTH, _INNER, _LAYERS))
-        return known(tower, model, hidden) if width and inner and layers else 0
+        return known(tower, model, hidden) if width and inner and layers and tower("patch_size") else 0
     return _qwen3_vl(tower, listed)
 
 

@@ -19,6 +19,8 @@ from bomgen.workflow.catalog_listing import describe_part
 Step = str | None
 """A key, or None for an item of a list."""
 
+MOST_LINE = 2_000
+"""Characters of a line in which brackets are read."""
 _LINE = re.compile(r"( *)((?:- +)*)(.*)", re.DOTALL)
 _KEY = re.compile(r"([\w.-]+|\"[^\"]*\"|'[^']*'):(?=\s|$)")
 _WORD = re.compile(r"[\w.+-]*\Z")
@@ -135,8 +137,9 @@ def _block_steps(above: Sequence[str], indent: int, dashes: str) -> list[Step]:
 
 
 def _inner(steps: list[Step], rest: str) -> Place:
-    """Return the place at the end of the text of a line, which may hold brackets."""
+    """Return the place at the end of the text of a line, which may hold brackets; of a long one its end."""
     path, start = list(steps), 0
+    rest = rest[-MOST_LINE:]
     opened = list[tuple[str | None, str]]()
     """The open brackets, each with the key whose value it is."""
     current: str | None = None

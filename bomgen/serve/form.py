@@ -45,6 +45,8 @@ SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3, "share": "7%"}
 YEARS, SHARE = "years", "share"
 PRICED_BY = {"price", "part", "cost"}
 """What a charge may have in place of a share."""
+MOST_DIGITS = 30
+"""Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
 INVALID = "the plan is not valid YAML; fix it in the editor first"
 
@@ -186,7 +188,10 @@ def _answered(text: str, answers: Mapping[str, Any]) -> str:
 
 def _for_purpose(text: str, purpose: str) -> str:
     """Return the text with the workload of a purpose, unless it has one."""
-    if purpose == _purpose(read(text, "").data):
+    data = read(text, "").data
+    if not isinstance(data, dict):
+        raise Refused(INVALID)
+    if purpose == _purpose(data):
         return text
     if purpose not in PURPOSES:
         return without(text, (WORKLOAD,))
@@ -245,6 +250,6 @@ def without(text: str, path: tuple[str, ...]) -> str:
 
 def _as_typed(answer: Any) -> Any:
     """Return a text that is a number as one."""
-    if not isinstance(answer, str) or not _NUMBER.fullmatch(answer):
+    if not isinstance(answer, str) or len(answer) > MOST_DIGITS or not _NUMBER.fullmatch(answer):
         return answer
     return Decimal(answer) if "." in answer else int(answer)

@@ -46,7 +46,7 @@ from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, text_of, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import PlanFile, content_of
 from bomgen.xray.contents import to_data, xray_document
 from bomgen.xray.files import open_bill, plan_name, plan_text
 from bomgen.xray.inspection import inspect
@@ -183,7 +183,7 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
     text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
     place = file.folder / beside
     edited = file._replace(content=text.encode(), unwritten=((place, book),))
-    version = version_of(place.read_bytes()) if place.exists() else NO_VERSION
+    version = version_of(content_of(place)) if place.exists() else NO_VERSION
     return {
         "unused": [*use_of(priced, before, built_in_parts()).unused],
         "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},

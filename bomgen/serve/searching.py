@@ -35,14 +35,15 @@ def space(_workspace: Workspace, request: Request) -> Data:
     """
     words, data = language_of(request), data_of(text_of(request, "text"))
     keys = dict.fromkeys([*(question.path for question in QUESTIONS), *SEARCHED, *_scalars(data)])
-    workload = data.get(WORKLOAD) or {}
+    workload = data.get(WORKLOAD)
+    workload = workload if isinstance(workload, dict) else {}
     return {
         "keys": [
             _key(data, path) for path in keys if (path[0] != WORKLOAD or path[1] in workload) and _has_place(data, path)
         ],
         "measures": [_measure(name, words) for name in MEASURES],
         "minimise": [*DEFAULT_MINIMISE],
-        "own": data.get(KEY) or {},
+        "own": json.loads(json.dumps(data.get(KEY) or {}, default=float)),
     }
 
 
@@ -114,11 +115,13 @@ def set_values(_workspace: Workspace, request: Request) -> Data:
 def with_values(text: str, values: Mapping[str, Any]) -> str:
     """Return the text of a plan with values by dotted key. Raises Refused where one cannot be set alone."""
     for key, value in values.items():
-        data = read(f"[{value}]", key).data[0] if isinstance(value, str) else value
         try:
+            data = read(f"[{value}]", key).data[0] if isinstance(value, str) else value
             text = set_value(text, tuple(int(step) if step.isdecimal() else step for step in key.split(".")), data)
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
+        except (LookupError, ValueError):
+            raise Refused(f"`{key}` cannot be set to that value") from None
     return text
 
 

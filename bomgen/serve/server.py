@@ -156,6 +156,10 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._check_sender()
             work()
+        except ValueError:
+            self._send(
+                HTTPStatus.BAD_REQUEST, _json({"error": "refused", "message": "not an address"}), "application/json"
+            )
         except HttpError as error:
             self._send(error.status, _json(error.data), "application/json")
         except (BrokenPipeError, ConnectionError, TimeoutError):
@@ -233,6 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", f"over {MOST_BODY} bytes")
         try:
             data = json.loads(self.rfile.read(int(length)).decode("utf-8"))
+            _json(data)  # half of a surrogate pair is no text
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
         if not isinstance(data, dict):

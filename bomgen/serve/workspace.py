@@ -6,7 +6,9 @@ version that was read: what someone else has written meanwhile is never overwrit
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
@@ -16,10 +18,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
+from bomgen.core.safety import DEVICES, find_invisible, quote
+from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own
 from bomgen.output.writer import replace, write_new
-from bomgen.workflow.plan_files import PlanFile, checkout, lock_name, real
+from bomgen.workflow.plan_files import PlanFile, checkout, content_of, lock_name, real
 from bomgen.workflow.starters import designs, nearest_designs, started_from
 
 Request = Mapping[str, Any]
@@ -68,11 +70,11 @@ class Workspace:
         for path in sorted(self._yaml_files())[:MOST_FILES]:
             try:
                 content = self._content(self.place(path))
-                data = read(content.decode("utf-8"), path).data
-            except (OSError, Refused, PlanErrors, UnicodeDecodeError):
+                text = content.decode("utf-8")
+            except (OSError, Refused, UnicodeDecodeError):
                 continue
-            if isinstance(data, dict) and "bomgen" in data and ("cluster" in data or "clusters" in data):
-                title = data.get("title", data.get("name", ""))
+            if _PLAN.search(text) and _CLUSTER.search(text):
+                title = _title(text)
                 yield {"path": path, "title": str(title), "version": version_of(content)}
 
     def _yaml_files(self) -> Iterator[str]:
@@ -87,6 +89,9 @@ class Workspace:
     def place(self, path: str) -> Path:
         """Return the place of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
         parts = path.split("/")
+        devices = any(part.partition(".")[0].casefold() in DEVICES for part in parts)
+        if devices or not path.isprintable() or find_invisible(path) is not None:
+            raise Refused(f"{quote(path, len(path))} has characters or names that not every system allows")
         if not path or "\0" in path or "\\" in path or ":" in path or any(part.startswith(".") for part in parts):
             raise Refused(f"'{path}' is not a path below the folder; write it such as plans/my-cluster.yaml")
         if not path.endswith(SUFFIXES):
@@ -97,6 +102,8 @@ class Workspace:
             raise Refused(f"'{path}': {error.strerror}") from None
         if not place.is_relative_to(self.folder):
             raise Refused(f"'{path}' leads out of the folder")
+        if any(part.startswith(".") for part in place.relative_to(self.folder).parts) or place.suffix not in SUFFIXES:
+            raise Refused(f"'{path}' is a link to a file that is not a plan")
         return place
 
     def read(self, path: str) -> tuple[str, str]:
@@ -142,8 +149,21 @@ class Workspace:
         return PlanFile(path, encoded(text, path), place.parent, self.root, lock)
 
     def _content(self, place: Path) -> bytes:
-        with place.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
+        content = content_of(place)
+        if len(content) > MAX_BYTES:
+            raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES} bytes that a plan may have", str(place))
+        return content
+
+
+_PLAN = re.compile(r"^bomgen:", re.MULTILINE)
+_CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
+_TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
+"""Plans are listed by their text: a folder may have thousands of files."""
+
+
+def _title(text: str) -> str:
+    found = next((line[1] for title in _TITLES if (line := title.search(text))), "")
+    return found.partition(" #")[0].strip().strip("\"'")
 
 
 def version_of(content: bytes) -> str:

@@ -150,10 +150,26 @@ def test_a_hostile_configuration_is_refused_in_a_line(name: str, tmp_path: Path)
     assert not (tmp_path / "out.yaml").exists()
 
 
-@pytest.mark.parametrize("layers", [{"num_hidden_layers": 10**9}, {"num_hidden_layers": 10**9, "num_local_experts": 4}])
+KEPT = {"quantization_config": {"quant_method": "fp8", "ignore": ["model.layers.0.*"]}}
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        {"num_hidden_layers": 10**9},
+        {"num_hidden_layers": 10**9, "num_local_experts": 4},
+        {"num_hidden_layers": 10**9} | KEPT,
+    ],
+)
 def test_a_large_number_costs_nothing(layers: dict[str, int]) -> None:
     """No loop runs over the layers that a file says it has."""
     assert read(SMALL | layers | {"num_experts_per_tok": 2}).parameters > 10**9
+
+
+def test_a_tower_without_patches_is_not_counted() -> None:
+    """Sizes that a configuration leaves out divide nothing."""
+    tower = {"model_type": "siglip_vision_model", "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 2}
+    assert read(SMALL | {"vision_config": tower | {"image_size": 224}}).parameters == read(SMALL).parameters
 
 
 def test_usage(tmp_path: Path) -> None:

@@ -154,6 +154,13 @@ def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytes
         check_folder(str(tmp_path))
 
 
+@pytest.mark.parametrize("sources", ["x", "[x]", "5"])
+def test_sources_of_a_corrected_part_are_a_mapping(sources: str, tmp_path: Path) -> None:
+    """Those of the built-in part are added to a mapping alone."""
+    write(tmp_path, "switch", "qm9700", f"sources: {sources}\n")
+    assert rules(tmp_path) == ["type"]
+
+
 def test_files_that_attack_the_reader_are_refused(tmp_path: Path) -> None:
     """A bomb of aliases, and a huge file, of which no more is read than the limit."""
     bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
