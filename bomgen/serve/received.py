@@ -61,7 +61,7 @@ KEEP, FORCE = "plan", "force"
 """Choices of a conflict: to leave the plan as it is and take the other edits; to take a workbook of another state."""
 _OFFERED = re.compile(r"`bomgen build .+? --set ([^`]+)`([^(`]*\([^`]*?\))(?=, or `|$)")
 """A setting that gives what was typed, and what else it changes, in the message of a conflict."""
-_COLUMNS = re.compile(r": ([A-Z]+(?:, [A-Z]+)+)$")
+_COLUMNS = re.compile(r"[:,] ([A-Z]{1,3})(?= '|, |$)")
 """The columns among which a question asks to choose, at the end of its message."""
 _PRICED = re.compile(r"'([^']+)' costs (\d+(?:\.\d+)?) on .* a part has one price")
 """A part with several prices and the first that was typed, in the message of a conflict."""
@@ -100,8 +100,8 @@ def _questions(problems: Sequence[Problem], name: str, content: bytes) -> list[D
         if problem.rule == QUESTION and asked:
             message = problem.message.partition("; choose with: ")[0]
             choices = _choices(asked[1], problem, name, content)
-            if named := _COLUMNS.search(message):
-                choices = [choice for choice in choices if choice["value"] in named[1].split(", ")]
+            if named := _COLUMNS.findall(message):
+                choices = [choice for choice in choices if choice["value"] in named]
             found.append({"key": asked[1], "message": message, "choices": choices})
     return found
 

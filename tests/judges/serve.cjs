@@ -176,11 +176,12 @@ const stories = {
     const page = await open("prices"), seen = { before: await page.total() };
     await page.drop("list.csv", "Price list");
     seen.asked = await page.dialog.locator(".fields").textContent();
+    seen.offered = await page.dialog.locator(".fields option").allTextContents();
     await page.dialog.locator(".fields select").selectOption("C");
     await page.button("Continue", page.dialog).click();
     const use = page.button("Save the price book and use it in the plan", page.dialog);
     await use.waitFor();
-    seen.coverage = await page.dialog.locator("p", { hasText: "Lines with a price" }).textContent();
+    seen.coverage = await page.dialog.locator("p", { hasText: "Priced lines" }).textContent();
     await use.click();
     await page.dialog.waitFor({ state: "hidden" });
     await page.until((before) => document.querySelector("#headline dd").textContent !== before, seen.before);
@@ -192,12 +193,12 @@ const stories = {
 
   async quote(open) {
     const page = await open("quote"), seen = {};
-    await page.drop("quote.xlsx", "Edited quote of this plan");
+    await page.drop("quote.xlsx", "Edited quote for this plan");
     await page.dialog.getByRole("heading", { name: "Conflicts" }).waitFor();
     seen.conflicts = await page.dialog.locator(".fields label").allTextContents();
     await page.dialog.locator(".fields select").selectOption({ index: 2 });
     await page.button("Continue", page.dialog).click();
-    await page.button("Take the edits into the plan", page.dialog).click();
+    await page.button("Apply the edits to the plan", page.dialog).click();
     await page.dialog.waitFor({ state: "hidden" });
     await page.built();
     seen.text = await page.text();
@@ -242,7 +243,7 @@ const stories = {
 
   async writers(open) {
     const page = await open("writers"), seen = {}, other = read("writers.yaml");
-    for (const [choice, servers] of [["Keep my text", 6], ["Load the text on disk", 7]]) {
+    for (const [choice, servers] of [["Keep my version", 6], ["Load the version on disk", 7]]) {
       await page.rewrite("servers", servers);
       await page.built();
       fs.writeFileSync(at("writers.yaml"), `${other}# by another program, before ${choice}\n`);
@@ -411,10 +412,9 @@ const stories = {
     const upTo = (most, unit) => Array.from({ length: most }, (_, number) => `${number + 1}${unit}`).join(", ");
     await one.search({ "cluster.servers": "2..9000", "workload.training.mfu": upTo(40, "%"), "workload.training.tokens": upTo(20, "T") }, ["Cost"]);
     await one.dialog.getByRole("status").filter({ hasText: /: [1-9]/ }).waitFor();
-    const began = Date.now();
     await two.rewrite("servers", 5);
     await two.until((before) => document.querySelector("#headline dd").textContent !== before, seen.before);
-    seen.seconds = (Date.now() - began) / 1000;
+    seen.searching = await one.dialog.locator("progress").count();
     seen.after = await two.total();
     await one.button("Stop", one.dialog).click();
     await one.dialog.locator("p").filter({ hasText: /Stopped|ended before/ }).waitFor();

@@ -48,9 +48,9 @@ def test_what_is_no_plan_is_neither_read_nor_written(path: str, folder: Path) ->
 def test_a_file_that_is_not_read_whole_is_not_written(path: str, folder: Path) -> None:
     """A pipe is not waited for; the end of a large file is not lost."""
     workspace = Workspace(folder)
-    with pytest.raises(OSError, match="regular|larger"):
+    with pytest.raises(OSError, match=r"regular|larger"):
         workspace.read(path)
-    with pytest.raises(OSError, match="regular|larger"):
+    with pytest.raises(OSError, match=r"regular|larger"):
         workspace.save(path, PLAN, NO_VERSION)
 
 
