@@ -160,8 +160,7 @@ const stories = {
     await options.first().waitFor();
     seen.parts = await options.allTextContents();
     await page.keyboard.type("0-s");
-    await options.first().filter({ hasText: "h200-sxm" }).waitFor();
-    await page.keyboard.press("Enter");
+    await options.first().filter({ hasText: "h200-sxm" }).click();
     await page.built();
     seen.line = await page.locator(".cm-line", { hasText: "gpu:" }).textContent();
     await page.line("price_book");
