@@ -87,7 +87,7 @@ _SCALES: dict[str, dict[str, Exact]] = {
     "bytes/s": _with({**_DECIMAL, **_BINARY}, "B/s", bare=1),
     "Gb/s": _RATE | _with({key: scale for key, scale in _RATE.items() if key}, "b/s", "bps", "bit/s", "Gb"),
     "W": {"": 1, "W": 1, "kW": _THOUSAND, "MW": _THOUSAND**2},
-    "m": {"": 1, "m": 1, "cm": _PERCENT},
+    "m": {"": 1, "m": 1, "km": _THOUSAND, "cm": _PERCENT},
     "kg": {"": 1, "kg": 1},
     "mm": {"": 1, "mm": 1},
     "U": {"": 1, "U": 1},
