@@ -34,8 +34,6 @@ __all__ = [
     "switch",
 ]
 
-LIQUID = "liquid"
-"""The word in the cooling method of parts that are cooled by liquid."""
 MAX_GPUS = 1024
 """Plausible maximum of GPUs per server: the largest servers have 16, a tray of a rack-scale system 4."""
 
@@ -142,7 +140,7 @@ def server(record: Record) -> parts.Server:
         power_w=record.figure("power", "W"),
         host_memory=record.figure("host_memory", "bytes"),
         weight_kg=record.figure("weight", "kg"),
-        liquid_cooled=LIQUID in str(record.value("cooling")),
+        liquid_cooled=parts.LIQUID in str(record.value("cooling")),
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),
         rack_bmc_ports=record.figure("rack_bmc_ports", "count"),

@@ -16,6 +16,8 @@ from bomgen.core.provenance import Figure, Mark, Reference
 AVAILABLE = "available"
 NOT_YET_SOLD = ("planned", "sampling")
 """Availability of announced parts."""
+LIQUID, AIR = "liquid", "air"
+"""Words of a form of cooling; a switch that liquid cools alone has no airflow."""
 ANY = "any"
 """A cage, optic or fibre of a generic part, which matches any."""
 GENERIC = "generic"
@@ -436,6 +438,14 @@ class PublishedRun(NamedTuple):
     gpu_hours: Figure
     peak_tflops: Figure
     """Dense bf16 peak of its GPU."""
+
+
+SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
+"""Formats of what a quantised checkpoint keeps in more bits."""
+ATTENTION, OUTPUT, LINEAR, SHARED, DENSE = "attention", "output", "linear", "shared", "dense"
+"""Parts of layers with a format of their own in published checkpoints."""
+HEAD, MODULE = "head", "module"
+"""Output head, and modules for multi-token prediction, likewise."""
 
 
 class CheckpointFormat(NamedTuple):

@@ -31,8 +31,6 @@ CARDS = {
 """The messages that name cards, by their kind."""
 AIRFLOWS = ("P2C", "C2P")
 """The variants of part numbers that differ in their airflow: power to connector side, and the reverse."""
-LIQUID, AIR = "liquid", "air"
-"""Words of a form of cooling; a switch that liquid cools alone has no airflow."""
 
 
 ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_card")
@@ -100,8 +98,8 @@ def _airflow(record: Record, part_number: str | None) -> str | None:
     """Return the airflow of the part number that is ordered: the variant that it names, else that of the record."""
     variants, cooling = record.value("part_numbers") or {}, str(record.value("cooling"))
     airflow: str | None = record.value("airflow")
-    if LIQUID in cooling and AIR not in cooling:
-        return LIQUID
+    if parts.LIQUID in cooling and parts.AIR not in cooling:
+        return parts.LIQUID
     return next((name for name in AIRFLOWS if part_number and variants.get(name) in part_number.split()), airflow)
 
 

@@ -103,21 +103,33 @@ def unknown_parts(source: Source, catalog: Catalog) -> list[Problem]:
     problems = (
         Problem(source.mark(path), "error", message, "unknown-part", ".".join(map(str, path)))
         for path, kinds, name in _names(schema, schema, source.data, ())
-        if (message := unknown_part(catalog, kinds, name)) and not _is_shared(catalog, kinds, name)
+        if (refused := _refusal(catalog, kinds, name)) and not refused.fits
+        for message in (_unknown(refused, catalog, kinds, name),)
     )
     return list(islice(dict.fromkeys(problems), MAX_PROBLEMS))
 
 
 def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | None:
     """Return what is wrong with a part name, given its possible kinds; None when it matches one."""
-    refused: UnknownPart | None = None
+    refused = _refusal(catalog, kinds, name)
+    return _unknown(refused, catalog, kinds, name) if refused else None
+
+
+def _refusal(catalog: Catalog, kinds: Sequence[str], name: str) -> UnknownPart | None:
+    """Return the error of the first of the kinds; None when the name matches a part of one."""
+    found = list[UnknownPart]()
     for kind in kinds:
         try:
             catalog.find(kind, name)
         except UnknownPart as error:
-            refused = error
+            found.append(error)
         else:
             return None
+    return found[0]
+
+
+def _unknown(refused: UnknownPart, catalog: Catalog, kinds: Sequence[str], name: str) -> str:
+    """Return what is wrong with a name that matches no part of its possible kinds."""
     if len(kinds) == 1:
         return str(refused)
     names = [id for kind in kinds for id in catalog.ids(kind)]
@@ -126,14 +138,6 @@ def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | Non
     hint = suggestion(name.lower(), names, f"{listed} list what there is")
     *those, last = (_IN_WORDS.get(kind, kind) for kind in kinds)
     return f"no {', '.join(those)} or {last} '{name}'; {hint}"
-
-
-def _is_shared(catalog: Catalog, kinds: Sequence[str], name: str) -> bool:
-    try:
-        catalog.find(kinds[0], name)
-    except UnknownPart as error:
-        return bool(error.fits)
-    return False
 
 
 def _names(

@@ -113,7 +113,7 @@ class PartIndex:
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
         exact, others = _Names(), _Names()
-        for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
+        for record in self._parts():
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
             numbers = (record.value("ordering_numbers") or {}).items()
             lengths = {str(number).lower(): _length(key) for key, number in numbers}
@@ -132,6 +132,9 @@ class PartIndex:
         """Lower-case names other than numbers and ids."""
         self.names: _Names = others | exact
         """Kinds and ids of parts by lower-case name, each with the length that the name states."""
+
+    def _parts(self) -> Iterator[Record]:
+        return (record for kind in KINDS if kind not in NOT_PARTS for record in self.catalog.all(kind))
 
     @cached_property
     def words(self) -> PartWords:
@@ -166,6 +169,7 @@ class PartIndex:
         # An ending with a digit tells models of a family apart, except one that adds something to the part with `+`.
         plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
         for looked, words_of_kind in (
+            (self._called, [text]),
             (self._all_of, numbers),
             (self._exactly, starts),
             (self._of_attributes, [whole]),
@@ -173,11 +177,25 @@ class PartIndex:
             (self._within, numbers),
             (self._containing, [whole]),
             (self._all_of, words),
+            (self._of_words, [text]),
         ):
             for word in words_of_kind:
                 if found := looked(word):
                     return LookedUp(found, word)
         return LookedUp((), text)
+
+    def _called(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every part with a name as documents print it."""
+        wanted = name.lower()
+        return tuple((each.kind, each.id) for each in self._parts() if wanted == str(each.value("name")).lower())
+
+    def _of_words(self, text: str) -> tuple[tuple[str, str], ...]:
+        """Return kind and id of every part whose vendor and name have all words of a text of several."""
+        if len(text.split()) < 2:
+            return ()
+        words = {*_plain_words(text)}
+        named = ((each, f"{each.value('vendor')} {each.value('name')}") for each in self._parts())
+        return tuple((each.kind, each.id) for each, name in named if words <= {*_plain_words(name)})
 
     def _exactly(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a number: as it is, of a length, or with a known suffix."""
@@ -495,6 +513,10 @@ def _plain(text: str) -> str:
 
 def _tokens(text: str) -> Iterator[str]:
     return filter(None, (word.strip(MARKS) for word in _TOKEN.findall(text)))
+
+
+def _plain_words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def _beginnings(word: str) -> Iterator[tuple[str, str]]:

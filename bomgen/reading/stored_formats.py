@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
-ATTENTION, OUTPUT, LINEAR, SHARED, DENSE, HEAD = "attention", "output", "linear", "shared", "dense", "head"
+from bomgen.catalog.parts import ATTENTION, DENSE, EIGHT_BITS, HEAD, LINEAR, OUTPUT, SHARED, SIXTEEN_BITS
+
 """Parts of a model, as `checkpoint_formats` of a part file names them."""
 _PARTS: Mapping[str, str] = {
     ATTENTION: r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.(?:q_proj|q_a_proj|q_b_proj|qkv_proj|k_proj)\b)",

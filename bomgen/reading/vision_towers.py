@@ -21,7 +21,9 @@ SCALE, SCALE_AND_SHIFT = 1, 2
 
 
 def vision_parameters(kind: str, tower: Count, model: Count, hidden: int, listed: int) -> int:
-    """Return the parameters of a vision tower and its projector; 0 for an unknown kind or incomplete sizes.
+    """Return the parameters of a vision tower and its projector; 0 for incomplete sizes.
+
+    A kind that is not listed is counted like Qwen3-VL's, if it has all of its sizes.
 
     `model` reads the configuration of the whole model and `hidden` is the width of its language model. `listed` is the
     number of layers behind which Qwen3-VL has further projectors.

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import BoundedSemaphore, Thread, Timer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
@@ -156,10 +156,6 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._check_sender()
             work()
-        except ValueError:
-            self._send(
-                HTTPStatus.BAD_REQUEST, _json({"error": "refused", "message": "not an address"}), "application/json"
-            )
         except HttpError as error:
             self._send(error.status, _json(error.data), "application/json")
         except (BrokenPipeError, ConnectionError, TimeoutError):
@@ -175,8 +171,15 @@ class _Handler(BaseHTTPRequestHandler):
         if is_foreign or site not in ("none", "same-origin"):
             raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
 
+    def _address(self) -> SplitResult:
+        """Return the address of the request."""
+        try:
+            return urlsplit(self.path)
+        except ValueError:
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the address of the request cannot be read") from None
+
     def _check_token(self) -> None:
-        given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
+        given = parse_qs(self._address().query).get("token", [""])[0]
         if not secrets.compare_digest(given.encode(), self.server.token.encode()):
             raise HttpError(HTTPStatus.FORBIDDEN, "token", WRONG_ADDRESS)
 
@@ -184,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _file(self) -> None:
         """Send a file of the page; the page itself needs the token."""
-        path = urlsplit(self.path).path
+        path = self._address().path
         if path == "/":
             self._check_token()
             path = f"/{INDEX}"
@@ -199,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _call(self) -> None:
         self._check_token()
-        above, _, name = urlsplit(self.path).path.rpartition("/")
+        above, _, name = self._address().path.rpartition("/")
         if above != "/api" or (name not in CALLS and name not in OWN_CALLS):
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such call")
         request = self._request()

@@ -35,6 +35,10 @@ DESIGN_COPY = "my-{design}"
 """The name of a plan that starts from a design."""
 NO_VERSION = ""
 """The version of a file that does not exist."""
+_PLAN = re.compile(r"^bomgen:", re.MULTILINE)
+_CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
+_TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
+"""Plans are listed by their text: a folder may have thousands of files."""
 
 
 class Refused(Exception):
@@ -153,12 +157,6 @@ class Workspace:
         if len(content) > MAX_BYTES:
             raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES} bytes that a plan may have", str(place))
         return content
-
-
-_PLAN = re.compile(r"^bomgen:", re.MULTILINE)
-_CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
-_TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
-"""Plans are listed by their text: a folder may have thousands of files."""
 
 
 def _title(text: str) -> str:

@@ -118,24 +118,12 @@ def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
     if not found:
         with suppress(UnknownPart):
             found = [(MODEL, catalog.find_original(MODEL, text).id)]
-    parts = [record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)]
-    found = found or [(record.kind, record.id) for record in parts if wanted == str(record.value("name")).lower()]
     looked_up = LookedUp(tuple(found), text) if found else PartIndex(catalog).look_up(text)
-    if not looked_up.parts and len(text.split()) > 1:
-        words = {*_words(text)}
-        found = [
-            (each.kind, each.id) for each in parts if words <= {*_words(f"{each.value('vendor')} {each.value('name')}")}
-        ]
-        looked_up = LookedUp(tuple(found), text)
     if not looked_up.parts:
         raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")
     if len(looked_up.parts) == 1:
         return part(catalog, *looked_up.parts[0]), looked_up.number
     return _described([catalog.find_original(kind, id) for kind, id in sorted(looked_up.parts)]), looked_up.number
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
 
 
 def _described(records: Iterable[Record]) -> Document:

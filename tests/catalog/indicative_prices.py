@@ -96,11 +96,7 @@ def _entries() -> Iterator[dict[str, Any]]:
     for kind in KINDS:
         records = _records(kind)
         for part, record in records.items():
-            published = _published(record)
-            entry = published or _estimated(kind, record, records)
-            if entry and kind == "transceiver" and record["vendor"] in price_rules.MODULES_OF_THEIR_OWN:
-                entry = entry if published and not _is_of_compatible(record) else _of_switch_vendor(entry)
-            if entry:
+            if entry := _entry_of(kind, record, records):
                 yield {"part": part} | _not_below_its_parts(entry, record)
     for part, record in _records("cable").items():
         yield from _cables(part, record)
@@ -117,6 +113,15 @@ def _entries() -> Iterator[dict[str, Any]]:
         yield _by_rule(adapter["part_number"].lower(), price_rules.CAGE_ADAPTER)
     for part, known in price_rules.INSTALLATION.items():
         yield _by_rule(part, known)
+
+
+def _entry_of(kind: str, record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the published price of a part, else an estimate; that of a switch vendor's module from compatible ones."""
+    published = _published(record)
+    found = published or _estimated(kind, record, records)
+    if found is None or kind != "transceiver" or record["vendor"] not in price_rules.MODULES_OF_THEIR_OWN:
+        return found
+    return found if published and not _is_of_compatible(record) else _of_switch_vendor(found)
 
 
 def _cables(part: str, record: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -23,13 +23,13 @@ from functools import reduce
 from typing import NamedTuple
 
 from bomgen.catalog.model_parameters.counts import GATED_MATRICES
-from bomgen.catalog.parts import Gpu, Model
+from bomgen.catalog.parts import SIXTEEN_BITS, Gpu, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, Reference, assume, formula, maximum, product, sum_of
 from bomgen.core.units import GIBI
 from bomgen.plan.types import Inference
 from bomgen.sizing.serving.kv_cache import BYTES
-from bomgen.sizing.serving.weights import SIXTEEN_BITS, by_requests
+from bomgen.sizing.serving.weights import by_requests
 
 VLLM, TENSORRT = "vllm", "tensorrt-llm"
 LARGE_GPU_GIB = 70

@@ -32,7 +32,19 @@ from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
-from bomgen.catalog.parts import CheckpointFormat, Model
+from bomgen.catalog.parts import (
+    ATTENTION,
+    DENSE,
+    EIGHT_BITS,
+    HEAD,
+    LINEAR,
+    MODULE,
+    OUTPUT,
+    SHARED,
+    SIXTEEN_BITS,
+    CheckpointFormat,
+    Model,
+)
 from bomgen.core.provenance import Figure, formula, product, quotient, sum_of
 from bomgen.plan.types import DATA, Inference
 from bomgen.sizing.serving.kv_cache import BYTES
@@ -46,7 +58,6 @@ _NVFP4 = "NVIDIA Model Optimizer and OpenAI gpt-oss model cards: modules exclude
 _AWQ = "AutoAWQ, AutoGPTQ and compressed-tensors documentation: a scale, and a zero point if asymmetric, of each group"
 _DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
 
-SIXTEEN_BITS, EIGHT_BITS = "bf16", "fp8"
 INTEGER = "int4"
 EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", INTEGER)
 """Formats in which mixtures of experts are published with routed experts alone quantised."""
@@ -55,10 +66,6 @@ GENERAL_FORMAT = {"nvfp4": "fp4", "mxfp4": "fp4", "awq": "int4", "gptq": "int4",
 UNSPLIT = ("q_a_proj", "kv_a_proj_with_mqa", "kv_proj", "router")
 """Matrices that every tensor-parallel GPU holds whole, besides those of indexers."""
 INDEXER = "indexer."
-ATTENTION, OUTPUT, LINEAR, SHARED, DENSE = "attention", "output", "linear", "shared", "dense"
-"""Parts of layers with a format of their own in published checkpoints."""
-HEAD, MODULE = "head", "module"
-"""Output head, and modules for multi-token prediction, likewise."""
 OUTPUTS = ("o_proj", "out_proj")
 AS_ITS_FORMAT = CheckpointFormat({})
 KEY_VALUES = ("k_proj", "v_proj")
