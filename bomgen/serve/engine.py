@@ -59,8 +59,6 @@ DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
 """The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
 """What stands at a place: a quoted text, or words up to the end of a key or value."""
-_REMEDY = re.compile("; |；")
-"""Separates the remedy from what is wrong."""
 SENT = ("pdf", "xlsx", "html")
 """Formats that a customer gets."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
@@ -96,7 +94,6 @@ def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callab
 
 
 def _problem_data(problem: Problem, path: str, lines: list[str]) -> Data:
-    message, remedy = (*_REMEDY.split(problem.message, maxsplit=1), "")[:2]
     own = str(problem.file) == path and 1 <= problem.line <= len(lines)
     line, column = (problem.line, problem.column) if own else (1, 1)
     found = _WORD.match(lines[line - 1], column - 1) if own else None
@@ -106,8 +103,8 @@ def _problem_data(problem: Problem, path: str, lines: list[str]) -> Data:
         "end_line": line,
         "end_column": found.end() + 1 if found else column,
         "severity": problem.severity,
-        "message": message,
-        "remedy": remedy,
+        "message": problem.fault,
+        "remedy": problem.remedy,
         "rule": problem.rule,
         "key": problem.path,
     }

@@ -97,10 +97,63 @@ def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
     found = received.prices(workspace, dropped("list.csv", content))
     [question] = found["questions"]
     assert question["key"] == "price"
-    assert "C" in {choice["value"] for choice in question["choices"]}
-    answered = received.prices(workspace, dropped("list.csv", content, answers={"price": "C"}))
+    assert [choice["value"] for choice in question["choices"]] == ["price=B", "price=C"]
+    assert [choice["label"] for choice in question["choices"]] == ["B: Price USD", "C: Price USD"]
+    answered = received.prices(workspace, dropped("list.csv", content, answers={"price": "price=C"}))
     assert answered["questions"] == []
     assert "200000" in answered["file"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("content", "keys", "first", "answers", "price"),
+    [
+        ("Part number,Price\ndgx-h100,300000\n", ["currency"], "currency=AED", ["currency=USD"], 300000),
+        (
+            "Prices in USD or EUR\nPart number,Price\ndgx-h100,300000\n",
+            ["currency"],
+            "currency=EUR",
+            ["currency=USD"],
+            300000,
+        ),
+        (
+            "Part number,List price USD,折扣\ndgx-h100,300000,40%\nqm9700,20000,35%\n",
+            ["discount"],
+            "discount=C",
+            ["paid=C"],
+            120000,
+        ),
+        ('Part number,Price USD\ndgx-h100,"300,000"\n', ["decimal"], "decimal=point", ["decimal=point"], 300000),
+        (
+            "Part number,Price USD,Valid until\ndgx-h100,300000,03/04/2026\n",
+            ["dates"],
+            "dates=dmy",
+            ["dates=mdy"],
+            300000,
+        ),
+        (
+            "dgx-h100,x,300000\nqm9700,y,25000\n",
+            ["part", "price"],
+            "part=A",
+            ["part=A", "price=C", "currency=USD"],
+            300000,
+        ),
+    ],
+)
+def test_a_list_is_asked_about_until_it_is_clear(
+    workspace: Workspace, content: str, keys: list[str], first: str, answers: list[str], price: int
+) -> None:
+    """Each question has what `bomgen prices --columns` takes as its choices, and the chosen ones settle it."""
+    asked = received.prices(workspace, dropped("list.csv", content.encode()))
+    assert [question["key"] for question in asked["questions"]] == keys
+    assert asked["questions"][0]["choices"][0]["value"] == first
+    given: dict[str, str] = {}
+    for _ in answers:
+        for question in asked["questions"]:
+            offered = [choice["value"] for choice in question["choices"]]
+            given[question["key"]] = next(answer for answer in answers if answer in offered)
+        asked = received.prices(workspace, dropped("list.csv", content.encode(), answers=given))
+    assert asked["questions"] == []
+    assert f"price: {price}" in asked["file"]["text"]
 
 
 def test_a_bill_is_explained(workspace: Workspace) -> None:
@@ -166,8 +219,10 @@ def test_one_price_of_a_part_may_be_chosen_for_all_its_lines(workspace: Workspac
     quote.cell("compute.switch.leaf", "unit_price").value = 700
     request = dropped("quote.xlsx", quote.saved()) | {"text": large}
     [conflict] = received.apply(workspace, request)["conflicts"]
-    assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700 costs 700"]
-    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700 costs 700"}})
+    assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700=700"]
+    assert conflict["choices"][1]["label"] == "qm9700 costs 700"
+    assert "a part has one price" in conflict["message"]
+    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700=700"}})
     assert taken["conflicts"] == []
     assert "price: 700" in taken["files"][0]["text"]
 
