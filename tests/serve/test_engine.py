@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli.command import main
-from bomgen.serve import engine
+from bomgen.serve import downloads, engine, tabs
 from bomgen.serve.completion import Place, complete, place_at
 from bomgen.serve.workspace import FileChanged, Refused, Workspace, gallery, unpack
 
@@ -78,7 +78,7 @@ def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None
     assert (same["lines"], float(same["amount"])) == ([], 0)
 
 
-@pytest.mark.parametrize("tab", engine.TABS)
+@pytest.mark.parametrize("tab", tabs.TABS)
 def test_a_tab_is_a_page_without_scripts(workspace: Workspace, tab: str) -> None:
     """A tab is a page without scripts."""
     found = engine.build(workspace, asked(tabs=[tab]))
@@ -99,23 +99,23 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
     """A download has the bytes of the command."""
     arguments = ["build", str(tmp_path / "small.yaml"), "-o", str(tmp_path / "out"), "-f", form]
     assert CliRunner().invoke(main, arguments).exit_code == 0
-    found = engine.download(workspace, asked(format=form))
+    found = downloads.download(workspace, asked(format=form))
     assert found["name"] == form
     assert base64.b64decode(found["base64"]) == (tmp_path / "out" / "small" / form).read_bytes()
 
 
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
-    names = [each["format"] for each in engine.formats(workspace, {})["formats"]]
+    names = [each["format"] for each in downloads.formats(workspace, {})["formats"]]
     assert {"xlsx", "json", "wiring-csv"} <= {*names}
-    assert engine.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
+    assert downloads.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
     with pytest.raises(Refused, match="no format"):
-        engine.download(workspace, asked(format="doc"))
+        downloads.download(workspace, asked(format="doc"))
 
 
 def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
     """A plan travels in a link."""
-    found = engine.share(workspace, asked())
+    found = downloads.share(workspace, asked())
     assert "<html" in found["html"]
     assert unpack(found["packed"]) == PLAN
     for broken in (found["packed"][:-9], "§", ""):
@@ -126,7 +126,7 @@ def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
 def test_plans_stand_side_by_side(workspace: Workspace) -> None:
     """Plans stand side by side."""
     other = asked(text=PLAN.replace("servers: 4", "servers: 8"))
-    assert "<table" in engine.compare_plans(workspace, {"plans": [asked(), other]})["html"]
+    assert "<table" in tabs.compare_plans(workspace, {"plans": [asked(), other]})["html"]
 
 
 # completion ---------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_a_link_that_leads_outside_is_refused(workspace: Workspace, tmp_path_fac
 def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
     """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
     for design in gallery():
-        assert engine.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+        assert tabs.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
 
 
 def test_the_engine_needs_neither_network_nor_processes() -> None:
