@@ -30,25 +30,23 @@ def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callab
     A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
     """
     lines = LINE_END.split(text)
-    return [
-        _problem_data(problem._replace(message=say(problem.message)), path, lines)
-        for problem in [*problems][:MAX_PROBLEMS]
-    ]
+    said = (problem._replace(message=say(problem.message)) for problem in [*problems][:MAX_PROBLEMS])
+    return [_texts_of(problem) | _place_of(problem, path, lines) for problem in said]
 
 
-def _problem_data(problem: Problem, path: str, lines: list[str]) -> Data:
+def texts_of(problems: Iterable[Problem]) -> list[Data]:
+    """Return what problems say, without their places, as for a file that the page does not show."""
+    return [_texts_of(problem) for problem in [*problems][:MAX_PROBLEMS]]
+
+
+def _texts_of(problem: Problem) -> Data:
+    message, remedy = problem.fault, problem.remedy
+    return {"severity": problem.severity, "message": message, "remedy": remedy, "rule": problem.rule}
+
+
+def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:
     own = str(problem.file) == path and 1 <= problem.line <= len(lines)
     line, column = (problem.line, problem.column) if own else (1, 1)
     found = _WORD.match(lines[line - 1], column - 1) if own else None
-    data = {
-        "line": line,
-        "column": column,
-        "end_line": line,
-        "end_column": found.end() + 1 if found else column,
-        "severity": problem.severity,
-        "message": problem.fault,
-        "remedy": problem.remedy,
-        "rule": problem.rule,
-        "key": problem.path,
-    }
-    return data if own else {**data, "file": str(problem.file), "file_line": problem.line}
+    place = {"line": line, "column": column, "end_line": line, "end_column": found.end() + 1 if found else column}
+    return place if own else {**place, "file": str(problem.file), "file_line": problem.line}

@@ -24,7 +24,7 @@ from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
-from bomgen.serve.problems import problems_data
+from bomgen.serve.problems import texts_of
 from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, text_of, version_of
@@ -73,7 +73,7 @@ def _asking(errors: PlanErrors) -> Data:
         for problem in errors.problems
         for question in problem.questions
     ]
-    return {"questions": questions, "problems": problems_data(errors.problems, "", "")}
+    return {"questions": questions, "problems": texts_of(errors.problems)}
 
 
 def _choices(question: Question) -> list[Data]:
@@ -89,7 +89,6 @@ def prices(workspace: Workspace, request: Request) -> Data:
     With the `path` and `text` of a plan, `text` is the plan that names the new price book, and `file` the book to save.
     """
     name, content = file_of(request)
-    words = language(ENGLISH)
     found = None
     try:
         asked = _asked(request)
@@ -98,18 +97,11 @@ def prices(workspace: Workspace, request: Request) -> Data:
             found = read_list(content, name, asked)
             source = found.source
     except PlanErrors as errors:
-        return _asking(errors) | {"columns": []}
-    columns = [
-        {"column": column.letter, "heading": column.heading.text, "role": role, "why": column.why}
-        for layout in (found.layouts if found else ())
-        for role, column in layout.columns.items()
-    ]
-    shown = html(describe(found, built_in_parts()), words, script=False).decode() if found else ""
+        return _asking(errors)
     answer = {
         "questions": [],
-        "problems": problems_data(found.warnings if found else (), "", ""),
-        "columns": columns,
-        "html": shown,
+        "problems": texts_of(found.warnings if found else ()),
+        "html": html(describe(found, built_in_parts()), language(ENGLISH), script=False).decode() if found else "",
     }
     if not request.get("text"):
         return answer | {"book": write(entries(source), Path(name).stem).decode()}
@@ -177,7 +169,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
         plan = plan_name(name)
         answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": NO_VERSION}
     except PlanErrors as errors:
-        answer["problems"] = problems_data(errors.problems, "", "")
+        answer["problems"] = texts_of(errors.problems)
     return answer
 
 
@@ -203,7 +195,8 @@ def apply(workspace: Workspace, request: Request) -> Data:
         stale = [problem for problem in errors.problems if problem.rule == STALE]
         if not stale:
             raise
-        return _edited(file, ()) | {"changes": [], "follows": [], "conflicts": [_conflict(stale[0], choices, (FORCE,))]}
+        conflicts = [_conflict(stale[0], choices, (FORCE,))]
+        return _edited(file, ()) | {"changes": [], "follows": [], "passed_over": [], "conflicts": conflicts}
     conflicts = [_conflict(problem, choices) for problem in found.problems]
     taken = all(conflict["chosen"] for conflict in conflicts)
     edited = _edited(file, found.files if taken else ())
@@ -214,7 +207,6 @@ def apply(workspace: Workspace, request: Request) -> Data:
         "changes": [*found.differences],
         "follows": [*found.follows],
         "conflicts": conflicts,
-        "applied": found.applied,
         "passed_over": [*found.passed_over],
         **edited,
         "before": f"{found.before.amount:f}",

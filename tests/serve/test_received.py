@@ -45,8 +45,9 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     content = b"Part number,Description,Price USD\ndgx-h100,Server,300000\nqm9700,Switch,25000\n"
     found = received.prices(workspace, dropped("list.csv", content))
     json.dumps(found)
-    assert {"part", "price"} <= {column["role"] for column in found["columns"]}
-    assert found["coverage"]["after"]["priced"] > found["coverage"]["before"]["priced"]
+    assert all(heading in found["html"] for heading in ("Part number", "Price USD"))
+    before, after = found["coverage"]["before"], found["coverage"]["after"]
+    assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "1225000.00"), found["coverage"]
     assert "list.prices.yaml" in found["text"]
     assert "# kept" in found["text"]
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
@@ -237,6 +238,15 @@ def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
     assert [choice["value"] for choice in conflict["choices"]] == ["force"]
     taken = received.apply(workspace, request | {"choices": {conflict["key"]: "force"}})
     assert "servers: 6" in taken["text"]
+
+
+def test_edits_that_are_not_taken_are_named(workspace: Workspace) -> None:
+    """In the quote of an older state, of a plan that has its edits: cells with texts that bomgen writes by itself."""
+    dated = f"{PLAN}quote: {{date: 2026-11-28}}\n"
+    request = dropped("quote.xlsx", edited(workspace, {"DGX H100": "Another"})) | {"text": dated}
+    found = received.apply(workspace, request)
+    assert (found["changes"], found["conflicts"], found["text"]) == ([], [], dated)
+    assert {"Bill of materials!E4", "By part number!C5"} <= {*found["passed_over"]}
 
 
 def test_a_file_that_is_none_is_refused(workspace: Workspace) -> None:
