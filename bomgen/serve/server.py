@@ -26,6 +26,7 @@ from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
 from bomgen.serve.pages import Pages
+from bomgen.serve.requests import read_request
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
 
 LOOPBACK = "127.0.0.1"
@@ -46,8 +47,6 @@ PAGE = Path(__file__).parent / "page"
 INDEX = "index.html"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 WRONG_ADDRESS = "the token is missing or wrong; use the address that `bomgen serve` printed"
-MOST_NAME = 64
-"""Characters of the id of a page."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -205,12 +204,11 @@ class _Handler(BaseHTTPRequestHandler):
         above, _, name = self._address().path.rpartition("/")
         if above != "/api" or (name not in CALLS and name not in OWN_CALLS):
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such call")
-        request = self._request()
-        page, turn = request.get("page", "page"), request.get("turn", 0)
-        if not isinstance(page, str) or not 1 <= len(page) <= MOST_NAME:
-            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`page` must be a short text")
-        if type(turn) is not int or turn < 0:
-            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`turn` must be a whole number")
+        try:
+            request = read_request(name, self._body())
+        except Refused as error:
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
+        page, turn = request.get("page") or "page", request.get("turn", 0)
         with self.server.places:
             self._answer_call(name, request, page, turn)
 
@@ -229,8 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
                 "application/json",
             )
 
-    def _request(self) -> Data:
-        """Return the body of a request, a JSON object."""
+    def _body(self) -> Any:
+        """Return the body of a request."""
         if self.headers.get_content_type() != "application/json":
             raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", "a request is application/json")
         length = self.headers.get("Content-Length", "")
@@ -239,12 +237,10 @@ class _Handler(BaseHTTPRequestHandler):
         if len(length) > len(str(MOST_BODY)) or int(length) > MOST_BODY:
             raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", f"over {MOST_BODY} bytes")
         try:
-            data = json.loads(self.rfile.read(int(length)).decode("utf-8"))
+            data = json.loads(self.rfile.read(int(length)).decode("utf-8"), parse_constant=_refuse_constant)
             _json(data)  # half of a surrogate pair is no text
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
-        if not isinstance(data, dict):
-            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not a JSON object")
         return data
 
     def _download(self, answers: Generator[Data, None, None]) -> None:
@@ -279,6 +275,10 @@ class _Handler(BaseHTTPRequestHandler):
         for header, value in {**HEADERS, "Content-Type": kind, **more}.items():
             self.send_header(header, value)
         self.end_headers()
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _json(data: Any) -> bytes:

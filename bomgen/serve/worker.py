@@ -27,6 +27,7 @@ from bomgen.core.limited_child import limit_memory
 from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
+from bomgen.core.yaml_edit import NotEditable
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.workspace import Refused, Workspace
@@ -142,18 +143,19 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         return {"result": found}
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
-    except Refused as error:
+    except (Refused, NotEditable) as error:
         return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
         from bomgen.serve.engine import problems_data  # loaded by the call that failed, and not before the first one
 
-        given = request["request"]
-        text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
+        path, text = (request["request"].get(key) or "" for key in ("path", "text"))
         problems = problems_data(errors.problems, path, text)
         return _error(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
         return _error(REFUSED, "out-of-memory", "more memory than a page may take; use `bomgen build`")
-    except (OSError, OutputError, BrokenInstallation) as error:
+    except (OSError, OutputError) as error:
+        return _error(REFUSED, "failed", str(error))
+    except BrokenInstallation as error:
         return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
     except RecursionError:
         return _error(REFUSED, "too-deep", "the plan is nested too deeply")
