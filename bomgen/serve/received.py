@@ -84,8 +84,6 @@ def file_of(request: Request) -> tuple[str, bytes]:
 def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
     """Return the answers to questions about columns, as `--columns` has them."""
     answers = request.get("answers") or {}
-    if not isinstance(answers, Mapping):
-        raise Refused("`answers` must be an object")
     try:
         return read_asked(",".join(f"{key}={value}" for key, value in answers.items()), roles)
     except ValueError as error:
@@ -242,8 +240,6 @@ def apply(workspace: Workspace, request: Request) -> Data:
     name, content = file_of(request)
     file = plan_of(workspace, request)
     choices = request.get("choices") or {}
-    if not isinstance(choices, Mapping):
-        raise Refused("`choices` must be an object")
     try:
         priced = [PRICE.fullmatch(str(choice)) for choice in choices.values()]
         prices = {each[1]: Decimal(each[2]) for each in priced if each}
