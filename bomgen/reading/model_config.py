@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import MODEL, Record
+from bomgen.catalog.files import MODEL, Record, schema_of_file
+from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.core.yaml_source import Source
+from bomgen.core.yaml_edit import write_scalar
+from bomgen.core.yaml_source import Path, Source
 from bomgen.reading.stored_formats import format_of_experts, formats_of_parts, scales
 from bomgen.reading.vision_towers import vision_parameters
 
@@ -130,6 +132,11 @@ _SHARED_BLOCK = (
     *("shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim"),
     "moe_shared_expert_intermediate_size",
 )
+_SIZES = {
+    **{"experts": _EXPERTS, "topk": _TOPK, "shared": _SHARED},
+    **{"ffn": _BLOCK, "ffn_dense": _BLOCK, "ffn_expert": ("moe_intermediate_size", *_BLOCK)},
+}
+"""Keys of configurations from which other keys of a shape follow."""
 _MAMBA = ("n_groups", "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "conv_kernel")
 _DELTA_NET = (
     *("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim"),
@@ -182,10 +189,21 @@ def read_model(source: Source, name: str) -> ReadModel:
     known = config.kind in KNOWN
     data |= {"confidence": "high" if known else "low", "source": ["config"]}
     data["sources"] = {"config": {"title": f"{source.file}, configuration of model_type {config.kind or 'unknown'}"}}
-    record = Record(MODEL, name, source._replace(data=data), (), built_in=False)
+    described = source._replace(data=data, values=source.values | dict(_marks(config, data)))
+    if problems := schema.check_schema(described, MODEL, schema_of_file):
+        raise PlanErrors(problems)
+    record = Record(MODEL, name, described, (), built_in=False)
     model = part_records.model(record)
     warnings = () if known else (_unknown_type(config),)
     return ReadModel(data, int(model.parameters.value), int(model.active_parameters.value), warnings)
+
+
+def _marks(config: _Config, data: dict[str, Any]) -> Iterator[tuple[Path, Mark]]:
+    """Yield where the configuration has the numbers of the catalogue's keys."""
+    for key in data:
+        name = next((name for name in _NAMES.get(key) or _SIZES.get(key, ()) if name in config.data), None)
+        if name:
+            yield (key,), config.problem(name, "").mark
 
 
 def part_file(model: ReadModel) -> bytes:
@@ -197,8 +215,8 @@ def part_file(model: ReadModel) -> bytes:
 
 
 def _written(value: Any) -> str:
-    """Return a value in YAML; JSON but for words."""
-    return value if isinstance(value, str) and _WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+    """Return a value in YAML; JSON but for text."""
+    return write_scalar(value, flow=False) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _unknown_type(config: _Config) -> Problem:

@@ -241,7 +241,8 @@ def _with_fitting_server(text: str) -> str:
 def without(text: str, path: tuple[str, ...]) -> str:
     """Return the text without a key, and without the mapping that would be empty without it."""
     data = read(text, "").data
-    if value_at(data, path[:-1]) is None or path[-1] not in value_at(data, path[:-1]):
+    holder = value_at(data, path[:-1])
+    if not isinstance(holder, dict) or path[-1] not in holder:
         return text
     while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
         path = path[:-1]

@@ -1,7 +1,8 @@
 """The open pages and their child processes: one for what is typed, one for what takes long.
 
-A page has one call at a time in each; others wait. A newer turn of the page ends the older ones, and nothing that a
-page does waits for another page.
+A page has one call at a time in each; others wait. A newer turn of the page ends the older ones, and soon one without
+a turn, such as an answer of the form. A call ends, too, when whoever asked for it has gone or it takes too long: `tend`
+looks after that. Nothing that a page does waits for another page.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import suppress
 from http import HTTPStatus
-from threading import Condition, Lock, Timer
+from math import inf
+from threading import Condition, Event, Lock
+from time import monotonic
 from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
@@ -26,7 +29,10 @@ MOST_PAGES = 6
 MOST_WAITING = 16
 """Calls of a page that wait."""
 PATIENCE_S, PATIENCE_WITH_RESULT_S = 1, 20
-"""Seconds in which an interrupted call ends, or one that is to answer what it has found; then its process does."""
+"""Seconds in which an interrupted call ends, or one that is to answer what it has found; then its process does.
+
+A call without a turn is interrupted after the former when a newer turn comes.
+"""
 MOST_SECONDS = 600
 """Seconds that a call may take."""
 BUSY = failure(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many calls wait; try again")
@@ -47,24 +53,21 @@ class Lane:
         self._waiting, self._newest, self._closed = 0, 0, False
         self._calls, self._ended = 0, 0
         """The number of the last call, and of the last one that was to end early."""
+        self._gone = Event()
+        """Whether the client of the current call has gone."""
+        self._late, self._patience, self._killed = inf, 0, inf
+        """When the current call is interrupted and how long it then has, and when its process is killed."""
         self._ready = False
         """Whether the process can be interrupted; one that starts would end."""
 
-    def call(self, name: str, request: Answer, turn: int) -> Generator[Answer, None, None]:
-        """Yield the progress of a call and its answer."""
-        if refused := self._enter(turn):
+    def call(self, name: str, request: Answer, turn: int, gone: Event) -> Generator[Answer, None, None]:
+        """Yield the progress of a call and its answer; once its client is `gone`, the call ends."""
+        if refused := self._enter(turn, gone):
             yield refused
             return
-        late = Timer(MOST_SECONDS, self.stop)
-        late.daemon = True
-        late.start()
         try:
             yield from self._talk(name, request)
-        except GeneratorExit:
-            self.stop()
-            raise
         finally:
-            late.cancel()
             with self._free:
                 self._running = None
                 if self._closed:
@@ -76,6 +79,17 @@ class Lane:
         with self._free:
             self._interrupt(PATIENCE_WITH_RESULT_S)
 
+    def tend(self) -> None:
+        """End a call that takes too long or whose client has gone, and the process of one that does not end."""
+        with self._free:
+            if monotonic() >= self._killed:
+                self._kill()
+            elif self._gone.is_set():
+                self._interrupt(PATIENCE_S)
+            elif monotonic() >= self._late:
+                self._interrupt(self._patience)
+            self._free.notify_all()  # of those that wait, some may have gone
+
     def close(self) -> None:
         """End the process, and whatever waits for it."""
         with self._free:
@@ -85,7 +99,7 @@ class Lane:
             if self._running is None:
                 self._discard()
 
-    def _enter(self, turn: int) -> Answer | None:
+    def _enter(self, turn: int, gone: Event) -> Answer | None:
         """Wait for the turn of a call; return why it is not carried out."""
         with self._free:
             if turn and turn < self._newest:
@@ -96,18 +110,25 @@ class Lane:
                 self._newest = turn
                 if self._running:
                     self._interrupt(PATIENCE_S)
+                else:
+                    self._late, self._patience = monotonic() + PATIENCE_S, PATIENCE_S
                 self._free.notify_all()
             self._waiting += 1
             try:
-                while self._running is not None and not self._closed and (not turn or turn >= self._newest):
+                while self._running is not None and not self._is_over(turn, gone):
                     self._free.wait()
             finally:
                 self._waiting -= 1
-            if self._closed or (turn and turn < self._newest):
+            if self._is_over(turn, gone):
                 return CANCELLED
-            self._running = turn
+            self._running, self._gone = turn, gone
+            self._late, self._patience, self._killed = monotonic() + MOST_SECONDS, PATIENCE_WITH_RESULT_S, inf
             self._calls += 1
             return None
+
+    def _is_over(self, turn: int, gone: Event) -> bool:
+        """Return whether nobody waits for a call any more."""
+        return self._closed or gone.is_set() or 0 < turn < self._newest
 
     def _interrupt(self, patience: int) -> None:
         """Interrupt the current call; its process ends if it does not."""
@@ -120,16 +141,9 @@ class Lane:
         if sys.platform == "win32":
             child.kill()
             return
+        self._killed = min(self._killed, monotonic() + patience)
         with suppress(ProcessLookupError):
             child.send_signal(signal.SIGINT)
-        after = Timer(patience, self._kill_if_running, (self._calls,))
-        after.daemon = True
-        after.start()
-
-    def _kill_if_running(self, call: int) -> None:
-        with self._free:
-            if self._calls == call and self._running is not None:
-                self._kill()
 
     def _kill(self) -> None:
         if self._child is not None:
@@ -140,7 +154,7 @@ class Lane:
         line = json.dumps({"call": name, "request": request}).encode() + b"\n"
         for again in (False, True):
             child = self._started()
-            if self._is_to_end:
+            if self._is_to_end or self._closed:
                 yield CANCELLED
                 return
             sent, answers = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
@@ -155,7 +169,8 @@ class Lane:
                     if "progress" not in answer:
                         return
             except GeneratorExit:
-                self._drain(child, answers)
+                if "progress" in answer:
+                    self._drain(child, answers)
                 raise
             except (OSError, ValueError):
                 pass
@@ -184,7 +199,8 @@ class Lane:
 
     def _drain(self, child: Child, answers: IO[bytes]) -> None:
         """Read the rest of the answer of a call whose page has gone."""
-        self.stop()
+        with self._free:
+            self._interrupt(PATIENCE_S)
         while (content := answers.readline()) and b'"progress"' in content[:12]:
             pass
         if child.poll() is not None:
@@ -209,13 +225,20 @@ class Pages:
         self._workspace, self._lock = workspace, Lock()
         self._lanes: OrderedDict[tuple[str, bool], Lane] = OrderedDict()
 
-    def call(self, page: str, name: str, request: Answer, turn: int) -> Generator[Answer, None, None]:
-        """Yield the progress of a call of a page and its answer."""
-        return self._lane(page, CALLS[name].long).call(name, request, turn)
+    def call(self, page: str, name: str, request: Answer, turn: int, gone: Event) -> Generator[Answer, None, None]:
+        """Yield the progress of a call of a page and its answer; once its client is `gone`, the call ends."""
+        return self._lane(page, CALLS[name].long).call(name, request, turn, gone)
+
+    def tend(self) -> None:
+        """End calls that take too long or whose clients have gone."""
+        with self._lock:
+            lanes = [*self._lanes.values()]
+        for lane in lanes:
+            lane.tend()
 
     def warm_up(self) -> None:
         """Start the process of the first page, so that it is ready when the page is."""
-        for _ in self._lane("", False).call("", {}, 0):
+        for _ in self._lane("", False).call("", {}, 0, Event()):
             pass
 
     def stop(self, page: str) -> None:
@@ -245,9 +268,9 @@ class Pages:
                 else:
                     self._lanes[key] = Lane(self._workspace)
             self._lanes.move_to_end(key)
-            old = []
+            lane, old = self._lanes[key], []
             while len(self._lanes) > 2 * MOST_PAGES:
                 old.append(self._lanes.popitem(last=False)[1])
-        for lane in old:
-            lane.close()
-        return self._lanes.get(key) or Lane(self._workspace)
+        for other in old:
+            other.close()
+        return lane

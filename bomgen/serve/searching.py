@@ -83,13 +83,12 @@ def search(workspace: Workspace, request: Request) -> Data:
     """
     words, text = language_of(request), text_of(request, "text")
     file = plan_of(workspace, {**request, "text": without(text, (KEY,)) if request.get("over") else text})
-    over, within = _mapping(request, "over"), _mapping(request, "within")
-    minimise = request.get("minimise") or ()
+    over, within, minimise = request.get("over") or {}, request.get("within") or {}, request.get("minimise") or ()
     space = open_search(
         file,
         (),
         [f"{key}={_listed(values)}" for key, values in over.items()],
-        [str(name) for name in ([minimise] if isinstance(minimise, str) else minimise)],
+        [minimise] if isinstance(minimise, str) else minimise,
         [f"{name}={most}" for name, most in within.items()],
     )
     front, stopped = find_front(file, (), space)
@@ -109,7 +108,7 @@ def set_values(_workspace: Workspace, request: Request) -> Data:
 
     Comments and all other keys stay as they are. A value that is text is read as YAML.
     """
-    return {"text": with_values(text_of(request, "text"), _mapping(request, "set"))}
+    return {"text": with_values(text_of(request, "text"), request["set"])}
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
@@ -129,10 +128,3 @@ def _listed(values: Any) -> str:
     """Return values, or a range, as `--over` has them."""
     listed = values if isinstance(values, list) else [values]
     return ",".join(value if isinstance(value, str) else json.dumps(value) for value in listed)
-
-
-def _mapping(request: Request, key: str) -> Mapping[str, Any]:
-    found = request.get(key) or {}
-    if not isinstance(found, Mapping):
-        raise Refused(f"`{key}` must be an object")
-    return found

@@ -18,37 +18,29 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import BoundedSemaphore, Thread, Timer
+from threading import Thread
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
+from bomgen.serve.connections import MOST_ANSWER_S, MOST_BODY_S, MOST_CONNECTIONS, Connections
 from bomgen.serve.pages import Pages
 from bomgen.serve.problems import error_data
+from bomgen.serve.requests import read_request
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
 MOST_BODY = 10 * 10**6
 """Largest body of a request [bytes]."""
-MOST_AT_ONCE = 32
-"""Calls that are answered at once; more wait."""
-MOST_CONNECTIONS = 256
-"""Open connections; more are closed at once. As many wait to be accepted."""
-SILENT_S = 30
-"""Seconds after which a connection that sends nothing, or takes nothing, is closed."""
-MOST_HEAD_S = 5
-"""Seconds in which the head of a request must be there: whoever sends it byte by byte keeps others out."""
 TOKEN_BYTES = 24
 PAGE = Path(__file__).parent / "page"
 """The files of the page."""
 INDEX = "index.html"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 WRONG_ADDRESS = "the token is missing or wrong; use the address that `bomgen serve` printed"
-MOST_NAME = 64
-"""Characters of the id of a page."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -86,8 +78,7 @@ class PageServer(ThreadingHTTPServer):
         """Listen on a port of loopback, or with 0 on a free one; `opened` is the plan that the page opens."""
         self.workspace, self.pages, self.opened = workspace, Pages(workspace), opened
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.places = BoundedSemaphore(MOST_AT_ONCE)
-        self._connections = BoundedSemaphore(MOST_CONNECTIONS)
+        self.connections = Connections()
         super().__init__((LOOPBACK, port), _Handler)
         Thread(target=self.pages.warm_up, daemon=True).start()
 
@@ -97,18 +88,21 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}/?token={self.token}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request in a thread, or close its connection where there are too many."""
-        if self._connections.acquire(blocking=False):
+        """Answer a request in a thread, if there is a place for its connection."""
+        if self.connections.enter(request):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a request, and make room for another connection."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._connections.release()
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, and make room for another one."""
+        self.connections.leave(request)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Look twice a second after connections that hang and calls that nobody waits for."""
+        self.connections.tend()
+        self.pages.tend()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of connections that break."""
@@ -122,25 +116,18 @@ class PageServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "bomgen", ""
-    timeout = SILENT_S
+    timeout = MOST_ANSWER_S
     server: PageServer
 
     def setup(self) -> None:
-        """Wait for the head of a request, though not for long."""
+        """Find the client of the connection."""
         super().setup()
-        self._late = Timer(MOST_HEAD_S, self._hang_up)
-        self._late.daemon = True
-        self._late.start()
+        self._client = self.server.connections.of(self.connection)
 
     def finish(self) -> None:
         """Close the connection."""
-        self._late.cancel()
         with suppress(OSError):
             super().finish()
-
-    def _hang_up(self) -> None:
-        with suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:
         self._answer(self._file)
@@ -151,8 +138,14 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the address has the token."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Send an error about the head of a request."""
+        self.close_connection = True
+        told = explain or message or HTTPStatus(code).phrase
+        self._send(code, _json({"error": "refused", "message": told}), "application/json")
+
     def _answer(self, work: Any) -> None:
-        self._late.cancel()
+        self._client.allow(MOST_BODY_S)
         self.close_connection = True
         try:
             self._check_sender()
@@ -203,35 +196,34 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _call(self) -> None:
         self._check_token()
+        self._client.known = True
         above, _, name = self._address().path.rpartition("/")
         if above != "/api" or (name not in CALLS and name not in OWN_CALLS):
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such call")
-        request = self._request()
-        page, turn = request.get("page", "page"), request.get("turn", 0)
-        if not isinstance(page, str) or not 1 <= len(page) <= MOST_NAME:
-            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`page` must be a short text")
-        if type(turn) is not int or turn < 0:
-            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "`turn` must be a whole number")
-        with self.server.places:
-            self._answer_call(name, request, page, turn)
-
-    def _answer_call(self, name: str, request: Data, page: str, turn: int) -> None:
+        try:
+            request = read_request(name, self._body())
+        except Refused as error:
+            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
+        page, turn = request.get("page") or "page", request.get("turn", 0)
+        self._client.wait()
         if name in OWN_CALLS:
             self._send(HTTPStatus.OK, _json(_own_call(self.server, name, request, page)), "application/json")
-        elif name == "download":
-            self._download(self.server.pages.call(page, name, request, turn))
+            return
+        answers = self.server.pages.call(page, name, request, turn, self._client.gone)
+        if name == "download":
+            self._download(answers)
         elif CALLS[name].long:
-            self._stream(self.server.pages.call(page, name, request, turn))
+            self._stream(answers)
         else:
-            [answer] = self.server.pages.call(page, name, request, turn)
+            [answer] = answers
             self._send(
                 answer.get("status", HTTPStatus.OK),
                 _json(answer.get("result", answer.get("error"))),
                 "application/json",
             )
 
-    def _request(self) -> Data:
-        """Return the body of a request, a JSON object."""
+    def _body(self) -> Any:
+        """Return the body of a request."""
         if self.headers.get_content_type() != "application/json":
             raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", "a request is application/json")
         length = self.headers.get("Content-Length", "")
@@ -240,12 +232,13 @@ class _Handler(BaseHTTPRequestHandler):
         if len(length) > len(str(MOST_BODY)) or int(length) > MOST_BODY:
             raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", f"over {MOST_BODY} bytes")
         try:
-            data = json.loads(self.rfile.read(int(length)).decode("utf-8"))
+            content = self.rfile.read(int(length))
+            if len(content) < int(length):
+                raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "refused", "the request ended early")
+            data = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
             _json(data)  # half of a surrogate pair is no text
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
-        if not isinstance(data, dict):
-            raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not a JSON object")
         return data
 
     def _download(self, answers: Generator[Data, None, None]) -> None:
@@ -270,6 +263,7 @@ class _Handler(BaseHTTPRequestHandler):
             answers.close()  # the call is then stopped
 
     def _send(self, status: int, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> None:
+        self._client.allow(MOST_ANSWER_S)
         self._start(status, kind, {"Content-Length": str(len(body)), **(more or {})})
         self.wfile.write(body)
         with suppress(OSError):  # what was not read of a refused body would reset the connection
@@ -280,6 +274,10 @@ class _Handler(BaseHTTPRequestHandler):
         for header, value in {**HEADERS, "Content-Type": kind, **more}.items():
             self.send_header(header, value)
         self.end_headers()
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _json(data: Any) -> bytes:

@@ -5,7 +5,7 @@ The quote is in its own language, everything else in that of the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
@@ -100,10 +100,9 @@ def compare_plans(workspace: Workspace, request: Request) -> Data:
     from bomgen.documents.compare.comparison import compared, document
     from bomgen.output.drawing.charts import comparison_drawing
 
-    plans = request.get("plans")
-    if not isinstance(plans, list) or not all(isinstance(plan, Mapping) for plan in plans) or len(plans) < 2:
+    if len(request["plans"]) < 2:
         raise Refused("name two or more plans to compare")
-    reports = [work_out(plan_of(workspace, plan)) for plan in plans]
+    reports = [work_out(plan_of(workspace, plan)) for plan in request["plans"]]
     words = language_of(request, reports[0].plan.quote.language)
     found = compared(reports, words, False)
     return {"html": _page(document(found, words, comparison_drawing(found, words)), words)}

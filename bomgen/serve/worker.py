@@ -27,6 +27,7 @@ from bomgen.core.limited_child import limit_memory
 from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
+from bomgen.core.yaml_edit import NotEditable
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
 from bomgen.serve.problems import failure, problems_data
@@ -143,16 +144,17 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         return {"result": found}
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
-    except Refused as error:
+    except (Refused, NotEditable) as error:
         return failure(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
-        given = request["request"]
-        text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
+        path, text = (request["request"].get(key) or "" for key in ("path", "text"))
         problems = problems_data(errors.problems, path, text)
         return failure(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
         return failure(REFUSED, "out-of-memory", "more memory than a page may take; use `bomgen build`")
-    except (OSError, OutputError, BrokenInstallation) as error:
+    except (OSError, OutputError) as error:
+        return failure(REFUSED, "failed", str(error))
+    except BrokenInstallation as error:
         return failure(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
     except RecursionError:
         return failure(REFUSED, "too-deep", "the plan is nested too deeply")

@@ -162,8 +162,32 @@ KEPT = {"quantization_config": {"quant_method": "fp8", "ignore": ["model.layers.
     ],
 )
 def test_a_large_number_costs_nothing(layers: dict[str, int]) -> None:
-    """No loop runs over the layers that a file says it has."""
-    assert read(SMALL | layers | {"num_experts_per_tok": 2}).parameters > 10**9
+    """No loop runs over the layers that a file says it has, and no such model is written."""
+    with pytest.raises(PlanErrors) as errors:
+        read(SMALL | layers | {"num_experts_per_tok": 2})
+    assert {problem.rule for problem in errors.value.problems} == {"range"}
+
+
+@pytest.mark.parametrize(
+    ("key", "most"),
+    [("num_hidden_layers", 2000), ("hidden_size", 10**6), ("num_attention_heads", 10**4), ("intermediate_size", 10**7)],
+)
+def test_a_shape_that_no_model_has_is_an_error_at_its_key(key: str, most: int) -> None:
+    """The bounds are those of a part file."""
+    with pytest.raises(PlanErrors) as errors:
+        read(SMALL | {key: most + 1})
+    [problem] = errors.value.problems
+    text = json.dumps(SMALL | {key: most + 1}, indent=2)
+    assert (problem.rule, problem.message) == ("range", f"{most + 1} is too large; at most {most}")
+    assert text.splitlines()[problem.mark.line - 1].strip().startswith(f'"{key}"')
+
+
+@pytest.mark.parametrize("name", ["true", "null", "1e5", "2024", "- a", "a: b", "my model", "a #b", "Llama-3.1"])
+def test_a_name_is_text_whatever_it_is(name: str, tmp_path: Path) -> None:
+    """A name that YAML would read as something else is quoted."""
+    out = tmp_path / f"{name}.yaml"
+    write(tmp_path, json.dumps(SMALL), "-o", str(out))
+    assert yaml.safe_load(out.read_text("utf-8"))["name"] == name
 
 
 def test_a_tower_without_patches_is_not_counted() -> None:

@@ -18,7 +18,9 @@ import pytest
 
 from bomgen.core.children import start_python
 from bomgen.serve import pages
-from bomgen.serve.server import MOST_AT_ONCE, MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer
+from bomgen.serve import server as server_module
+from bomgen.serve.connections import MOST_CONNECTIONS, MOST_HEAD_S
+from bomgen.serve.server import MOST_BODY, PageServer
 from bomgen.serve.workspace import Workspace
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
@@ -34,6 +36,30 @@ def main():
     worker.main()
 """
 """The process of a page, in which a call has an error that nobody foresaw."""
+SLEEPING = """
+from importlib import import_module
+from time import sleep
+from bomgen.serve.calls import CALLS
+from bomgen.serve.worker import main
+
+def sleepy(function):
+    def call(workspace, request):
+        for _ in range(600 * ("# sleep" in request.get("text", ""))):
+            try:
+                sleep(0.1)
+            except KeyboardInterrupt:
+                if "deeply" not in request["text"]:
+                    raise
+        return function(workspace, request)
+    return call
+
+for call in CALLS.values():
+    module = import_module(f"bomgen.serve.{call.module}")
+    setattr(module, call.name, sleepy(getattr(module, call.name)))
+"""
+"""The process of a page, in which calls take a minute with some plans, and with others cannot be interrupted."""
+SOON_S = 20
+"""Seconds in which a page goes on: two on an idle machine, for the look after clients, the end and a new process."""
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +271,8 @@ def test_a_request_that_is_not_json_is_refused(server: PageServer) -> None:
     for body in (b"", b"[]", b"{", b"\xff", b"[" * 10**5, b'{"page": 1}', b'{"turn": -1}', b'{"turn": true}'):
         assert send(server, "/api/files", body)[0] == 400
     assert send(server, "/api/unknown", {})[0] == 404
-    assert send(server, "/api/files", method="PUT")[0] == 501
+    status, _, headers = send(server, "/api/files", method="PUT")
+    assert (status, headers["Content-Type"]) == (501, "application/json")
 
 
 def test_a_large_body_is_refused(server: PageServer) -> None:
@@ -271,15 +298,16 @@ def test_many_requests_at_once(server: PageServer) -> None:
 
 
 def test_clients_that_hang_keep_nobody_out(server: PageServer) -> None:
-    """Half a request a client, by more clients than are answered at once: others are answered as if there were none."""
-    with ExitStack() as stack:
-        head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
-        for text in ("", head, f"GET /editor.js HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"):
-            for _ in range(MOST_AT_ONCE + 1):
+    """Half a request a client, by more clients than there are places: others are answered as if there were none."""
+    head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    for text in ("", head, f"GET /editor.js HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"):
+        with ExitStack() as stack:
+            for _ in range(MOST_CONNECTIONS + 50):
                 stack.enter_context(socket.create_connection(server.server_address, 30)).sendall(text.encode())
-        begun = monotonic()
-        assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
-        assert monotonic() - begun < MOST_HEAD_S
+            begun = monotonic()
+            for _ in range(5):
+                assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+            assert monotonic() - begun < MOST_HEAD_S
 
 
 def test_a_client_that_sends_byte_by_byte_is_left(server: PageServer) -> None:
@@ -295,13 +323,86 @@ def test_a_client_that_sends_byte_by_byte_is_left(server: PageServer) -> None:
 
 
 def test_connections_beyond_the_most_are_closed(server: PageServer) -> None:
-    """Those that hang end soon, and then others are answered."""
+    """The oldest one that has not shown the token makes room; where all have, there is no room."""
+    head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    head += "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n"
     with ExitStack() as stack:
-        for _ in range(MOST_CONNECTIONS + 1):
-            connection = stack.enter_context(socket.create_connection(server.server_address, 30))
-        assert connection.recv(1) == b""
+
+        def connect() -> socket.socket:
+            return stack.enter_context(socket.create_connection(server.server_address, 30))
+
+        stranger = connect()
+        for _ in range(MOST_CONNECTIONS - 1):
+            connect().sendall(head.encode())
+        sleep(0.5)
+        last = connect()
+        assert stranger.recv(1) == b""
+        last.sendall(head.encode())
+        sleep(0.5)
+        assert connect().recv(1) == b""
     sleep(0.5)
     assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+
+
+def test_a_body_that_comes_byte_by_byte_is_left(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The body of a request must be there in time as a whole; the token gives no more of it."""
+    monkeypatch.setattr(server_module, "MOST_BODY_S", 1)
+    head = f"POST /api/check?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {MOST_BODY}\r\n\r\n"
+    with socket.create_connection(server.server_address, 30) as connection:
+        connection.sendall(head.encode())
+        begun = monotonic()
+        with suppress(OSError):
+            while monotonic() - begun < MOST_HEAD_S:
+                connection.sendall(b" ")
+                sleep(0.1)
+        assert monotonic() - begun < MOST_HEAD_S
+
+
+@pytest.fixture
+def sleeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of pages sleep in calls with a plan that says so."""
+    (tmp_path / "sleeping.py").write_text(SLEEPING, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("sleeping", *rest, **more))
+
+
+def leave(server: PageServer, name: str, **request: Any) -> None:
+    """Send a call and leave before it is answered."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    body = json.dumps(request)
+    connection.request("POST", f"/api/{name}?token={server.token}", body, {"Content-Type": "application/json"})
+    sleep(0.2)
+    connection.close()
+
+
+@pytest.mark.usefixtures("sleeping")
+@pytest.mark.parametrize("sleep", ["# sleep", "# sleep deeply"])
+@pytest.mark.parametrize("name", ["check", "download", "search"])
+def test_a_call_ends_when_its_client_leaves(server: PageServer, name: str, sleep: str) -> None:
+    """The next call of the page does not wait for what nobody asks for any more."""
+    request: dict[str, Any] = {"path": "a.yaml", "text": PLAN, "page": f"{name} {sleep}", "format": "json"}
+    request |= {"over": {"cluster.servers": [2]}, "minimise": ["power"]}
+    assert send(server, f"/api/{name}", request)[0] == 200
+    for _ in range(2):  # the second one waits for the first
+        leave(server, name, **(request | {"text": PLAN + sleep}))
+    begun = monotonic()
+    assert send(server, f"/api/{name}", request)[0] == 200
+    assert monotonic() - begun < SOON_S
+
+
+@pytest.mark.usefixtures("sleeping")
+def test_a_newer_turn_ends_a_call_without_one(server: PageServer) -> None:
+    """A report that takes long is not waited for; whoever asked for it is told."""
+    with ThreadPoolExecutor() as threads:
+        request = {"path": "a.yaml", "page": "without turn"}
+        assert call(server, "share", **request, text=PLAN)[0] == 200
+        older = threads.submit(call, server, "share", **request, text=f"{PLAN}# sleep")
+        sleep(0.2)
+        begun = monotonic()
+        assert call(server, "share", **request, text=PLAN, turn=1)[0] == 200
+        assert monotonic() - begun < SOON_S
+        assert older.result()[1]["error"] == "cancelled"
 
 
 def test_a_process_that_ends_is_replaced(server: PageServer) -> None:

@@ -1,0 +1,139 @@
+"""Any JSON in place of any field of any call: an answer or a refusal, never an error that nobody foresaw."""
+
+from __future__ import annotations
+
+import io
+import json
+from base64 import b64encode
+from types import SimpleNamespace
+from typing import Any, get_args, get_origin, is_typeddict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bomgen.serve import worker
+from bomgen.serve.calls import CALLS
+from bomgen.serve.requests import REQUESTS, _fields, read_request
+from bomgen.serve.server import OWN_CALLS, HttpError, _own_call
+from bomgen.serve.workspace import Refused, Workspace, pack
+
+PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 2}\n"
+FILE = {"name": "list.csv", "base64": b64encode(b"sku,price\nh100-sxm,5\n").decode()}
+OPENED = {"path": "small.yaml", "text": PLAN}
+VALID: dict[str, dict[str, Any]] = {
+    "files": {},
+    "open": {"path": "small.yaml", "gallery": "llama65b", "packed": pack(PLAN)},
+    "save": {**OPENED, "version": ""},
+    "stop": {},
+    "check": OPENED,
+    "build": {**OPENED, "base": PLAN, "language": "en", "tabs": ["bill"]},
+    "complete": {**OPENED, "line": 3, "column": 12},
+    "formats": {},
+    "form": {"text": PLAN, "answers": {"cluster.gpu": "h200-sxm", "purpose": "training"}},
+    "space": {"text": PLAN, "language": "en"},
+    "set": {"text": PLAN, "set": {"cluster.servers": 4}},
+    "picture": {"name": "a100-32-zh", "language": "en"},
+    "prices": {**FILE, **OPENED, "answers": {"price": "price=B"}},
+    "xray": {**FILE, "answers": {"quantity": "quantity=B"}, "language": "zh"},
+    "apply": {**FILE, **OPENED, "choices": {}},
+    "search": {**OPENED, "over": {"cluster.servers": [2, 4]}, "minimise": "power", "within": {"gpus": 64}},
+    "download": {**OPENED, "format": "md"},
+    "compare": {"plans": [OPENED, OPENED], "language": "en"},
+    "share": OPENED,
+}
+"""A request of each call, with all of its fields."""
+SLOW = ("picture", "share", "compare", "search", "download")
+"""Calls that take long with any request that is not refused."""
+ODD = ["", "5", "-", "[", "{}", "a: b", "*a", "&a [*a]", "&a {b: *a}", "\0", "\ufeff", "1e999", "2..9", "!x", "%", "…"]
+KEYS = [
+    "search",
+    "name",
+    "cluster",
+    "cluster.gpu",
+    "cluster.servers",
+    "cluster.0",
+    "fabrics.a.b",
+    "quote.charges.0",
+    ".",
+]
+FILES = ["small.yaml", "folder.yaml", "small.yaml/none.yaml", "eA==", "JVBERi0xLjQ=", "UEsDBA==", "0M8R4KGxGuE="]
+"""Paths, and the first bytes of a PDF and of workbooks."""
+BLOCKS = ["fabrics: [1]", "search: 5", "search: {over: 5}", "extends: folder.yaml", "quote: {price_book: folder.yaml}"]
+PLANS = [PLAN, *(f"{PLAN}{block}\n" for block in BLOCKS), PLAN.replace("gpu: h100-sxm, ", "")]
+TEXTS = st.sampled_from([*ODD, *KEYS, *FILES, *PLANS]) | st.text(max_size=20)
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3))
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Return a folder with one plan, and a folder that is named like one."""
+    folder = tmp_path_factory.mktemp("plans")
+    (folder / "small.yaml").write_text(PLAN, "utf-8")
+    (folder / "folder.yaml").mkdir()
+    return Workspace(folder)
+
+
+def answer(workspace: Workspace, call: str, request: Any) -> Any:
+    """Return the status of the answer to a request, as the server and the process of a page give it."""
+    try:
+        request = read_request(call, request)
+        if call in OWN_CALLS:
+            server: Any = SimpleNamespace(workspace=workspace, opened=None, pages=SimpleNamespace(stop=lambda _: None))
+            json.dumps(_own_call(server, call, request, "page"))
+            return 200
+    except Refused:
+        return 400
+    except HttpError as error:
+        return error.status
+    found = worker._result(workspace, {"call": call, "request": request}, worker._Turn(), io.StringIO())
+    json.dumps(found)
+    return found.get("status", 200)
+
+
+def of_type(kind: Any) -> st.SearchStrategy[Any]:
+    """Return values of the type of a field, in which texts are odd ones."""
+    origin, inner = get_origin(kind), [of_type(each) for each in get_args(kind)]
+    if kind is str:
+        return TEXTS
+    if origin is list:
+        return st.lists(*inner, max_size=3)
+    if origin is dict:
+        return st.dictionaries(*inner, max_size=2)
+    if is_typeddict(kind):
+        return st.fixed_dictionaries({name: of_type(each) for name, each in _fields(kind).items()})
+    return st.one_of(inner) if inner else st.from_type(kind)
+
+
+@st.composite
+def requests(draw: st.DrawFn, call: str) -> Any:
+    """Return a request of a call with other values in some of its fields."""
+    request, fields = dict(VALID[call]), _fields(REQUESTS[call])
+    for name in draw(st.lists(st.sampled_from([*fields]), min_size=1, max_size=2, unique=True)):
+        request[name] = draw(of_type(fields[name]) if draw(st.integers(0, 3)) else JSON)
+    return request
+
+
+def test_every_call_has_its_fields() -> None:
+    """The requests are those of the calls, and the examples have each of their fields."""
+    assert REQUESTS.keys() == CALLS.keys() | OWN_CALLS.keys() == VALID.keys()
+    for call, request in VALID.items():
+        read_request(call, request)
+
+
+@pytest.mark.parametrize("call", sorted(VALID))
+def test_a_valid_request_is_answered(workspace: Workspace, call: str) -> None:
+    """Each example is answered, so that the others differ from an answered one."""
+    assert answer(workspace, call, VALID[call]) in (200, 409, 422)
+
+
+@pytest.mark.parametrize("call", sorted(VALID))
+def test_any_field_may_be_anything(workspace: Workspace, call: str) -> None:
+    """Any request is answered, or refused by a status that says so."""
+
+    @given(requests(call))
+    def check(request: Any) -> None:
+        assert answer(workspace, call, request) < 500
+
+    check()
