@@ -24,6 +24,7 @@ from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import languages
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.customer_quote.contents import lines_priced
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.output.markdown_html import html
@@ -31,6 +32,7 @@ from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
+from bomgen.pricing.quote import is_total
 from bomgen.results.result import Report, result
 from bomgen.serve.workspace import Refused, Request, Workspace, open_design, pack, text_of
 from bomgen.workflow.inputs import Inputs, read_all
@@ -155,7 +157,9 @@ def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[li
     """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
     writer, totals = Writer(report, words), report.quote.totals
     amount, highest = words.word("quote-not-priced"), report.quote.highest
-    if totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
+    if totals.priced_lines and not is_total(totals, report.quote.lines):
+        amount = lines_priced(totals, report.quote.lines, words)
+    elif totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
         amount = words.money_range(totals.low, highest, totals.currency)
     elif totals.priced_lines:
         amount = words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))

@@ -429,7 +429,8 @@ def _capitalize(text: str) -> str:
 def _places(writer: Writer, line: Line) -> Iterator[str]:
     if line.charge and line.charge.share:
         share = writer.language.exact_share(Fraction(line.charge.share.value))
-        yield writer.word("quote-share-of-hardware", share=share)
+        of_hardware = writer.word("quote-share-of-hardware", share=share)
+        yield writer.word("quote-estimate", text=of_hardware) if line.charge.assumed else of_hardware
     if line.fabric:
         yield writer.fabric_name(line.fabric)
     kind, _, end = ("" if line.charge else line.role or "").partition("/")
