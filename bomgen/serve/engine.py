@@ -32,7 +32,7 @@ from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
-from bomgen.pricing.quote import is_total
+from bomgen.pricing.quote import unpriced_gpus
 from bomgen.results.result import Report, result
 from bomgen.serve.workspace import Refused, Request, Workspace, open_design, pack, text_of
 from bomgen.workflow.inputs import Inputs, read_all
@@ -157,7 +157,7 @@ def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[li
     """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
     writer, totals = Writer(report, words), report.quote.totals
     amount, highest = words.word("quote-not-priced"), report.quote.highest
-    if totals.priced_lines and not is_total(totals, report.quote.lines):
+    if totals.priced_lines and unpriced_gpus(report.quote.lines):
         amount = lines_priced(totals, report.quote.lines, words)
     elif totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
         amount = words.money_range(totals.low, highest, totals.currency)
