@@ -510,7 +510,8 @@ def _open_item(item: QuotedOpenItem, language: Language) -> str:
     if item.quantity is not None:
         names = word("quote-required-part", name=names, count=language.number(item.quantity))
     settled = "quote-select-one" if item.quantity is None else "quote-required-without"
-    return word("quote-select" if len(item.names) > 1 else settled, names=names)
+    text = word("quote-select" if len(item.names) > 1 else settled, names=names)
+    return word("list-sentences").join((text, word("quote-heat", power=item.heat))) if item.heat else text
 
 
 def _names_warranty(terms: Iterable[str]) -> bool:
