@@ -69,6 +69,13 @@ def test_four_key_figures_stand_first(workspace: Workspace, code: str) -> None:
     assert len(found["figures"]) >= 3
 
 
+def test_a_sum_without_the_gpu_servers_is_no_key_figure(workspace: Workspace) -> None:
+    """In its place stands what has a price."""
+    (workspace.root / "own.csv").write_text("part,price,currency\nqm9700,25000,USD\n", "utf-8")
+    found = engine.build(workspace, asked(text=PLAN.replace("indicative", "own.csv")))
+    assert found["headline"][0][1].endswith("lines priced, without the GPU servers")
+
+
 def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None:
     """The bill is compared with the saved state."""
     text = PLAN.replace("servers: 4", "servers: 6")

@@ -55,6 +55,13 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
 
 
+def test_a_second_column_of_prices_is_named(workspace: Workspace) -> None:
+    """Beside the button that takes the prices of the first one."""
+    content = b"Part number,List price USD,Partner\ndgx-h100,300000,255000\nqm9700,25000,21000\n"
+    [problem] = received.prices(workspace, dropped("list.csv", content))["problems"]
+    assert "column C 'Partner' looks like prices, too, and is not read" in problem["message"]
+
+
 def test_a_list_may_be_filled_in_by_parts(workspace: Workspace) -> None:
     """Rows that have no price yet are left out, as of a vendor's list."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}

@@ -51,6 +51,8 @@ _NONE = "0"
 """The formula for no required parts."""
 _HOLE = "\0"
 """What stands in a sentence for what a formula comes to."""
+_FIXED: tuple[NoteKind, ...] = ("open", "without")
+"""The notes of the cover that no cell of the workbook changes."""
 _OTHER_SIDE = 3
 """The column of the customer's signature, beside the seller's; it takes the next one as well."""
 
@@ -112,7 +114,10 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     formulas = _note_formulas(sheet.book, unpriced, len(live.lines) - document.totals.lines)
     if document.cover:
         for text, kind in zip(document.cover.notes, document.cover.kinds, strict=True):
-            _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
+            if kind in _FIXED:
+                sheet.across(1, text, PARAGRAPH)
+            else:
+                _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
     sheet.row += 1
     categories(sheet, live)
     for section in document.sections:
