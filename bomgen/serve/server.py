@@ -16,7 +16,9 @@ from base64 import b64decode
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -32,8 +34,8 @@ from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, 
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
-MOST_BODY = 10 * 10**6
-"""Largest body of a request [bytes]."""
+MOST_HEAD, MOST_BODY = 1 << 16, 10 * 10**6
+"""Largest head and largest body of a request [bytes]; Python reads 6.5 MB of headers from whoever connects."""
 TOKEN_BYTES = 24
 PAGE = Path(__file__).parent / "page"
 """The files of the page."""
@@ -112,15 +114,30 @@ class PageServer(ThreadingHTTPServer):
         self.pages.close()
 
 
+class _Stream(BufferedReader):
+    """What a client sends: the lines of a head, and a body."""
+
+    _left = MOST_HEAD
+
+    def readline(self, size: int | None = MOST_HEAD, /) -> bytes:
+        """Return a line of the head. Raises LineTooLong where the head is too long."""
+        line = super().readline(min(size or 0, self._left + 1))
+        self._left -= len(line)
+        if self._left < 0:
+            raise LineTooLong("head")
+        return line
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "bomgen", ""
-    timeout = MOST_ANSWER_S
+    timeout, rbufsize = MOST_ANSWER_S, 0
     server: PageServer
 
     def setup(self) -> None:
         """Find the client of the connection."""
         super().setup()
+        self.rfile: BufferedReader = _Stream(self.rfile)
         self._client = self.server.connections.of(self.connection)
 
     def finish(self) -> None:

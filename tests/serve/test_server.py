@@ -344,6 +344,16 @@ def test_connections_beyond_the_most_are_closed(server: PageServer) -> None:
     assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
 
 
+@pytest.mark.parametrize("head", ["GET / HTTP/1.1\r\n" + f"X: {'x' * 1000}\r\n" * 90, "GET /" + "x" * 90_000])
+def test_a_long_head_is_not_read(server: PageServer, head: str) -> None:
+    """Whoever connects, without a token, takes no more memory than a head needs."""
+    with socket.create_connection(server.server_address, 30) as connection, suppress(OSError):
+        connection.sendall(head.encode())
+        answer = connection.recv(4096)
+        assert answer == b"" or b" 431 " in answer
+    assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+
+
 def test_a_body_that_comes_byte_by_byte_is_left(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The body of a request must be there in time as a whole; the token gives no more of it."""
     monkeypatch.setattr(server_module, "MOST_BODY_S", 1)
