@@ -27,7 +27,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
-from bomgen.serve.connections import MOST_ANSWER_S, MOST_BODY_S, MOST_CONNECTIONS, Connections
+from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
 from bomgen.serve.pages import Pages
 from bomgen.serve.requests import read_request
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
@@ -131,7 +131,7 @@ class _Stream(BufferedReader):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "bomgen", ""
-    timeout, rbufsize = MOST_ANSWER_S, 0
+    timeout, rbufsize = MOST_PIECE_S, 0
     server: PageServer
 
     def setup(self) -> None:
@@ -272,18 +272,22 @@ class _Handler(BaseHTTPRequestHandler):
         first = next(answers)
         self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
         try:
-            self.wfile.write(_line(first))
+            self._write(_line(first))
             for answer in answers:
-                self.wfile.write(_line(answer))
+                self._write(_line(answer))
         finally:
             answers.close()  # the call is then stopped
 
     def _send(self, status: int, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> None:
-        self._client.allow(MOST_ANSWER_S)
         self._start(status, kind, {"Content-Length": str(len(body)), **(more or {})})
-        self.wfile.write(body)
+        self._write(body)
         with suppress(OSError):  # what was not read of a refused body would reset the connection
             self.connection.shutdown(socket.SHUT_WR)
+
+    def _write(self, content: bytes) -> None:
+        """Send content; what is sent at once must be taken in time as a whole."""
+        for start in range(0, len(content), PIECE):
+            self.wfile.write(content[start : start + PIECE])
 
     def _start(self, status: int, kind: str, more: Mapping[str, str]) -> None:
         self.send_response(status)
