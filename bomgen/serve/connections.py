@@ -17,8 +17,8 @@ MOST_CONNECTIONS = 256
 """Open connections; a new one takes the place of the oldest that has not shown the token."""
 MOST_HEAD_S, MOST_BODY_S = 5, 30
 """Seconds in which the head of a request must be there, and then its body, however often a part of it comes."""
-MOST_ANSWER_S = 30
-"""Seconds in which an answer must be taken."""
+MOST_PIECE_S, PIECE = 30, 1 << 20
+"""Seconds in which each piece of an answer must be taken, and its bytes; over a forwarded port 60 MB take a minute."""
 
 
 class Connection:

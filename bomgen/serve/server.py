@@ -16,7 +16,9 @@ from base64 import b64decode
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,7 +27,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
-from bomgen.serve.connections import MOST_ANSWER_S, MOST_BODY_S, MOST_CONNECTIONS, Connections
+from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
 from bomgen.serve.pages import Pages
 from bomgen.serve.problems import error_data
 from bomgen.serve.requests import read_request
@@ -33,8 +35,8 @@ from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, 
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
-MOST_BODY = 10 * 10**6
-"""Largest body of a request [bytes]."""
+MOST_HEAD, MOST_BODY = 1 << 16, 10 * 10**6
+"""Largest head and largest body of a request [bytes]; Python reads 6.5 MB of headers from whoever connects."""
 TOKEN_BYTES = 24
 PAGE = Path(__file__).parent / "page"
 """The files of the page."""
@@ -113,15 +115,30 @@ class PageServer(ThreadingHTTPServer):
         self.pages.close()
 
 
+class _Stream(BufferedReader):
+    """What a client sends: the lines of a head, and a body."""
+
+    _left = MOST_HEAD
+
+    def readline(self, size: int | None = MOST_HEAD, /) -> bytes:
+        """Return a line of the head. Raises LineTooLong where the head is too long."""
+        line = super().readline(min(size or 0, self._left + 1))
+        self._left -= len(line)
+        if self._left < 0:
+            raise LineTooLong("head")
+        return line
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "bomgen", ""
-    timeout = MOST_ANSWER_S
+    timeout, rbufsize = MOST_PIECE_S, 0
     server: PageServer
 
     def setup(self) -> None:
         """Find the client of the connection."""
         super().setup()
+        self.rfile: BufferedReader = _Stream(self.rfile)
         self._client = self.server.connections.of(self.connection)
 
     def finish(self) -> None:
@@ -256,18 +273,22 @@ class _Handler(BaseHTTPRequestHandler):
         first = next(answers)
         self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
         try:
-            self.wfile.write(_line(first))
+            self._write(_line(first))
             for answer in answers:
-                self.wfile.write(_line(answer))
+                self._write(_line(answer))
         finally:
             answers.close()  # the call is then stopped
 
     def _send(self, status: int, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> None:
-        self._client.allow(MOST_ANSWER_S)
         self._start(status, kind, {"Content-Length": str(len(body)), **(more or {})})
-        self.wfile.write(body)
+        self._write(body)
         with suppress(OSError):  # what was not read of a refused body would reset the connection
             self.connection.shutdown(socket.SHUT_WR)
+
+    def _write(self, content: bytes) -> None:
+        """Send content; what is sent at once must be taken in time as a whole."""
+        for start in range(0, len(content), PIECE):
+            self.wfile.write(content[start : start + PIECE])
 
     def _start(self, status: int, kind: str, more: Mapping[str, str]) -> None:
         self.send_response(status)

@@ -344,6 +344,36 @@ def test_connections_beyond_the_most_are_closed(server: PageServer) -> None:
     assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
 
 
+@pytest.mark.parametrize("head", ["GET / HTTP/1.1\r\n" + f"X: {'x' * 1000}\r\n" * 90, "GET /" + "x" * 90_000])
+def test_a_long_head_is_not_read(server: PageServer, head: str) -> None:
+    """Whoever connects, without a token, takes no more memory than a head needs."""
+    with socket.create_connection(server.server_address, 30) as connection, suppress(OSError):
+        connection.sendall(head.encode())
+        answer = connection.recv(4096)
+        assert answer == b"" or b" 431 " in answer
+    assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
+
+
+def test_a_large_answer_may_be_taken_slowly(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece has its time, as over a forwarded port; whoever takes nothing is left."""
+    monkeypatch.setattr(server_module, "PIECE", 10**5)
+    monkeypatch.setattr(server_module._Handler, "timeout", 1)
+    monkeypatch.setattr(server_module, "_own_call", lambda *_: {"text": "x" * 10**7})
+    head = f"POST /api/files?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    head += "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    sizes = []
+    for pause in (0.02, 2):
+        with socket.create_connection(server.server_address, 30) as connection:
+            connection.sendall(head.encode())
+            sleep(pause)
+            taken = 0
+            while part := connection.recv(10**5):
+                taken += len(part)
+                sleep(min(pause, 0.02))
+            sizes.append(taken)
+    assert sizes[0] > 10**7 > sizes[1]
+
+
 def test_a_body_that_comes_byte_by_byte_is_left(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The body of a request must be there in time as a whole; the token gives no more of it."""
     monkeypatch.setattr(server_module, "MOST_BODY_S", 1)
