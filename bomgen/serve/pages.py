@@ -12,7 +12,7 @@ import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
 from math import inf
 from threading import Condition, Event, Lock
@@ -66,7 +66,10 @@ class Lane:
             yield refused
             return
         try:
-            yield from self._talk(name, request)
+            with closing(self._talk(name, request)) as answers:
+                for answer in answers:
+                    # One that is interrupted before its process has read it, or in its last step, may have a result.
+                    yield CANCELLED if self._is_over(turn, gone) else answer
         finally:
             with self._free:
                 self._running = None
