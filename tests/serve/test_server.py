@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -182,6 +183,20 @@ def test_a_missing_or_wrong_token_is_refused(server: PageServer, token: str) -> 
     token = token.encode("ascii", "ignore").decode()
     assert send(server, "/", token=token)[0] == 403
     assert send(server, "/api/files", {}, token=token)[0] == 403
+
+
+def test_the_address_to_open_works_once(server: PageServer) -> None:
+    """It leads to the page, and a later one who has seen it gets nothing."""
+    place = urlsplit(server.address_to_open)
+    assert (server.token in server.address_to_open, server.token in server.address) == (False, True)
+    found = []
+    for once in ("", "x", parse_qs(place.query)["once"][0], parse_qs(place.query)["once"][0]):
+        connection = http.client.HTTPConnection(place.netloc, timeout=30)
+        connection.request("GET", f"/?once={once}")
+        answer = connection.getresponse()
+        found.append((answer.status, answer.getheader("Location")))
+        connection.close()
+    assert found == [(403, None), (403, None), (303, server.address), (403, None)]
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
