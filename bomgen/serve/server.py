@@ -272,7 +272,7 @@ class _Handler(BaseHTTPRequestHandler):
             if len(content) < int(length):
                 raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "refused", "the request ended early")
             data = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
-            _json(data)  # half of a surrogate pair is no text
+            json.dumps(data, ensure_ascii=False).encode()  # half of a surrogate pair is no text
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
         return data
@@ -321,7 +321,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False).encode("utf-8")
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")  # names of files may be no text
 
 
 def _line(answer: Data) -> bytes:
