@@ -45,7 +45,7 @@ def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
     print_text(f"{server.address}\n")
     try:
         if not no_browser:
-            webbrowser.open(server.address)
+            webbrowser.open(server.address_to_open)
         server.serve_forever()
     finally:
         server.server_close()

@@ -16,6 +16,8 @@ CANCELLED_STATUS = 499
 CANCELLED = failure(CANCELLED_STATUS, "cancelled", "ended before there was an answer")
 INTERNAL = "internal"
 """The error of a call that ended the process."""
+OUT_OF_MEMORY = "out-of-memory"
+"""The error of a call that needs more memory than is left."""
 
 
 class Call(NamedTuple):

@@ -20,7 +20,7 @@ from time import monotonic
 from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
-from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
 from bomgen.serve.problems import failure
 from bomgen.serve.workspace import Workspace
 
@@ -166,8 +166,8 @@ class Lane:
                 sent.flush()
                 while content := answers.readline():
                     answer = json.loads(content)
-                    if not again and answer.get("error", {}).get("error") == INTERNAL:
-                        break
+                    if not again and answer.get("error", {}).get("error") in (INTERNAL, OUT_OF_MEMORY):
+                        break  # a new process is whole, and has the memory that earlier calls have left in this one
                     yield answer
                     if "progress" not in answer:
                         return

@@ -20,7 +20,7 @@ from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -79,8 +79,8 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, workspace: Workspace, port: int = 0, opened: str | None = None) -> None:
         """Listen on a port of loopback, or with 0 on a free one; `opened` is the plan that the page opens."""
         self.workspace, self.pages, self.opened = workspace, Pages(workspace), opened
-        self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.connections = Connections()
+        self.token, self._once = secrets.token_urlsafe(TOKEN_BYTES), secrets.token_urlsafe(TOKEN_BYTES)
+        self.connections, self._lock = Connections(), Lock()
         super().__init__((LOOPBACK, port), _Handler)
         Thread(target=self.pages.warm_up, daemon=True).start()
 
@@ -88,6 +88,19 @@ class PageServer(ThreadingHTTPServer):
     def address(self) -> str:
         """Return the address of the page, with its token."""
         return f"http://{LOOPBACK}:{self.server_port}/?token={self.token}"
+
+    @property
+    def address_to_open(self) -> str:
+        """Return an address that leads to the page once; with what a browser is started is seen by other users."""
+        return f"http://{LOOPBACK}:{self.server_port}/?once={self._once}"
+
+    def use_once(self, given: str) -> bool:
+        """Return whether this is the code of the address to open, which then leads nowhere any more."""
+        with self._lock:
+            if not secrets.compare_digest(given.encode(), self._once.encode()):
+                return False
+            self._once = secrets.token_urlsafe(TOKEN_BYTES)
+            return True
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a request in a thread, if there is a place for its connection."""
@@ -189,8 +202,12 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the address of the request cannot be read") from None
 
+    def _given(self, name: str) -> str:
+        """Return a value in the address of the request; empty without it."""
+        return parse_qs(self._address().query).get(name, [""])[0]
+
     def _check_token(self) -> None:
-        given = parse_qs(self._address().query).get("token", [""])[0]
+        given = self._given("token")
         if not secrets.compare_digest(given.encode(), self.server.token.encode()):
             raise HttpError(HTTPStatus.FORBIDDEN, "token", WRONG_ADDRESS)
 
@@ -199,6 +216,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _file(self) -> None:
         """Send a file of the page; the page itself needs the token."""
         path = self._address().path
+        if path == "/" and self.server.use_once(self._given("once")):
+            self._send(HTTPStatus.SEE_OTHER, b"", TYPES[".html"], {"Location": self.server.address})
+            return
         if path == "/":
             self._check_token()
             path = f"/{INDEX}"
@@ -253,7 +273,7 @@ class _Handler(BaseHTTPRequestHandler):
             if len(content) < int(length):
                 raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "refused", "the request ended early")
             data = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
-            _json(data)  # half of a surrogate pair is no text
+            json.dumps(data, ensure_ascii=False).encode()  # half of a surrogate pair is no text
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
         return data
@@ -302,7 +322,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False).encode("utf-8")
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")  # names of files may be no text
 
 
 def _line(answer: Data) -> bytes:

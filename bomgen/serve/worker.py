@@ -29,7 +29,7 @@ from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.core.yaml_edit import NotEditable
 from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
 from bomgen.serve.problems import failure, problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
@@ -38,6 +38,7 @@ MEMORY = 1 << 30
 COLLECT_AFTER = 1_000_000
 """New objects between two runs of the garbage collector within a call, as in the command."""
 REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY
+NO_MEMORY = failure(REFUSED, OUT_OF_MEMORY, "more memory than a page may take; use `bomgen build`")
 OFTEN = 0.1
 """Seconds between two lines of progress."""
 WARM = "bomgen: 1\nname: warm\ncluster: {gpu: h200-sxm, servers: 2}\nfabrics: {compute: default}\n"
@@ -84,10 +85,10 @@ def main() -> None:
     limit_memory(MEMORY)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(COLLECT_AFTER)
-    turn, out = _Turn(), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
+    turn, out = _Turn(), os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what a library prints is no answer
     signal.signal(signal.SIGINT, turn.interrupt)
-    out.write("\n")
+    out.write(b"\n")
     out.flush()
     folder, root = sys.argv[1:]
     workspace = Workspace(Path(folder), Path(root))
@@ -95,15 +96,16 @@ def main() -> None:
     Thread(target=_read, args=(sys.stdin, waiting), daemon=True).start()
     for request in _requests(waiting):
         try:
-            answer = _result(workspace, request, turn, out)
+            _answer(out, _result(workspace, request, turn, out))
         except KeyboardInterrupt:  # while an error was being told
-            answer = CANCELLED
+            _answer(out, CANCELLED)
+        except MemoryError:  # the answer itself has no room
+            _answer(out, NO_MEMORY)
         except Exception as error:
             # A module whose import was interrupted may be broken from then on: the process that follows has none.
             message = f"internal error: {type(error).__name__}: {error}"
             _answer(out, failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
             raise
-        _answer(out, answer)
         _tidy()
 
 
@@ -130,7 +132,7 @@ def _requests(waiting: SimpleQueue[str]) -> Iterator[dict[str, Any]]:
         yield json.loads(waiting.get())
 
 
-def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[str]) -> dict[str, Any]:
+def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[bytes]) -> dict[str, Any]:
     """Return the result of a call, or its error with the status of HTTP that fits it."""
     try:
         turn.busy = True
@@ -151,7 +153,7 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         problems = problems_data(errors.problems, path, text)
         return failure(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
-        return failure(REFUSED, "out-of-memory", "more memory than a page may take; use `bomgen build`")
+        return NO_MEMORY
     except (OSError, OutputError) as error:
         return failure(REFUSED, "failed", str(error))
     except BrokenInstallation as error:
@@ -162,6 +164,7 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         turn.busy = False
 
 
-def _answer(out: IO[str], data: dict[str, Any]) -> None:
-    out.write(json.dumps(data, ensure_ascii=False) + "\n")
+def _answer(out: IO[bytes], data: dict[str, Any]) -> None:
+    line = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")  # names of files may be no text
+    out.write(line + b"\n")
     out.flush()

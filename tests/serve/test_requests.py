@@ -87,8 +87,8 @@ def answer(workspace: Workspace, call: str, request: Any) -> Any:
         return 400
     except HttpError as error:
         return error.status
-    found = worker._result(workspace, {"call": call, "request": request}, worker._Turn(), io.StringIO())
-    json.dumps(found)
+    found = worker._result(workspace, {"call": call, "request": request}, worker._Turn(), io.BytesIO())
+    json.dumps(found, allow_nan=False)
     return found.get("status", 200)
 
 

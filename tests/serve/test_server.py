@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -36,28 +38,38 @@ def main():
     worker.main()
 """
 """The process of a page, in which a call has an error that nobody foresaw."""
-SLEEPING = """
+ALTERED = """
+from contextlib import suppress
 from importlib import import_module
 from time import sleep
 from bomgen.serve.calls import CALLS
 from bomgen.serve.worker import main
 
-def sleepy(function):
+kept = []
+
+def altered(function):
     def call(workspace, request):
-        for _ in range(600 * ("# sleep" in request.get("text", ""))):
+        text = request.get("text", "")
+        for _ in range(600 * ("# sleep" in text)):
             try:
                 sleep(0.1)
             except KeyboardInterrupt:
-                if "deeply" not in request["text"]:
+                if "deeply" not in text:
                     raise
-        return function(workspace, request)
+        if "# keep" in text:
+            with suppress(MemoryError):
+                while True:
+                    kept.append(bytearray(1 << 24))
+            del kept[-3:]
+        found = function(workspace, request)
+        return {**found, "more": "x" * (1 << 25)} if "# large" in text else found
     return call
 
 for call in CALLS.values():
     module = import_module(f"bomgen.serve.{call.module}")
-    setattr(module, call.name, sleepy(getattr(module, call.name)))
+    setattr(module, call.name, altered(getattr(module, call.name)))
 """
-"""The process of a page, in which calls take a minute with some plans, and with others cannot be interrupted."""
+"""The process of a page, in which a comment lets a call take a minute, fill the memory, or answer with 32 MB."""
 SOON_S = 20
 """Seconds in which a page goes on: two on an idle machine, for the look after clients, the end and a new process."""
 
@@ -182,6 +194,20 @@ def test_a_missing_or_wrong_token_is_refused(server: PageServer, token: str) -> 
     token = token.encode("ascii", "ignore").decode()
     assert send(server, "/", token=token)[0] == 403
     assert send(server, "/api/files", {}, token=token)[0] == 403
+
+
+def test_the_address_to_open_works_once(server: PageServer) -> None:
+    """It leads to the page, and a later one who has seen it gets nothing."""
+    place = urlsplit(server.address_to_open)
+    assert (server.token in server.address_to_open, server.token in server.address) == (False, True)
+    found = []
+    for once in ("", "x", parse_qs(place.query)["once"][0], parse_qs(place.query)["once"][0]):
+        connection = http.client.HTTPConnection(place.netloc, timeout=30)
+        connection.request("GET", f"/?once={once}")
+        answer = connection.getresponse()
+        found.append((answer.status, answer.getheader("Location")))
+        connection.close()
+    assert found == [(403, None), (403, None), (303, server.address), (403, None)]
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
@@ -390,11 +416,11 @@ def test_a_body_that_comes_byte_by_byte_is_left(server: PageServer, monkeypatch:
 
 
 @pytest.fixture
-def sleeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes of pages sleep in calls with a plan that says so."""
-    (tmp_path / "sleeping.py").write_text(SLEEPING, "utf-8")
+def altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of pages do what a comment in a plan says."""
+    (tmp_path / "altered.py").write_text(ALTERED, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("sleeping", *rest, **more))
+    monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("altered", *rest, **more))
 
 
 def leave(server: PageServer, name: str, **request: Any) -> None:
@@ -406,7 +432,7 @@ def leave(server: PageServer, name: str, **request: Any) -> None:
     connection.close()
 
 
-@pytest.mark.usefixtures("sleeping")
+@pytest.mark.usefixtures("altered")
 @pytest.mark.parametrize("sleep", ["# sleep", "# sleep deeply"])
 @pytest.mark.parametrize("name", ["check", "download", "search"])
 def test_a_call_ends_when_its_client_leaves(server: PageServer, name: str, sleep: str) -> None:
@@ -421,7 +447,7 @@ def test_a_call_ends_when_its_client_leaves(server: PageServer, name: str, sleep
     assert monotonic() - begun < SOON_S
 
 
-@pytest.mark.usefixtures("sleeping")
+@pytest.mark.usefixtures("altered")
 def test_a_newer_turn_ends_a_call_without_one(server: PageServer) -> None:
     """A report that takes long is not waited for; whoever asked for it is told."""
     with ThreadPoolExecutor() as threads:
@@ -433,6 +459,33 @@ def test_a_newer_turn_ends_a_call_without_one(server: PageServer) -> None:
         assert call(server, "share", **request, text=PLAN, turn=1)[0] == 200
         assert monotonic() - begun < SOON_S
         assert older.result()[1]["error"] == "cancelled"
+
+
+@pytest.mark.usefixtures("altered")
+def test_a_call_beyond_the_memory_is_an_error(server: PageServer) -> None:
+    """It has a new process before it is refused, and so has the next one, whatever is left in the memory."""
+    request = {"path": "a.yaml", "page": "memory"}
+    assert call(server, "check", **request, text=f"{PLAN}# keep")[0] == 200
+    assert call(server, "check", **request, text=f"{PLAN}# large")[0] == 200
+    status, answer = call(server, "check", **request, text=f"{PLAN}# keep # large")
+    assert (status, answer["error"]) == (422, "out-of-memory")
+    assert call(server, "check", **request, text=PLAN)[0] == 200
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    """Such a folder is served, its name shown as far as it is text."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    folder.mkdir()
+    (folder / "small.yaml").write_text(PLAN, "utf-8")
+    served = PageServer(Workspace(folder))
+    Thread(target=served.serve_forever, daemon=True).start()
+    try:
+        status, found = call(served, "files")
+        assert (status, found["root"][-1], len(found["plans"])) == (200, "?", 1)
+        assert call(served, "check", path="small.yaml", text=PLAN) == (200, {"problems": []})
+    finally:
+        served.shutdown()
+        served.server_close()
 
 
 def test_a_process_that_ends_is_replaced(server: PageServer) -> None:
