@@ -219,7 +219,7 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
         for category, count in counts.items()
     )
     return language.word(
-        "quote-unpriced",
+        "quote-unpriced" if is_total(quote.totals, _counted(quote)) else "quote-unpriced-most",
         lines=language.integer(sum(counts.values())),
         all=language.integer(quote.totals.lines),
         names=language.word("list-comma").join(named),
