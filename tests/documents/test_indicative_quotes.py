@@ -69,13 +69,15 @@ def test_few_prices_are_not_called_a_total(tmp_path: Path, priced: int, total: b
 
 
 @pytest.mark.parametrize(
-    ("language", "headline", "signed"),
+    ("language", "headline", "unpriced", "signed"),
     [
-        ("en", "Prices: 2 of 3 lines priced, without the GPU servers", SIGNED),
-        ("zh", "价格：3 项中已报价 2 项，不含GPU 服务器", "客户"),
+        ("en", "Prices: 2 of 3 lines priced, without the GPU servers", "is not the price of the order", SIGNED),
+        ("zh", "价格：3 项中已报价 2 项，不含GPU 服务器", "不是订单总价", "客户"),
     ],
 )
-def test_a_sum_without_the_gpu_servers_is_no_total(tmp_path: Path, language: str, headline: str, signed: str) -> None:
+def test_a_sum_without_the_gpu_servers_is_no_total(
+    tmp_path: Path, language: str, headline: str, unpriced: str, signed: str
+) -> None:
     """Freight and training have a price, and the servers, nearly all of the cost, do not; from stock they need none."""
     charges = [{"kind": "freight", "price": 100}, {"kind": "training", "price": 100}]
     terms = {"charges": charges, "language": language}
@@ -83,6 +85,8 @@ def test_a_sum_without_the_gpu_servers_is_no_total(tmp_path: Path, language: str
     assert headline in text["md"].replace("**", "")
     assert all(SIGNED not in each and "签字" not in each for each in text.values())
     assert "200.00" not in text["md"].partition("## ")[0]
+    assert all(unpriced in each for each in text.values())
+    assert headline in text["xlsx"]
     owned = quotes(built(tmp_path, terms, stock={"dgx-h100": 1}))
     assert "200.00" in owned["md"].partition("## ")[0]
     assert all(signed in each for each in owned.values())

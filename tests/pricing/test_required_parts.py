@@ -136,6 +136,13 @@ def test_cords_of_unknown_power_supplies_are_to_be_selected(cluster: dict[str, A
     assert [item["quantity"] for item in cords] == [None] * listed
 
 
+def test_a_quote_names_what_cords_are_for() -> None:
+    """Its list of what is not included has the cords and the server with unknown supplies."""
+    plan = {"bomgen": 1, "name": "x", "cluster": {"gpu": "l40s", "server": "dell-xe7740-l40s", "servers": 4}}
+    quote = build(json.dumps(plan) + "\n").files("quote.md")["quote.md"].decode()
+    assert "Power cord C21 to C20 (for PowerEdge XE7740" in quote.partition("## Not included")[2]
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [

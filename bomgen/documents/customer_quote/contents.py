@@ -219,7 +219,7 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
         for category, count in counts.items()
     )
     return language.word(
-        "quote-unpriced",
+        "quote-unpriced" if is_total(quote.totals, _counted(quote)) else "quote-unpriced-most",
         lines=language.integer(sum(counts.values())),
         all=language.integer(quote.totals.lines),
         names=language.word("list-comma").join(named),
@@ -509,6 +509,8 @@ def _open_item(item: QuotedOpenItem, language: Language) -> str:
     names = word("list-or").join(item.names)
     if item.quantity is not None:
         names = word("quote-required-part", name=names, count=language.number(item.quantity))
+    else:
+        names = word("quote-required-for", name=names, parts=word("list-comma").join(item.required_by))
     settled = "quote-select-one" if item.quantity is None else "quote-required-without"
     text = word("quote-select" if len(item.names) > 1 else settled, names=names)
     return word("list-sentences").join((text, word("quote-heat", power=item.heat))) if item.heat else text

@@ -144,6 +144,8 @@ class QuotedOpenItem(NamedTuple):
     names: tuple[str, ...]
     """The part, or those to select from."""
     quantity: int | Fraction | None
+    required_by: tuple[str, ...] = ()
+    """The parts that require it."""
     heat: str | None = None
     """For a cooling unit whose number depends on its size: the heat of the servers, at most."""
 
@@ -284,6 +286,7 @@ def _existing(writer: Writer) -> Iterator[tuple[str, int | Fraction]]:
 
 def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
     found: dict[tuple[str, ...], int | Fraction | None] = {}
+    required_by: dict[tuple[str, ...], dict[str, None]] = {}
     heat: dict[tuple[str, ...], str] = {}
     power = {each.report.plan.cluster_name: each.numbers.get(POWER) for each in writer.cluster_writers()}
     for item in writer.report.bill.open_items:
@@ -291,9 +294,11 @@ def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
         quantity = item.quantity.value if item.quantity else None
         known = found.get(names)
         found[names] = quantity + known if quantity is not None and known is not None else quantity
+        required_by.setdefault(names, {})[str(writer.language.message(item.required_by.name))] = None
         if quantity is None and item.parts[0].category == COOLING and (most := power.get(item.cluster)):
             heat[names] = writer.joined(*filter(None, (item.cluster, writer.shown(most))))
-    yield from (QuotedOpenItem(names, quantity, heat.get(names)) for names, quantity in found.items())
+    for names, quantity in found.items():
+        yield QuotedOpenItem(names, quantity, tuple(required_by[names]), heat.get(names))
 
 
 def _indicative(quote: Quote) -> tuple[Decimal, Decimal] | None:

@@ -110,6 +110,7 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     for text in (*(document.cover.bought if document.cover else ()), *document.section("offer").text):
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
+    _partial(sheet, document)
     totals(sheet, live)
     formulas = _note_formulas(sheet.book, unpriced, len(live.lines) - document.totals.lines)
     if document.cover:
@@ -123,6 +124,16 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     for section in document.sections:
         if section.id == "alternatives":
             _alternatives(sheet, section)
+
+
+def _partial(sheet: Sheet, document: Document) -> None:
+    """Write above the sums that they are no total, as long as the reader gives no line a price."""
+    word, cover = sheet.book.language.word, document.cover
+    if cover and cover.label == word("quote-priced"):
+        text = word("name-in").join((cover.label, cover.total))
+        unpriced = document.totals.lines - document.totals.priced_lines
+        _live_text(sheet, text, f'IF(bom_unpriced={unpriced},{literal(text)},"")')
+        sheet.row += 1
 
 
 def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
