@@ -118,6 +118,23 @@ def test_a_copy_has_no_date() -> None:
     assert "date" not in (read(text, "plan").data["quote"] or {})
 
 
+@pytest.mark.parametrize("design", starters.designs())
+def test_a_copy_is_nobodys_quote(design: str) -> None:
+    """Customer, seller and number of the example are placeholders, each on one line that can be switched on."""
+    quote = read(starters.started_from(design, "copy"), "plan").data.get("quote") or {}
+    assert not quote.keys() & {"customer", "vendor", "number", "date"}
+
+
+def test_a_party_left_behind_is_named() -> None:
+    """On one line, whatever the design says of it."""
+    text = starters.started_from("meta-24k", "copy")
+    assert "  #customer: NAME    # of your quote; the design had Example Research\n" in text
+    assert "  #vendor: NAME    # of your quote; the design had Example Systems\n" in text
+    block = "quote:\n  vendor:\n    name: A\n    address: [B]\n  currency: USD\n"
+    cut = starters._comment_own(f"bomgen: 1\nname: a\n{block}")
+    assert cut.endswith("quote:\n  #vendor: NAME    # of your quote; the design had A\n  currency: USD\n")
+
+
 def test_a_file_left_behind_is_named() -> None:
     """Who copies a design sees which price book it had, and switches one of his own on by taking away the #."""
     text = starters.started_from("superpod-h100-4su", "copy")
