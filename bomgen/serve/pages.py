@@ -18,6 +18,7 @@ from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
+from bomgen.serve.problems import failure
 from bomgen.serve.workspace import Workspace
 
 MOST_PAGES = 6
@@ -28,11 +29,8 @@ PATIENCE_S, PATIENCE_WITH_RESULT_S = 1, 20
 """Seconds in which an interrupted call ends, or one that is to answer what it has found; then its process does."""
 MOST_SECONDS = 600
 """Seconds that a call may take."""
-BUSY = {"status": HTTPStatus.TOO_MANY_REQUESTS, "error": {"error": "busy", "message": "too many calls wait; try again"}}
-LOST = {
-    "status": HTTPStatus.INTERNAL_SERVER_ERROR,
-    "error": {"error": "lost", "message": "the process has ended; try again"},
-}
+BUSY = failure(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many calls wait; try again")
+LOST = failure(HTTPStatus.INTERNAL_SERVER_ERROR, "lost", "the process has ended; try again")
 
 Answer = dict[str, Any]
 

@@ -26,6 +26,7 @@ from bomgen.core.resources import content
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
 from bomgen.serve.pages import Pages
+from bomgen.serve.problems import error_data
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
 
 LOOPBACK = "127.0.0.1"
@@ -71,7 +72,7 @@ class HttpError(Exception):
 
     def __init__(self, status: int, error: str, message: str, **more: Any) -> None:
         super().__init__(message)
-        self.status, self.data = status, {"error": error, "message": message, **more}
+        self.status, self.data = status, error_data(error, message, **more)
 
 
 class PageServer(ThreadingHTTPServer):

@@ -29,6 +29,7 @@ from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL
+from bomgen.serve.problems import failure, problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
 MEMORY = 1 << 30
@@ -99,7 +100,7 @@ def main() -> None:
         except Exception as error:
             # A module whose import was interrupted may be broken from then on: the process that follows has none.
             message = f"internal error: {type(error).__name__}: {error}"
-            _answer(out, _error(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
+            _answer(out, failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
             raise
         _answer(out, answer)
         _tidy()
@@ -143,26 +144,20 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
     except Refused as error:
-        return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
+        return failure(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
-        from bomgen.serve.engine import problems_data  # loaded by the call that failed, and not before the first one
-
         given = request["request"]
         text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
         problems = problems_data(errors.problems, path, text)
-        return _error(REFUSED, "problems", str(errors.problems[0]), problems=problems)
+        return failure(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
-        return _error(REFUSED, "out-of-memory", "more memory than a page may take; use `bomgen build`")
+        return failure(REFUSED, "out-of-memory", "more memory than a page may take; use `bomgen build`")
     except (OSError, OutputError, BrokenInstallation) as error:
-        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
+        return failure(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
     except RecursionError:
-        return _error(REFUSED, "too-deep", "the plan is nested too deeply")
+        return failure(REFUSED, "too-deep", "the plan is nested too deeply")
     finally:
         turn.busy = False
-
-
-def _error(status: int, error: str, message: str, **more: Any) -> dict[str, Any]:
-    return {"status": status, "error": {"error": error, "message": message, **more}}
 
 
 def _answer(out: IO[str], data: dict[str, Any]) -> None:
