@@ -1,14 +1,16 @@
 """Edits of YAML text that preserve comments, order, quotes and every other byte.
 
 An edit replaces the characters of one value, or inserts a key or an item in the surrounding style: in a flow mapping
-after its last value, in a block on a new line. Each result is parsed again and compared with the expected data, so that
-an edit that would change something else, such as a value repeated by aliases, is refused and never half right.
+after its last value, in a block on a new line, or in place of a line where the key is commented out. A mapping that is
+inserted into a block with comments is a block, too, set apart by a blank line where the file has such lines. Each
+result is parsed again and compared with the expected data, so that an edit that would change something else, such as a
+value repeated by aliases, is refused and never half right.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from decimal import Decimal
 from typing import Any
@@ -25,21 +27,34 @@ _ALIAS = re.compile(r"[ \t]*:[ \t]+(\*[^\s,\]}]+)")
 """An alias after its key."""
 _TRAILING_COMMA = re.compile(r"\s*,")
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
+_NOTE = re.compile(r"(?:\r\n|\n|\r)([ \t]*)#[^\r\n]*")
+"""A line that holds a comment alone, with the line break before it."""
+_GAP = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\r|\n)")
+"""A blank line, with the line break before it."""
+_LAST_GAP = re.compile(r"(\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)\Z")
+"""The blank line that sets a block apart from what stands before it."""
 _SHORT, _LONG = 0xFF, 0xFFFF
 """The last characters whose escapes have two and four digits."""
+
+
+CommentOn = Callable[[Path], str]
+"""Returns the comment on a key at a path, empty for none."""
 
 
 class NotEditable(ValueError):
     """A place of a file that cannot be edited alone; its text tells which, and why."""
 
 
-def set_value(text: str, path: Path, value: Any) -> str:
+def set_value(text: str, path: Path, value: Any, comment_on: CommentOn | None = None) -> str:
     """Return the text with a value set at a path of keys and list positions; missing keys are added.
 
-    `value` is a text, a number, true or false, or a list or mapping of these. Raises NotEditable where that would
-    change something else, or where the path leads through a value that is not a mapping.
+    `value` is a text, a number, true or false, or a list or mapping of these. `comment_on` returns the comment on a
+    path; with it a mapping that is added to a block is written as a block, with comments. Raises NotEditable where the
+    edit would change something else, or where the path leads through a value that is not a mapping.
     """
-    return _edit(text, path, lambda data: _put(data, path, value), lambda body, root: _set(body, root, path, value))
+    return _edit(
+        text, path, lambda data: _put(data, path, value), lambda body, root: _set(body, root, path, value, comment_on)
+    )
 
 
 def append_item(text: str, path: Path, value: Any) -> str:
@@ -165,7 +180,7 @@ def _node(root: yaml.Node, path: Path) -> yaml.Node:
     return node
 
 
-def _set(text: str, root: yaml.Node, path: Path, value: Any) -> str:
+def _set(text: str, root: yaml.Node, path: Path, value: Any, comment_on: CommentOn | None) -> str:
     """Return the text with the value at the path replaced, or with the missing part of the path added."""
     node = root
     for depth, step in enumerate(path):
@@ -173,7 +188,10 @@ def _set(text: str, root: yaml.Node, path: Path, value: Any) -> str:
         if child is None:
             if not isinstance(node, yaml.MappingNode):
                 return _replace(text, root, path[:depth], _nested(path[depth:], value))
-            return _insert(text, node, str(step), _nested(path[depth + 1 :], value))
+            added = _nested(path[depth + 1 :], value)
+            if comment_on and isinstance(added, Mapping) and added and not node.flow_style:
+                return _insert_lines(text, node, _block(path[: depth + 1], added, comment_on), str(step), True)
+            return _insert(text, node, str(step), added)
         node = child
     return _replace(text, root, path, value)
 
@@ -232,11 +250,65 @@ def _insert(text: str, node: yaml.Node, key: str | None, value: Any) -> str:
         return _insert_in_flow(text, node, written)
     written = write_scalar(value, flow=False)
     written = f"- {written}" if key is None else f"{write_scalar(key, flow=False)}: {written}"
-    first = node.value[0][0] if key is not None else node
+    return _insert_lines(text, node, [written], key)
+
+
+def _insert_lines(
+    text: str, node: yaml.CollectionNode, lines: Sequence[str], key: str | None, apart: bool = False
+) -> str:
+    """Return the text with lines added at the end of a block, or where their key is commented out.
+
+    `apart`: below a blank line, if others are.
+    """
+    first = node.value[0][0] if isinstance(node, yaml.MappingNode) else node
+    column, start = first.start_mark.column, first.start_mark.index
     line_break = found.group() if (found := _LINE_BREAK.search(text)) else "\n"
-    line_end = _LINE_BREAK.search(text, _end(text, node))
-    at = line_end.start() if line_end else len(text)
-    return f"{text[:at]}{line_break}{' ' * first.start_mark.column}{written}{text[at:]}"
+    at = _line_end(text, _end(text, node))
+    while (note := _NOTE.match(text, at)) and len(note[1]) > column:  # what is commented out in the last value
+        at = note.end()
+    written = "".join(f"{line_break}{' ' * column}{line}" for line in lines)
+    # At the start of lines, all comments of the file may be keys that are commented out.
+    if column == 0:
+        start, last = 0, len(text)
+    else:
+        last = _after_notes(text, at)
+    for note in _NOTE.finditer(text, start, last) if key is not None else ():
+        following = _NOTE.match(text, note.end())
+        is_block = following and following[0].lstrip().startswith("#  ")
+        if len(note[1]) == column and note[0].lstrip().startswith(f"#{key}:") and not is_block:
+            return f"{text[: note.start()]}{written}{text[note.end() :]}"
+    gap = line_break if apart and column == 0 and _GAP.search(text.rstrip()) else ""
+    return f"{text[:at]}{gap}{written}{text[at:]}"
+
+
+def _after_notes(text: str, at: int) -> int:
+    """Return the end of the lines with comments alone that follow a place."""
+    while note := _NOTE.match(text, at):
+        at = note.end()
+    return at
+
+
+def _line_end(text: str, at: int) -> int:
+    found = _LINE_BREAK.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _block(path: Path, value: Any, comment_on: CommentOn) -> list[str]:
+    """Return the lines of a key and its value, mappings as blocks, with the comments in one column."""
+    lines = [*_commented(path, value, comment_on)]
+    column = max(len(line) for line, _ in lines) + 2
+    return [f"{line:{column}}# {comment}" if comment else line for line, comment in lines]
+
+
+def _commented(path: Path, value: Any, comment_on: CommentOn) -> Iterator[tuple[str, str]]:
+    """Yield lines and their comments."""
+    key = f"{write_scalar(path[-1], flow=False)}:"
+    if isinstance(value, Mapping) and value:
+        yield key, comment_on(path)
+        for below, each in value.items():
+            yield from ((f"  {line}", comment) for line, comment in _commented((*path, below), each, comment_on))
+    else:
+        yield f"{key} {write_scalar(value, flow=False)}", comment_on(path)
 
 
 def _insert_in_flow(text: str, node: yaml.CollectionNode, written: str) -> str:
@@ -270,4 +342,7 @@ def _remove(text: str, root: yaml.Node, path: Path) -> str:
         return text[:before] + text[end:]
     line_start = text.rfind("\n", 0, start) + 1
     line_end = _LINE_BREAK.search(text, end)
-    return text[:line_start] + (text[line_end.end() :] if line_end else "")
+    before, after = text[:line_start], text[line_end.end() :] if line_end else ""
+    if starts[at] == line_start and (not after.strip() or _LINE_BREAK.match(after)):
+        before = _LAST_GAP.sub(r"\1", before)
+    return before + after

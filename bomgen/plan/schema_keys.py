@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from bomgen.core.resources import IDS, folder, unfold
 from bomgen.plan.schema import PLAN, document
 
 Schema = dict[str, Any]
+
+_REST = re.compile(r" \((?:bare|default)\b|[.:;] |\.$")
+"""Ends the first words of a description."""
 
 
 def schemas_at(steps: Sequence[str | None]) -> list[Schema]:
@@ -39,6 +43,14 @@ def values_of(schemas: Iterable[Schema]) -> Iterator[str]:
 def title_of(schemas: Iterable[Schema]) -> str:
     """Return the title of a value; empty without one."""
     return next((str(schema["title"]) for schema in schemas if "title" in schema), "")
+
+
+def comment_of(schemas: Iterable[Schema]) -> str:
+    """Return what a value is in a few words, for a comment: the beginning of its description, or its title."""
+    schemas = [*schemas]
+    described = next((str(schema["description"]) for schema in schemas if "description" in schema), "")
+    begun = _REST.split(described)[0]
+    return begun if begun[:1].isupper() else title_of(schemas)
 
 
 def kinds_of(schemas: Iterable[Schema]) -> list[str]:

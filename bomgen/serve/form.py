@@ -1,14 +1,16 @@
 """The form: the answers that a plan holds, and a plan's text with other answers.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. There are three exceptions: another purpose is another block of the
-workload, a server that does not have a chosen GPU goes, and support is a charge with years and a share, or none.
+empty one removes it; comments and other keys stay. There are four exceptions: another purpose is another block of the
+workload, and a cluster of a fixed size has a size; a server that does not have a chosen GPU goes; support is a charge
+with years and a share, or none; and the first answer to an empty text begins a plan. Blocks that an answer begins have
+comments, from the descriptions in the schema.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -17,13 +19,15 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
-from bomgen.plan.schema_keys import schemas_at, title_of, values_of
+from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
+from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.workspace import Refused, Request, Workspace, text_of
+from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name
 
 Data = dict[str, Any]
 
-PURPOSE, WORKLOAD, NONE = "purpose", "workload", "none"
+PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
 DAYS, SEQUENCE = 30, 8192
 REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
 """Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
@@ -38,7 +42,12 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 }
 """The blocks that a purpose starts with: that of the starter, and the least that a service needs."""
 TRAINING, INFERENCE = PURPOSES
-GPU, SERVER = ("cluster", "gpu"), ("cluster", "server")
+GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
+SIZES = SERVERS, ("cluster", "gpus")
+FIRST_GPU, FIRST_SERVERS = "h100-sxm", 4
+"""The GPU of a new plan, which is that of the starter, and the servers of a fixed size: those of a scalable unit."""
+COMPUTE_DEFAULT = "fabric-compute-default"
+"""The assumption that says what `default` stands for, which a fabric keeps where an answer changes a part of it."""
 CHARGES, SUPPORT = ("quote", "charges"), "support"
 SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 """A new charge, until its years are others: a contract of three years; its share is an assumption until it is given."""
@@ -57,34 +66,42 @@ class Question(NamedTuple):
     id: str
     path: tuple[str, ...]
     kind: str
-    """choice, number, percent or text."""
+    """choice, number, percent, date, party (a name, or a mapping with one) or text."""
+    group: str
     purpose: str = ""
     """The purpose that it belongs to; empty for all."""
+    proposed: tuple[str, ...] = ()
+    """Answers that the schema does not name."""
 
 
+HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
 QUESTIONS = (
-    Question("model", (WORKLOAD, TRAINING, "model"), "choice", TRAINING),
-    Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", TRAINING),
-    Question("days", (WORKLOAD, TRAINING, "target_days"), "number", TRAINING),
-    Question("model", (WORKLOAD, INFERENCE, "model"), "choice", INFERENCE),
-    Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", INFERENCE),
-    Question("gpu", GPU, "choice"),
-    Question("server", SERVER, "choice"),
-    Question("gpus", ("cluster", "gpus"), "number"),
-    Question("servers", ("cluster", "servers"), "number"),
-    Question("network", ("fabrics", "compute", "switch"), "choice"),
-    Question("topology", ("fabrics", "compute", "topology"), "choice"),
-    Question("storage", ("storage", "dataset"), "text"),
-    Question("power", ("site", "rack", "power"), "text"),
-    Question("prices", ("quote", "price_book"), "text"),
-    Question("currency", ("quote", "currency"), "text"),
-    Question("years", ("operation", "years"), "number"),
+    Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
+    Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
+    Question("days", (WORKLOAD, TRAINING, "target_days"), "number", WORKLOAD, TRAINING),
+    Question("model", (WORKLOAD, INFERENCE, "model"), "choice", WORKLOAD, INFERENCE),
+    Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", WORKLOAD, INFERENCE),
+    Question("gpu", GPU, "choice", HARDWARE),
+    Question("server", SERVER, "choice", HARDWARE),
+    Question("gpus", ("cluster", "gpus"), "number", HARDWARE),
+    Question("servers", SERVERS, "number", HARDWARE),
+    Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
+    Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
+    Question("storage", ("storage", "dataset"), "text", SITE),
+    Question("power", ("site", "rack", "power"), "text", SITE),
+    Question("prices", (QUOTE, "price_book"), "text", PRICES, proposed=(INDICATIVE,)),
+    Question("currency", (QUOTE, "currency"), "text", PRICES),
+    Question("tax", (QUOTE, "tax"), "percent", PRICES),
+    Question("support", (*CHARGES, SUPPORT, YEARS), "number", PRICES),
+    Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent", PRICES),
+    Question("years", ("operation", "years"), "number", PRICES),
+    Question("title", ("title",), "text", QUOTE),
+    Question("customer", (QUOTE, "customer"), "party", QUOTE),
+    Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
+    Question("date", (QUOTE, "date"), "date", QUOTE),
 )
-OF_SUPPORT = (
-    Question("support", (*CHARGES, SUPPORT, YEARS), "number"),
-    Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent"),
-)
-"""Questions about the charge of this kind, whose kind stands in the path in place of its position."""
+"""Questions in the order of the form. Those about support have the kind of the charge in place of its position."""
+OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len(CHARGES)] == CHARGES)
 
 
 def form(_workspace: Workspace, request: Request) -> Data:
@@ -94,7 +111,7 @@ def form(_workspace: Workspace, request: Request) -> Data:
     if answers is not None:
         if not isinstance(answers, Mapping):
             raise Refused("`answers` must be an object")
-        text = _answered(text, answers)
+        text = _answered(text, answers, nearest_name(str(request.get("path"))) or STARTER_NAME)
     return {"text": text, "questions": _questions(data_of(text))}
 
 
@@ -111,24 +128,28 @@ def _questions(data: Data) -> list[Data]:
     purpose = _purpose(data)
     choices = [{"value": value, "label": value} for value in (*PURPOSES, NONE)]
     asked: list[Data] = [
-        {"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "title": "", "value": purpose, "choices": choices}
+        {
+            **{"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "group": WORKLOAD, "title": "", "held": False},
+            **{"value": purpose if data else None, "choices": choices},
+        }
     ]
     charge = _support(data)[1]
-    for question in (*QUESTIONS, *OF_SUPPORT):
+    for question in QUESTIONS:
         if question.purpose in ("", purpose):
             if question in OF_SUPPORT:
                 key = question.path[-1]
                 schemas, value = schemas_at((*CHARGES, None, key)), charge.get(key)
                 held = key == SHARE and bool(charge.keys() & PRICED_BY)
             else:
-                schemas, value = schemas_at(question.path), value_at(data, question.path)
+                schemas, value = schemas_at(question.path), value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
-            words = values_of(schemas) if question.kind == "choice" else ()
+            words = values_of(schemas) if question.kind == "choice" else question.proposed
             asked.append(
                 {
                     "id": question.id,
                     "key": ".".join(question.path),
                     "kind": question.kind,
+                    "group": question.group,
                     "title": title_of(schemas),
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
@@ -136,6 +157,12 @@ def _questions(data: Data) -> list[Data]:
                 }
             )
     return asked
+
+
+def _path_of(question: Question, data: Data) -> tuple[str, ...]:
+    """Return the path of an answer: a party may be a mapping with a name."""
+    named = question.kind == "party" and isinstance(value_at(data, question.path), dict)
+    return (*question.path, "name") if named else question.path
 
 
 def _shown(value: Any, kind: str) -> Any:
@@ -160,25 +187,26 @@ def value_at(data: Any, path: tuple[str, ...]) -> Any:
     return data
 
 
-def _answered(text: str, answers: Mapping[str, Any]) -> str:
-    """Return the text with answers by dotted key, or by `purpose`. Raises Refused where one cannot be written."""
-    keys = {".".join(question.path): question.path for question in QUESTIONS}
-    support = {".".join(question.path): question.path for question in OF_SUPPORT}
+def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
+    """Return the text with answers by dotted key, or by `purpose`; an empty one begins a plan of this name.
+
+    Raises Refused where an answer cannot be written.
+    """
+    asked = {".".join(question.path): question for question in QUESTIONS}
     for key, answer in answers.items():
-        if key != PURPOSE and key not in keys and key not in support:
+        if key != PURPOSE and key not in asked:
             raise Refused(f"the form has no question '{key}'")
         if isinstance(answer, dict | list):
             raise Refused(f"`{key}` needs a number or text")
         try:
-            if key == PURPOSE:
-                text = _for_purpose(text, str(answer))
-            elif key in support:
-                text = _with_support(text, support[key][-1], answer)
-            elif answer in (None, ""):
-                text = without(text, keys[key])
-            else:
-                text = set_value(text, keys[key], _as_typed(answer))
-                text = _with_fitting_server(text) if keys[key] == GPU else text
+            data = read(text, "").data
+            if data is None:
+                comments = f"{text.rstrip()}\n\n" if text.strip() else ""
+                text = comments + inquired(name, Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, {}))
+                text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
+            elif not isinstance(data, dict):
+                raise Refused(INVALID)
+            text = _for_purpose(text, str(answer)) if key == PURPOSE else _with_answer(text, asked[key], answer)
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except PlanErrors:
@@ -186,16 +214,39 @@ def _answered(text: str, answers: Mapping[str, Any]) -> str:
     return text
 
 
+def _with_answer(text: str, question: Question, answer: Any) -> str:
+    if question.kind == "percent" and str(answer or "").strip():
+        answer = f"{str(answer).strip().removesuffix('%').strip()}%"
+    if question in OF_SUPPORT:
+        return _with_support(text, question.path[-1], answer)
+    path, data = question.path, read(text, "").data
+    if answer in (None, ""):
+        above = value_at(data, path[:-1])
+        if path[0] == FABRICS and isinstance(above, dict) and [*above] == [path[-1]]:
+            return set_value(text, path[:-1], DEFAULT)
+        return without(text, path)
+    value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
+    if value_at(data, path[:-1]) == DEFAULT:
+        return set_value(
+            text, path[:-1], {**Catalog().find("assumption", COMPUTE_DEFAULT).value("value"), path[-1]: value}
+        )
+    text = set_value(text, _path_of(question, data), value, _comment_on)
+    return _with_fitting_server(text) if path == GPU else text
+
+
+def _comment_on(path: Sequence[str | int]) -> str:
+    return comment_of(schemas_at([step if isinstance(step, str) else None for step in path]))
+
+
 def _for_purpose(text: str, purpose: str) -> str:
     """Return the text with the workload of a purpose, unless it has one."""
     data = read(text, "").data
-    if not isinstance(data, dict):
-        raise Refused(INVALID)
     if purpose == _purpose(data):
         return text
     if purpose not in PURPOSES:
-        return without(text, (WORKLOAD,))
-    text = set_value(text, (WORKLOAD, purpose), dict(PURPOSES[purpose]))
+        sized = any(value_at(data, size) for size in SIZES)
+        return without(text if sized else set_value(text, SERVERS, FIRST_SERVERS), (WORKLOAD,))
+    text = set_value(text, (WORKLOAD, purpose), dict(PURPOSES[purpose]), _comment_on)
     for other in read(text, "").data[WORKLOAD].keys() - {purpose}:
         text = remove_item(text, (WORKLOAD, other))
     return text
@@ -210,11 +261,11 @@ def _with_support(text: str, key: str, answer: Any) -> str:
         if key not in charge:
             return text
         return remove_item(text, (*CHARGES, at)) if len(charges) > 1 else without(text, CHARGES)
-    value = f"{answer}%" if key == SHARE and not str(answer).strip().endswith("%") else _as_typed(answer)
+    value = answer if key == SHARE else _as_typed(answer)
     if charge:
         return set_value(text, (*CHARGES, at, key), value)
     added = {**SUPPORT_CHARGE, key: value}
-    return append_item(text, CHARGES, added) if charges else set_value(text, CHARGES, [added])
+    return append_item(text, CHARGES, added) if charges else set_value(text, CHARGES, [added], _comment_on)
 
 
 def _support(data: Any) -> tuple[int, Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from bomgen.documents.search.candidates import UNITS
 from bomgen.output.search_results import render_search
 from bomgen.plan.schema_keys import schemas_at, title_of, values_of
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
-from bomgen.serve.form import QUESTIONS, WORKLOAD, data_of, value_at, without
+from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD, data_of, value_at, without
 from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 from bomgen.workflow.design_search import find_front, open_search
@@ -34,7 +34,8 @@ def space(_workspace: Workspace, request: Request) -> Data:
     A key has its value in the plan, and choices if it takes words.
     """
     words, data = language_of(request), data_of(text_of(request, "text"))
-    keys = dict.fromkeys([*(question.path for question in QUESTIONS), *SEARCHED, *_scalars(data)])
+    asked = (question.path for question in QUESTIONS if question.group != QUOTE and question not in OF_SUPPORT)
+    keys = dict.fromkeys([*asked, *SEARCHED, *_scalars(data)])
     workload = data.get(WORKLOAD)
     workload = workload if isinstance(workload, dict) else {}
     return {

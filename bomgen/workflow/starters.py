@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,12 +27,16 @@ RULE = (
     f"lower-case letters, digits and hyphens, a letter or digit first, {NAME_LENGTH} characters at most, "
     "and no device of Windows"
 )
-OUTSIDE = (("quote", "price_book"), ("quote", "cost_book"), ("quote", "vendor", "logo"), ("templates",))
+OUTSIDE: Sequence[tuple[str, ...]] = (("quote", "price_book"), ("quote", "cost_book"), ("templates",))
 """Keys that name a file which a copy of a design does not include."""
-DATE = ("quote", "date")
-"""The date of the design's quote, which is not that of a new one."""
-TITLE = ("title",)
-"""The heading of the design, whose name and numbers are not those of a plan made from it."""
+OF_QUOTE: Mapping[tuple[str, ...], str] = {
+    ("title",): "TITLE",
+    ("quote", "customer"): "NAME",
+    ("quote", "vendor"): "NAME",
+    ("quote", "number"): "NUMBER",
+    ("quote", "date"): "YYYY-MM-DD",
+}
+"""Keys that say what the design's quote is called, whose it is and of when, and what to write there for a new one."""
 NEEDING = ("catalog", "extends")
 """Plan keys that depend on files which a copy would not have."""
 SCHEMA_FILE = "bomgen.schema.json"
@@ -130,7 +136,7 @@ def starter(name: str, schema_beside: bool = False) -> str:
 
 
 def started_from(design: str, name: str, schema_beside: bool = False) -> str:
-    """Return the text of a design under another name, without its title, its files and the date of its quote.
+    """Return the text of a design under another name, without the files, title, parties, number and date of its quote.
 
     Raises KeyError for an unknown design.
     """
@@ -173,22 +179,31 @@ def _replaced(text: str, key: str, value: str) -> str:
 
 
 def _comment_own(text: str) -> str:
-    """Return the text of a plan with its title, its date and each key that names a file commented out with a note."""
+    """Return the text of a plan with what is of its own quote, and each key that names a file, commented out."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)
     for path in OUTSIDE:
         if path in source.keys:
             _comment_out(lines, source, path, "FILE    # one of your own, relative to this plan")
-    if TITLE in source.keys:
-        _comment_out(lines, source, TITLE, "TITLE    # heading of your quote, by default the name")
-    if DATE in source.keys:
-        _comment_out(lines, source, DATE, "YYYY-MM-DD    # of your quote")
+    for path, wanted in OF_QUOTE.items():
+        if path in source.keys:
+            _comment_out(lines, source, path, f"{wanted}    # of your quote")
     return "".join(lines)
 
 
 def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: str) -> None:
+    """Put one line that is commented out in place of a key and its value; a block loses its other lines."""
     mark = source.keys[path]
     line = lines[mark.line - 1]
-    key, given = path[-1], line[mark.column - 1 :].partition(":")[2].strip()
-    text = f"#{key}: {note}; the design had {given}\n"
-    lines[mark.line - 1] = line[: mark.column - 1] + text
+    indent, key = mark.column - 1, path[-1]
+    given = line[indent:].partition(":")[2].strip()
+    held = reduce(getitem, path, source.data)
+    if isinstance(held, dict):
+        given = str(held["name"])
+    for at in range(mark.line, len(lines)):
+        below = lines[at]
+        if below.strip() and len(below) - len(below.lstrip()) <= indent:
+            break
+        if below.strip():
+            lines[at] = ""
+    lines[mark.line - 1] = line[:indent] + f"#{key}: {note}; the design had {given}\n"

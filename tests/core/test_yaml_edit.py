@@ -119,3 +119,49 @@ def test_the_rest_of_a_plan_stays(plan: Path, at: int, value: Any, new: bool) ->
     old = text[start : max(len(text) - end, start)]
     assert "\n" not in old
     assert "#" not in old
+
+
+NOTED = """\
+# head
+#title: mine
+
+a:
+  b: 1
+  #c: 2  # of a
+  #d: 3
+
+#e: {f: 1}
+#g:
+#  h: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "before", "after"),
+    [
+        (("title",), "x", "#title: mine\n", "title: x\n"),
+        (("a", "c"), 5, "  #c: 2  # of a\n", "  c: 5\n"),
+        (("a", "z"), 5, "  b: 1\n", "  b: 1\n  z: 5\n"),
+        (("e", "f"), 2, "#e: {f: 1}\n", "e:      # e\n  f: 2  # e.f\n"),
+        (("g", "h"), 2, "  #d: 3\n", "  #d: 3\n\ng:      # g\n  h: 2  # g.h\n"),
+        (
+            ("n", "o", "p"),
+            "q: r",
+            "  #d: 3\n",
+            '  #d: 3\n\nn:             # n\n  o:           # n.o\n    p: "q: r"  # n.o.p\n',
+        ),
+        (("a", "e"), {}, "  b: 1\n", "  b: 1\n  e: {}\n"),
+    ],
+)
+def test_keys_stand_where_they_are_commented_out(path: tuple[str, ...], value: Any, before: str, after: str) -> None:
+    """A line is taken, a block that is commented out stays; what is commented out in a block belongs to it."""
+    edited = set_value(NOTED, path, value, lambda place: ".".join(map(str, place)))
+    assert edited == NOTED.replace(before, after)
+
+
+def test_a_block_with_comments_goes_as_it_came() -> None:
+    """The blank line that set it apart goes, too; a mapping in a line stays one."""
+    edited = set_value(NOTED, ("n", "o"), 1, lambda place: "of " + ".".join(map(str, place)))
+    assert remove_item(edited, ("n",)) == NOTED
+    assert set_value("a: {b: 1}\n", ("a", "c", "d"), 2, lambda _: "no") == "a: {b: 1, c: {d: 2}}\n"
+    assert set_value("a: 1\n", ("c", "d"), 2, lambda _: "") == "a: 1\nc:\n  d: 2\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,11 @@ def workspace(tmp_path: Path) -> Workspace:
 def values(found: dict[str, Any]) -> dict[str, Any]:
     """Return the answers by question."""
     return {question["id"]: question["value"] for question in found["questions"]}
+
+
+def uncommented(text: str) -> str:
+    """Return a text without the comments behind its lines, but those of TEXT."""
+    return re.sub(r" +# (?!kept).*", "", text)
 
 
 def test_the_form_shows_what_the_plan_says(workspace: Workspace) -> None:
@@ -73,7 +79,7 @@ def test_support_is_a_charge(workspace: Workspace) -> None:
     """Years and share of one charge: other charges and comments stay, and without an answer the charge goes."""
     years, share = "quote.charges.support.years", "quote.charges.support.share"
     found = form(workspace, {"text": TEXT, "answers": {years: "3", share: "4"}})
-    assert found["text"] == f"{TEXT}quote: {{charges: [{{kind: support, years: 3, share: 4%}}]}}\n"
+    assert uncommented(found["text"]) == f"{TEXT}quote:\n  charges: [{{kind: support, years: 3, share: 4%}}]\n"
     assert (values(found)["support"], values(found)["support-share"]) == (3, "4%")
     assert form(workspace, {"text": found["text"], "answers": {share: ""}})["text"] == TEXT
     freight = f"{TEXT}quote:\n  charges:\n    - {{kind: freight, price: 900}} # kept, too\n"
@@ -96,7 +102,7 @@ def test_support_with_a_price_has_no_share(workspace: Workspace) -> None:
 def test_numbers_are_written_and_shown_as_numbers(workspace: Workspace) -> None:
     """Years may have a fraction."""
     found = form(workspace, {"text": TEXT, "answers": {"operation.years": "2.5"}})
-    assert found["text"].endswith("operation: {years: 2.5}\n")
+    assert uncommented(found["text"]).endswith("operation:\n  years: 2.5\n")
     assert values(found)["years"] == "2.5"
 
 
@@ -118,3 +124,77 @@ def test_other_answers_are_refused(workspace: Workspace, answers: Any) -> None:
     """Only questions of the form have answers."""
     with pytest.raises(Refused):
         form(workspace, {"text": TEXT, "answers": answers})
+
+
+@pytest.mark.parametrize(
+    "answer", [{"purpose": "training"}, {"purpose": "inference"}, {"purpose": "none"}, {"quote.customer": "Acme #1"}]
+)
+@pytest.mark.parametrize("text", ["", "# a note\n"])
+def test_the_first_answer_begins_a_plan(workspace: Workspace, answer: dict[str, str], text: str) -> None:
+    """It has a result without problems, the name of its file, comments that say what is what, and what stood there."""
+    asked = {question["id"]: question for question in form(workspace, {"text": text})["questions"]}
+    assert (asked["purpose"]["value"], asked["gpu"]["value"]) == (None, None)
+    found = form(workspace, {"path": "plans/our-plan.yaml", "text": text, "answers": answer})
+    built = engine.build(workspace, {"path": "our-plan.yaml", "text": found["text"]})
+    assert built["headline"]
+    assert built["problems"] == []
+    assert built["name"] == "our-plan"
+    assert found["text"].startswith(text)
+    assert values(found)["purpose"] == answer.get("purpose", "none")
+    begun = [line for line in found["text"].splitlines() if re.match(r"(?:workload|quote):", line)]
+    assert all("# " in line for line in begun)
+    assert begun or answer == {"purpose": "none"}
+
+
+def test_every_block_that_is_begun_has_a_comment(workspace: Workspace) -> None:
+    """In the words of the schema; blocks that were there stay as they are."""
+    answers = {"storage.dataset": "1 PB", "site.rack.power": "40 kW", "operation.years": 3, "quote.currency": "EUR"}
+    text = form(workspace, {"text": TEXT, "answers": answers})["text"]
+    for line in ("storage:", "site:", "  rack:", "operation:", "quote:"):
+        assert re.search(rf"^{line} +# [A-Z].+[^.]$", text, re.MULTILINE), text
+    assert text.startswith(TEXT)
+
+
+def test_a_fixed_size_has_servers(workspace: Workspace) -> None:
+    """The purpose that decided their number goes; a new one takes none away."""
+    text = form(workspace, {"text": "", "answers": {"purpose": "training"}})["text"]
+    fixed = form(workspace, {"text": text, "answers": {"purpose": "none"}})
+    assert values(fixed)["servers"] == 4
+    assert engine.build(workspace, {"path": "a.yaml", "text": fixed["text"]})["headline"]
+    assert values(form(workspace, {"text": fixed["text"], "answers": {"purpose": "inference"}}))["servers"] == 4
+
+
+def test_a_default_network_is_changed_in_one_answer(workspace: Workspace) -> None:
+    """It keeps what `default` stands for; without own answers it is the default again."""
+    text = TEXT.replace("{topology: fat-tree}", "default")
+    found = form(workspace, {"text": text, "answers": {"fabrics.compute.switch": "sn5600"}})
+    assert "{compute: {topology: fat-tree, switch: sn5600}}" in found["text"]
+    assert engine.build(workspace, {"path": "small.yaml", "text": found["text"]})["headline"]
+    answers = {"fabrics.compute.switch": "", "fabrics.compute.topology": ""}
+    assert form(workspace, {"text": found["text"], "answers": answers})["text"] == text
+
+
+def test_a_quote_is_addressed(workspace: Workspace) -> None:
+    """Title, parties, date and tax; a party may have more than a name, and tax may depend on the category."""
+    answers = {"title": "Our cluster", "quote.customer": "Acme", "quote.vendor": "We", "quote.date": "2026-11-28"}
+    found = form(workspace, {"text": TEXT, "answers": {**answers, "quote.tax": "19"}})
+    assert "tax: 19%\n" in found["text"]
+    assert values(found)["tax"] == "19%"
+    built = engine.build(
+        workspace,
+        {"path": "small.yaml", "text": found["text"].replace("{topology: fat-tree}", "default"), "tabs": ["quote"]},
+    )
+    assert all(said in built["tabs"]["quote"] for said in ("Our cluster", "Acme", "We", "28"))
+    more = f"{TEXT}quote: {{customer: {{name: A, contact: B}}, tax: {{default: 19%}}}}\n"
+    asked = {question["id"]: question for question in form(workspace, {"text": more})["questions"]}
+    assert (asked["customer"]["value"], asked["tax"]["held"]) == ("A", True)
+    found = form(workspace, {"text": more, "answers": {"quote.customer": "C"}})
+    assert "customer: {name: C, contact: B}" in found["text"]
+    assert "customer" not in form(workspace, {"text": more, "answers": {"quote.customer": ""}})["text"]
+
+
+def test_questions_come_in_groups(workspace: Workspace) -> None:
+    """Each group once, in the order of the page."""
+    groups = [question["group"] for question in form(workspace, {"text": TEXT})["questions"]]
+    assert [*dict.fromkeys(groups)] == [group for at, group in enumerate(groups) if groups[at - 1 : at] != [group]]
+    assert [*dict.fromkeys(groups)] == ["workload", "hardware", "network", "site", "prices", "quote"]

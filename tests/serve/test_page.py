@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bomgen.serve.form import NONE, OF_SUPPORT, PURPOSE, PURPOSES, QUESTIONS
+from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
 OWN = sorted(path for path in PAGE.rglob("*.*") if path.suffix in (".js", ".css", ".html") and path.name != "editor.js")
@@ -56,7 +56,8 @@ def test_every_word_is_used_and_known() -> None:
     """Look for each key as a text of the page's modules or of its frame, and for each word that these name."""
     sources = [path.read_text("utf-8") for path in OWN if path.parent.name != "words"]
     used = {name for text in sources for name in re.findall(r"""["'`]([\w-]+)["'`]""", text)}
-    asked = {"questions": {PURPOSE, *(question.id for question in (*QUESTIONS, *OF_SUPPORT))}}
+    asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
+    asked["groups"] = {question.group for question in QUESTIONS}
     asked["values"] = {*PURPOSES, NONE}
     words = without_editor(words_of("en"))
     grouped = {key for key in words if "." in key}

@@ -124,7 +124,24 @@ def test_a_copy_has_no_title(design: str) -> None:
     text = starters.started_from(design, "copy")
     title = read((ROOT / "plans" / f"{design}.yaml").read_text("utf-8"), "plan").data["title"]
     assert "title" not in read(text, "plan").data
-    assert f"#title: TITLE    # heading of your quote, by default the name; the design had {title}\n" in text
+    assert f"#title: TITLE    # of your quote; the design had {title}\n" in text
+
+
+@pytest.mark.parametrize("design", starters.designs())
+def test_a_copy_is_nobodys_quote(design: str) -> None:
+    """Customer, seller and number of the example are placeholders, each on one line that can be switched on."""
+    quote = read(starters.started_from(design, "copy"), "plan").data.get("quote") or {}
+    assert not quote.keys() & {"customer", "vendor", "number", "date"}
+
+
+def test_a_party_left_behind_is_named() -> None:
+    """On one line, whatever the design says of it."""
+    text = starters.started_from("meta-24k", "copy")
+    assert "  #customer: NAME    # of your quote; the design had Example Research\n" in text
+    assert "  #vendor: NAME    # of your quote; the design had Example Systems\n" in text
+    block = "quote:\n  vendor:\n    name: A\n    address: [B]\n  currency: USD\n"
+    cut = starters._comment_own(f"bomgen: 1\nname: a\n{block}")
+    assert cut.endswith("quote:\n  #vendor: NAME    # of your quote; the design had A\n  currency: USD\n")
 
 
 def test_a_file_left_behind_is_named() -> None:

@@ -8,6 +8,7 @@ import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButto
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
+const NEW = "my-cluster.yaml"; // until it is saved under another name
 const PAUSE = 50; // milliseconds without typing before a build
 
 // `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
@@ -63,6 +64,7 @@ async function build() {
   tell(word("working"));
   byId("summary").classList.add("old");
   const tab = shownTab, text = editor.text;
+  if (!text.trim()) return showEmpty();
   try {
     const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved, tabs: [tab] });
     if (text !== editor.text || tab !== shownTab) return;
@@ -78,6 +80,18 @@ async function build() {
   } catch (error) {
     report(error);
   }
+}
+
+/** Nothing is written yet: say how to begin. */
+function showEmpty() {
+  editor.setProblems([]);
+  byId("problems").replaceChildren();
+  problemCount = null;
+  showProblemCount();
+  for (const list of ["headline", "figures"]) byId(list).replaceChildren();
+  for (const list of ["more", "delta"]) byId(list).hidden = true;
+  showResult({ tab: "", html: "" });
+  tell(word("begin"));
 }
 
 const showFigures = (list, figures) => list.replaceChildren(...figures.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
@@ -143,6 +157,13 @@ function take(file) {
   showResult({ tab: "", html: "" });
   edited();
 }
+/** Begin with an empty text and the form, whose first answer writes a plan. */
+function beginPlan() {
+  if (!mayLeave()) return;
+  closeDialog();
+  take({ path: NEW, text: "", version: "" });
+  showView("form");
+}
 page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 
 async function save() {
@@ -195,6 +216,7 @@ async function openFiles() {
     const link = make("input", { "aria-label": word("share-link") });
     const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
     openDialog(word("open"),
+      make("div", { className: "row" }, button(word("new-plan"), beginPlan, { className: "main" }), word("new-hint")),
       make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])),
       make("h3", {}, word("gallery")), make("div", { className: "row" }, filter), make("div", { className: "list" }, ...designs),
       make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)), make("p", {}, word("link-hint")));
@@ -240,7 +262,7 @@ async function showForm(answers) {
     const same = inputs.every(Boolean) && inputs.length === form.elements.length;
     if (!same) {
       const focused = document.activeElement?.name;
-      form.replaceChildren(...found.questions.map(question));
+      form.replaceChildren(...Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).map(group));
       if (focused) form.elements[focused]?.focus();
     }
     for (const asked of found.questions) fill(form.elements[nameOf(asked)], asked);
@@ -261,15 +283,23 @@ function fill(input, asked) {
   input.dataset.known = value;
 }
 
+/** The questions of a group below its heading. */
+function group([name, asked]) {
+  const id = `group-${name}`;
+  return make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map(question));
+}
+
 function question(asked) {
   const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
-  const change = (event) => showForm({ [name]: event.target.value });
+  const change = (event) => event.target.checkValidity() && showForm({ [name]: event.target.value });
   const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
   if (asked.kind === "choice" && choices.length && choices.length < 12) {
     if (name !== "purpose") choices.unshift(make("option", { value: "" }, word("not-set")));
     return field(label, make("select", { name, onchange: change }, ...choices));
   }
   const input = make("input", { name, onchange: change, autocomplete: "off", inputMode: asked.kind === "number" ? "decimal" : "text" });
+  // While a year is typed, its first digits are years before these.
+  if (asked.kind === "date") Object.assign(input, { type: "date", min: "2000-01-01", max: "2999-12-31" });
   if (!choices.length) return field(label, input);
   const id = `choices-${name}`;
   input.setAttribute("list", id);
