@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Send an error about the head of a request."""
         self.close_connection = True
         told = explain or message or HTTPStatus(code).phrase
-        self._send(code, _json({"error": "refused", "message": told}), "application/json")
+        self._send(code, _json(error_data("refused", told)), "application/json")
 
     def _answer(self, work: Any) -> None:
         self._client.allow(MOST_BODY_S)

@@ -174,6 +174,18 @@ def test_a_bill_is_explained(workspace: Workspace) -> None:
     assert engine.build(workspace, found["plan"])["headline"]
 
 
+def test_a_bill_with_two_quantities_is_asked_about(workspace: Workspace) -> None:
+    """The question has both columns, and its answer settles it."""
+    bill = b"Part number,Quantity,Quantity\nMQM9700-NS2F,2,3\nMFP7E10-N030,64,65\n"
+    found = received.xray(workspace, dropped("bill.csv", bill))
+    [question] = found["questions"]
+    assert [choice["value"] for choice in question["choices"]] == ["quantity=B", "quantity=C"]
+    assert "choose with" not in question["message"]
+    answered = received.xray(workspace, dropped("bill.csv", bill, answers={"quantity": "quantity=C"}))
+    assert answered["questions"] == []
+    assert ">65<" in answered["html"]
+
+
 def edited(workspace: Workspace, cells: dict[str, Any], text: str = PLAN) -> bytes:
     """Return the quote of the plan with other values in cells of its bill that hold these texts or numbers."""
     content = downloads.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]

@@ -1,6 +1,6 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, complaint, field, languageCode, make, saveFile, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
@@ -105,14 +105,11 @@ function showResult(result) {
 }
 
 function showProblems(problems) {
-  editor.setProblems(problems.filter((problem) => !problem.file));
+  editor.setProblems(problems.filter((problem) => !problem.file).map((problem) => ({ ...problem, message: sentence(problem), remedy: "" })));
   problemCount = problems.length;
   showProblemCount();
-  byId("problems").replaceChildren(...problems.map((problem) => {
-    const place = problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line);
-    const text = `${place}: ${[problem.message, problem.remedy].filter(Boolean).join("; ")}`;
-    return make("li", {}, button(text, () => { showView("text"); editor.show(problem.line, problem.column); }, { className: problem.severity }));
-  }));
+  byId("problems").replaceChildren(...problems.map((problem) =>
+    make("li", {}, button(placed(problem), () => { showView("text"); editor.show(problem.line, problem.column); }, { className: problem.severity }))));
 }
 
 function showProblemCount() {

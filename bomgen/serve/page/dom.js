@@ -12,6 +12,12 @@ export const languageCode = () => code;
 /** A word of the page, with values in place of {0}, {1}, … */
 export const word = (name, ...values) => (words()[name] ?? name).replace(/\{(\d)\}/g, (_, at) => values[at] ?? "");
 
+/** What a problem says: what is wrong and the remedy, joined as in their language. */
+export const sentence = ({ message, remedy }) => (remedy ? `${message}${/\p{Script=Han}/u.test(remedy) ? "；" : "; "}${remedy}` : message);
+
+/** What a problem says, behind its place: a line of the plan, or of another file. */
+export const placed = (problem) => `${problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line)}: ${sentence(problem)}`;
+
 /** What to say of a call that failed. */
 export const complaint = (error) => (error.data?.error === "lost" ? word("lost") : word("failed", error.message));
 

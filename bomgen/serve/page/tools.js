@@ -1,7 +1,7 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
 import { closeDialog, onClose, openDialog } from "./dialog.js";
-import { button, complaint, field, framed, make, saveFile, table, word } from "./dom.js";
+import { button, complaint, field, framed, make, placed, saveFile, sentence, word } from "./dom.js";
 
 /** Run a long call with its progress and a button that stops it. Returns null when it failed. */
 export async function long(page, place, name, request) {
@@ -17,7 +17,7 @@ export async function long(page, place, name, request) {
   } catch (error) {
     const problems = error.data?.problems ?? [];
     place.replaceChildren(make("p", { className: "error" }, complaint(error)),
-      make("ul", {}, ...problems.map((problem) => make("li", {}, `${word("line", problem.line)}: ${problem.message}; ${problem.remedy}`))));
+      make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))));
     return null;
   } finally {
     onClose(() => {});
@@ -102,7 +102,7 @@ function ask(questions, answers, again) {
   return make("div", { className: "fields" }, ...inputs.map(([question, input]) => field(question.message, input)), button(word("answer"), done, { className: "main" }));
 }
 
-const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, [each.message, each.remedy].filter(Boolean).join("; "))));
+const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, sentence(each))));
 
 const MOST_NAMED = 10; // rows of a price list
 
@@ -148,7 +148,7 @@ async function takeQuote(page, place, dropped, choices) {
     found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
     open.length
       ? make("div", { className: "fields" }, make("h3", {}, word("conflicts")),
-        ...open.map((conflict, at) => field([conflict.message, conflict.remedy].filter(Boolean).join("; "), choose[at])), button(word("answer"), go, { className: "main" }))
+        ...open.map((conflict, at) => field(sentence(conflict), choose[at])), button(word("answer"), go, { className: "main" }))
       : button(word("use-edits"), () => use(page, place, found.files, found.text), { className: "main" }));
 }
 
