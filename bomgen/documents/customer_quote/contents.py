@@ -189,8 +189,18 @@ def lines_priced(totals: Totals, lines: Sequence[PricedLine], language: Language
     word = language.word
     counts = {"priced": language.integer(totals.priced_lines), "lines": language.integer(totals.lines)}
     text = word("quote-lines-priced", **counts)
-    without = [word(f"quote-without-{category}") for category in unpriced_gpus(lines)]
-    return word("quote-priced-without", lines=text, names=word("list-and").join(without)) if without else text
+    without = name_unpriced_gpus(lines, language)
+    return word("quote-priced-without", lines=text, names=without) if without else text
+
+
+def name_unpriced_gpus(lines: Sequence[PricedLine], language: Language) -> str:
+    """Return what of the servers and cards with the GPUs has no price, such as `the GPU servers`; empty for nothing."""
+    word, named = language.word, []
+    for category in unpriced_gpus(lines):
+        partly = any(line.category == category and line.amount is not None for line in lines)
+        name = word(f"quote-without-{category}")
+        named.append(word("quote-some-of" if partly else "quote-all-of", name=name))
+    return word("list-and").join(named)
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
