@@ -112,7 +112,7 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
         const from = offset(doc, problem.line, problem.column);
         const to = Math.max(from, offset(doc, problem.end_line, problem.end_column));
         const severity = problem.severity === "note" ? "info" : problem.severity;
-        return { from, to, severity, message: [problem.message, problem.remedy].filter(Boolean).join("; ") };
+        return { from, to, severity, message: problem.message };
       });
       view.dispatch(setDiagnostics(view.state, shown));
     },

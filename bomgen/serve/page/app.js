@@ -105,7 +105,7 @@ function showResult(result) {
 }
 
 function showProblems(problems) {
-  editor.setProblems(problems.filter((problem) => !problem.file).map((problem) => ({ ...problem, message: sentence(problem), remedy: "" })));
+  editor.setProblems(problems.filter((problem) => !problem.file).map((problem) => ({ ...problem, message: sentence(problem) })));
   problemCount = problems.length;
   showProblemCount();
   byId("problems").replaceChildren(...problems.map((problem) =>
