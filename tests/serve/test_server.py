@@ -448,6 +448,19 @@ def test_a_call_ends_when_its_client_leaves(server: PageServer, name: str, sleep
 
 
 @pytest.mark.usefixtures("altered")
+def test_a_process_whose_call_was_interrupted_goes_on(server: PageServer) -> None:
+    """Only a process that does not end its call is replaced."""
+    request = {"path": "a.yaml", "page": "goes on"}
+    assert call(server, "check", **request, text=PLAN)[0] == 200
+    child = server.pages._lane("goes on", False)._child
+    for _ in range(2):
+        leave(server, "check", **request, text=f"{PLAN}# sleep")
+        sleep(2)  # beyond the patience
+        assert call(server, "check", **request, text=PLAN)[0] == 200
+    assert server.pages._lane("goes on", False)._child is child
+
+
+@pytest.mark.usefixtures("altered")
 def test_a_newer_turn_ends_a_call_without_one(server: PageServer) -> None:
     """A report that takes long is not waited for; whoever asked for it is told."""
     with ThreadPoolExecutor() as threads:
