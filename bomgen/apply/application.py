@@ -6,10 +6,9 @@ back: pieces, prices, discounts and the total must be the same to the piece and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path as FilePath
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
@@ -138,7 +137,6 @@ def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Deci
 
 WORKBOOK = "quote.xlsx"
 STALE = "apply-state"
-NO_PRICES: Mapping[str, Decimal] = MappingProxyType({})
 MACHINES = ("server", "gpu")
 """Lines whose pieces a plan is given."""
 
@@ -163,11 +161,11 @@ class Application(NamedTuple):
 
 
 def apply_quote(
-    content: bytes, name: str, file: PlanFile, force: bool = False, chosen: Mapping[str, Decimal] = NO_PRICES
+    content: bytes, name: str, file: PlanFile, force: bool = False, chosen: Collection[str] = ()
 ) -> Application:
     """What the workbook in `content`, which messages call `name`, does to a plan; nothing is written.
 
-    `chosen` has prices of parts that have several in the workbook.
+    `chosen` has settings that conflicts offer; a price among them is taken, settings of the plan are not.
 
     Raises PlanErrors where the plan cannot be worked out, where it is locked, and for what is no workbook of this plan;
     for one of an older state, or of another plan, unless `force` is given.
@@ -223,9 +221,7 @@ def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteCha
     return changes._replace(lines=tuple(lines))
 
 
-def _propose(
-    base: Base, changes: QuoteChanges, returned: ReturnedQuote, chosen: Mapping[str, Decimal] = NO_PRICES
-) -> Proposal:
+def _propose(base: Base, changes: QuoteChanges, returned: ReturnedQuote, chosen: Collection[str] = ()) -> Proposal:
     proposal = Proposal(base, returned, problems=list(changes.problems), chosen=chosen)
     change_lines(proposal, changes.lines)
     change_rates(proposal, changes.rates)

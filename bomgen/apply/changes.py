@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Problem
+from bomgen.core.diagnostics import Choice, Problem, Question
 from bomgen.core.grouping import group_by
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, NUMBER, PIECE, QUANTITY, SPARE
@@ -102,9 +102,18 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
     return returned._replace(lines=tuple(lines), added=tuple(added))
 
 
-def conflict(cell: TableCell, sheet: str, message: str, path: str = "") -> Problem:
-    """An edit that the plan cannot take, at its cell."""
-    return Problem(cell.mark, "error", f"{name_cell(sheet, cell.mark)}: {message}", RULE, path)
+class Offers(NamedTuple):
+    """What can be chosen in place of an edit, and the question about it."""
+
+    text: str
+    choices: tuple[Choice, ...]
+
+
+def conflict(cell: TableCell, sheet: str, message: str, path: str = "", offers: Offers | None = None) -> Problem:
+    """An edit that the plan cannot take, at its cell, with what can be chosen instead."""
+    place = name_cell(sheet, cell.mark)
+    asked = (Question(path, f"{place}: {offers.text}", offers.choices),) if offers and offers.choices else ()
+    return Problem(cell.mark, "error", f"{place}: {message}", RULE, path, asked)
 
 
 def is_same(before: TableCell, after: TableCell, empty: Value = None) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from bomgen.apply.changes import (
     RULE,
     LineChange,
+    Offers,
     QuoteChanges,
     conflict,
     is_rewritten,
@@ -23,7 +24,7 @@ from bomgen.apply.changes import (
     pair_totals,
     simplify,
 )
-from bomgen.apply.nearest import Wanted, name_nearest
+from bomgen.apply.nearest import Wanted, find_nearest
 from bomgen.apply.proposal import Base, Proposal, has_spares, number_in, show
 from bomgen.core.diagnostics import Problem
 from bomgen.core.grouping import group_by
@@ -153,7 +154,7 @@ def judge(
     computed = compute_workbook(proposal.returned, proposal.base)
     problems = [*proposal.problems, *_unmet(proposal, counted.values(), rebuilt, inputs, typed, moved)]
     problems = problems or _typed_over(proposal, computed)
-    if proposal.chosen:  # the workbook has another price, and so other totals
+    if proposal.settled:  # the workbook has another price, and so other totals
         return follows, tuple(sorted(problems, key=lambda problem: problem.mark))
     if not older:
         problems = problems or list(_unexplained(proposal, rebuilt, computed, bool(follows)))
@@ -208,14 +209,17 @@ def _unmet(
             continue
         title = proposal.base.titles[change.key].lower()
         message = f"{title} {show(change.after.value)} of '{change.line}'; the plan gives {show(value)}"
+        offers = None
         if line is None:
             message += ", which has no such line any more"
         elif searched < SEARCHED:
             searched += 1
             wanted = wanted_of(proposal.base, proposal.returned, change.line, change.key)
-            message += f": {name_nearest(proposal.base, inputs, wanted)}"
+            nearest = find_nearest(proposal.base, inputs, wanted)
+            offers = Offers(message, nearest.choices)
+            message += f": {nearest.text}"
         path = proposal.base.lines[change.line].line.path
-        yield conflict(change.after, typed.bill, message, path or change.line)
+        yield conflict(change.after, typed.bill, message, path or change.line, offers)
 
 
 def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUANTITY) -> Wanted:

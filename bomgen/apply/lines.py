@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from bomgen.apply.changes import RULE, LineChange, keeps_formulas
+from bomgen.apply.changes import RULE, LineChange, Offers, keeps_formulas
 from bomgen.apply.proposal import (
     SHARES,
     Base,
@@ -27,7 +27,7 @@ from bomgen.apply.proposal import (
 )
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
-from bomgen.core.diagnostics import Problem
+from bomgen.core.diagnostics import Choice, Problem
 from bomgen.core.grouping import group_by
 from bomgen.core.money import MAX_PRICE
 from bomgen.core.yaml_source import MAX_DIGITS, Path
@@ -315,14 +315,16 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         price, change = typed[edited]
         found = {line: typed[line][0] if line in typed else lines[line].unit.amount for line in ids}
         other = next((line for line, each in found.items() if each != price), None)
-        if other is None or part in proposal.chosen:
-            proposal.prices[part] = proposal.chosen.get(part, price)
+        one_price = Choice(f"{part}={price:f}", f"{part} costs {price:f}")
+        if other is None or one_price.setting in proposal.chosen:
+            proposal.prices[part] = price
+            proposal.settled |= {part} if other else set()
             continue
         message = (
             f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
             "has one price: change all of its lines, or give one of them a discount"
         )
-        proposal.refuse(change.after, message)
+        proposal.refuse(change.after, message, offers=Offers(message, (one_price,)))
 
 
 def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:

@@ -12,9 +12,10 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.apply.changes import Offers
 from bomgen.apply.lines import count_spares, set_servers, unit_of
 from bomgen.apply.proposal import Base, has_spares, spares_of, value_at
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import Choice, PlanErrors
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.quote_cells import QUANTITY
 from bomgen.results.result import Report
@@ -52,7 +53,7 @@ class Offer(NamedTuple):
     how: str = ""
 
 
-def name_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> str:
+def find_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> Offers:
     """Return the settings that give the quantity: spares, numbers of servers, oversubscription; or why none does."""
     plan = shlex.quote(inputs.file.name)
     reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
@@ -67,12 +68,14 @@ def name_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> str:
         if not has_spares(wanted.line):
             reason, tried = "the line depends on others, which have no spares here", "no key sets it"
     if not found:
-        return f"{reason}; {tried}"
-    offers = ((offer, _name_changes(base.report, offer, wanted)) for offer in found)
-    options = (
-        f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{offer.how} ({said})" for offer, said in offers
-    )
-    return f"{reason}; to get it, use {', or '.join(options)}"
+        return Offers(f"{reason}; {tried}", ())
+    options, choices = list[str](), list[Choice]()
+    for offer in found:
+        said = _name_changes(base.report, offer, wanted)
+        how = f", {offer.how}" if offer.how else ""
+        options.append(f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{how} ({said})")
+        choices.append(Choice(offer.setting, f"{offer.setting}: {'; '.join(filter(None, (offer.how, said)))}"))
+    return Offers(f"{reason}; to get it, use {', or '.join(options)}", tuple(choices))
 
 
 def _try(inputs: Inputs, setting: str) -> Report | None:
@@ -145,7 +148,7 @@ def _spares_instead(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[
     needed[part_key(line)] += more
     for offer in _with_spares(report, inputs, wanted._replace(spare=spares)):
         if _bought(offer.report) == needed:
-            yield offer._replace(how=", bought as spares instead")
+            yield offer._replace(how="bought as spares instead")
 
 
 def find_servers(base: Base, inputs: Inputs, wanted: Wanted) -> Offer | None:

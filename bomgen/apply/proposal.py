@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from bomgen.apply.changes import conflict
+from bomgen.apply.changes import Offers, conflict
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Document
 from bomgen.core.language import Language
@@ -131,8 +131,10 @@ class Proposal:
     """Spare pieces, each with the edit for those that the other edits do not give by themselves."""
     prices: dict[str, Decimal] = field(default_factory=dict)
     """Unit prices in the currency of the quote, by the part's most exact name."""
-    chosen: Mapping[str, Decimal] = field(default_factory=dict)
-    """The prices of parts that have several in the workbook, as somebody chose; the total is then another."""
+    chosen: Collection[str] = ()
+    """Settings of choices that conflicts offer, as somebody chose."""
+    settled: set[str] = field(default_factory=set)
+    """Parts with several prices in the workbook of which one was chosen; the total is then another."""
     differences: list[str] = field(default_factory=list)
     """Each change in words."""
     written: list[UnmappedChange] = field(default_factory=list)
@@ -148,9 +150,16 @@ class Proposal:
         self.edits += [Edit(path, "append", item) for item in added]
         self.edits += [Edit((*path, at), "remove") for at in sorted(removed, reverse=True)]
 
-    def refuse(self, cell: TableCell, message: str, sheet: str | None = None, path: str = "") -> None:
-        """Note a change that the plan cannot take."""
-        self.problems.append(conflict(cell, sheet or self.returned.bill, message, path))
+    def refuse(
+        self,
+        cell: TableCell,
+        message: str,
+        sheet: str | None = None,
+        path: str = "",
+        offers: Offers | None = None,
+    ) -> None:
+        """Note a change that the plan cannot take, with what can be chosen instead."""
+        self.problems.append(conflict(cell, sheet or self.returned.bill, message, path, offers))
 
     def note_written(self, sheet: str, before: TableCell, after: TableCell) -> None:
         """Note a changed cell that bomgen works out."""

@@ -32,6 +32,7 @@ from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_document
 from bomgen.output.user_templates.templates import describe_templates
 from bomgen.output.writer import OutputError, render, write_files
 from bomgen.plan.types import Plan
+from bomgen.pricing.quote import unpriced_gpus
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 
@@ -57,7 +58,9 @@ def summary(report: Report) -> Iterator[str]:
         if report.quote.indicative and totals.low is not None and report.quote.highest is not None:
             ends = words.money_range(totals.low, report.quote.highest, totals.currency)
             least, amount = "", f"{ends}, indicative"
-        yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
+        lacking = " and ".join(words.word(f"quote-without-{name}") for name in unpriced_gpus(report.quote.lines))
+        without = f", without the {lacking}" if lacking else ""
+        yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines{without}"
     if items := report.bill.open_items:
         yield f"  open items {'; '.join(' or '.join(part.name for part in item.parts) for item in items)}"
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 
-from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
 from bomgen.catalog.files import Catalog
 from bomgen.cli.documents import give, write_out
 from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE, choose_form, complain, refuse_overwriting
@@ -191,6 +190,8 @@ def _moved(difference: Difference, old: Report | None, new: Report | None) -> Di
     """Return an expansion with the cables that move, if both sides are plans."""
     if old is None or new is None:
         return add_moves(difference, None, message("diff-moves-of-bills"))
+    from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves  # bills alone need no NumPy
+
     links = max(_links(side) for side in (difference.old, difference.new))
     if links > MOST_CABLES:
         return add_moves(difference, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))

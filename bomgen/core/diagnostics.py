@@ -17,8 +17,25 @@ EXCERPT = 200
 """Characters of a long line that are shown around a problem."""
 CLOSE = 0.6
 """Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
+_REMEDY = re.compile("; |；")
+"""Separates the remedy from what is wrong, in English and in Chinese."""
 LINE_END = re.compile("\r\n|\n|\r")
 """The end of a line in any text that is read: editors, Jinja2 and CSV count alike."""
+
+
+class Choice(NamedTuple):
+    """An answer to a question: a setting as commands take it, such as `price=C`, and what the user is shown for it."""
+
+    setting: str
+    label: str
+
+
+class Question(NamedTuple):
+    """What a problem leaves to the user: `key` names what is chosen, such as the column of prices."""
+
+    key: str
+    text: str
+    choices: tuple[Choice, ...]
 
 
 class Problem(NamedTuple):
@@ -30,6 +47,8 @@ class Problem(NamedTuple):
     rule: str
     path: str = ""
     """The plan key or bom.json path of the problem, dotted; may be empty."""
+    questions: tuple[Question, ...] = ()
+    """The answers to choose from, of which `message` names some as options of a command."""
 
     @property
     def file(self) -> str:
@@ -45,6 +64,16 @@ class Problem(NamedTuple):
     def column(self) -> int:
         """The column of the problem, from 1 on."""
         return self.mark.column
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, without the remedy."""
+        return _REMEDY.split(self.message, maxsplit=1)[0]
+
+    @property
+    def remedy(self) -> str:
+        """How to fix it; empty if the message does not say."""
+        return (*_REMEDY.split(self.message, maxsplit=1), "")[1]
 
     def __str__(self) -> str:
         return f"{self.mark}: {self.severity}: {self.message} [{self.rule}]"

@@ -67,7 +67,7 @@ USUAL_WIDTH = 14
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
 Sign = Literal["", "+", "-", "~"]
-NoteKind = Literal["capitals", "indicative", "tax", "lines", "required"]
+NoteKind = Literal["capitals", "indicative", "tax", "lines", "required", "open", "without"]
 
 
 @dataclass(frozen=True, slots=True)

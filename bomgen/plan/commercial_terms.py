@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from bomgen.core.provenance import Figure, Mark
+from bomgen.core.provenance import Assumed, Figure, Mark
 
 ORDER = "order"
 """The unit of a charge that is on the bill once."""
@@ -85,6 +85,11 @@ class Charge(NamedTuple):
     once: Figure
     """One piece, where it is counted by the order."""
     mark: Mark
+
+    @property
+    def assumed(self) -> bool:
+        """Return whether its share is an assumption."""
+        return self.share is not None and isinstance(self.share.origin, Assumed)
 
     @property
     def sold_by_cost(self) -> bool:

@@ -149,7 +149,7 @@ def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Proble
 
 @rule
 def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit tax and discounts to 100 %."""
+    """Limit tax, discounts and charges by a share of the hardware to 100 %."""
     for category, rate in plan.quote.tax.items():
         yield from _at_most_one(plan, rate, "quote.tax" if category == DEFAULT else f"quote.tax.{category}")
     for path, margin in _margins(plan):
@@ -160,6 +160,8 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
         for name, share in shares.items():
             yield from _at_most_one(plan, share, f"quote.discount.{path}{name}")
+    for at, charge in enumerate(plan.quote.charges):
+        yield from _at_most_one(plan, charge.share, f"quote.charges.{at}.share")
     if plan.operation:
         yield from _at_most_one(plan, plan.operation.load, "operation.load")
         yield from _at_most_one(plan, plan.operation.use, "operation.use")

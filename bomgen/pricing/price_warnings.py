@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from fractions import Fraction
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
-from bomgen.plan.commercial_terms import FIRM, QuotePlan
+from bomgen.plan.commercial_terms import FIRM, SUPPORT, QuotePlan
 from bomgen.pricing.bill_line import Line
 from bomgen.pricing.price_book import INDICATIVE, Price, PriceBook
 from bomgen.pricing.unit_prices import Unit
+
+MAX_SUPPORT = Fraction(3, 10)
+"""Maximum plausible share of the hardware for a year of support; service contracts cost 10 to 30 % (docs/prices.md)."""
 
 
 def warnings_of_prices(
@@ -20,7 +24,8 @@ def warnings_of_prices(
     """Return the warnings about the prices of lines; age and validity are relative to the date of the quote."""
     lists = (problem for book in books for problem in book.warnings)
     ages = warnings_of_ages(units, lines, plan)
-    return (*_hidden(books), *lists, *ages, *_missing(units, lines, plan), *_estimated(units, lines, plan))
+    missing, estimated = _missing(units, lines, plan), _estimated(units, lines, plan)
+    return (*_hidden(books), *lists, *ages, *missing, *estimated, *_high_shares(plan))
 
 
 def warnings_of_ages(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
@@ -65,10 +70,21 @@ def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
 def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
     if plan.status == FIRM:
         priced = zip(units, lines, strict=True)
-        names = [line.part or line.description for unit, line in priced if is_estimate(unit)]
+        names = [
+            line.part or line.description
+            for unit, line in priced
+            if is_estimate(unit) or (line.charge and line.charge.assumed)
+        ]
         if names:
             text = message("firm-estimate", names=dict.fromkeys(names))
             yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
+
+
+def _high_shares(plan: QuotePlan) -> Iterator[Problem]:
+    for at, charge in enumerate(plan.charges):
+        if charge.kind == SUPPORT and charge.years and charge.share and charge.share.value > MAX_SUPPORT:
+            text = message("high-support", share=f"{float(charge.share.value):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
+            yield Problem(charge.mark, "warning", text, "charge", f"quote.charges.{at}.share")
 
 
 def is_estimate(unit: Unit) -> bool:

@@ -39,6 +39,18 @@ class InStock(Protocol):
 Stocked = TypeVar("Stocked", bound=InStock)
 
 
+class PricedLine(InStock, Protocol):
+    """A line of a category with its amount, if it has a price."""
+
+    @property
+    def category(self) -> str:
+        """Return the category."""
+
+    @property
+    def amount(self) -> Decimal | None:
+        """Return the amount."""
+
+
 class QuoteLine(NamedTuple):
     """A line with its amounts; unit price and amounts are None if no price is known."""
 
@@ -79,6 +91,11 @@ class QuoteLine(NamedTuple):
         return self.line.in_stock
 
     @property
+    def category(self) -> str:
+        """Return the category of the line."""
+        return self.line.category
+
+    @property
     def hardware(self) -> bool:
         """Return whether the line is for parts rather than a charge."""
         return self.line.category not in CHARGED
@@ -90,10 +107,19 @@ MIN_PRICED = Fraction(1, 2)
 The cost is at most twice the estimate even in class 5, the widest (AACE International, Recommended Practice 18R-97).
 """
 
+WITH_GPUS = ("server", "gpu")
+"""Categories of the lines with the GPUs, most of the cost of a cluster: without their price no sum is a total."""
 
-def is_total(totals: Totals) -> bool:
-    """Return whether enough lines have a price for their sum to be called a total."""
-    return totals.priced_lines > 0 and totals.priced_lines >= MIN_PRICED * totals.lines
+
+def is_total(totals: Totals, lines: Sequence[PricedLine]) -> bool:
+    """Return whether enough lines have a price for their sum to be called a total, those with the GPUs among them."""
+    return totals.priced_lines > 0 and totals.priced_lines >= MIN_PRICED * totals.lines and not unpriced_gpus(lines)
+
+
+def unpriced_gpus(lines: Sequence[PricedLine]) -> tuple[str, ...]:
+    """Return the categories of the charged lines that have the GPUs and no price."""
+    unpriced = {line.category for line in lines_to_price(lines) if line.amount is None}
+    return tuple(category for category in WITH_GPUS if category in unpriced)
 
 
 class Quote(NamedTuple):
@@ -310,9 +336,11 @@ class Confidence(NamedTuple):
 
 
 def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
-    """Return the reasons why the amount of a line is uncertain; none for stock and for shares of other lines."""
+    """Return the reasons why the amount of a line is uncertain; none for stock and for given shares of other lines."""
     if not priced.amount or _is_share(priced):
         return ()
+    if _is_assumed(priced):
+        return (ESTIMATED,)
     price = priced.price
     holds = {
         UNVERIFIED: _unverified(priced) or (price is not None and price.source is None),
@@ -330,7 +358,12 @@ def _unverified(priced: QuoteLine) -> bool:
 
 
 def _is_share(priced: QuoteLine) -> bool:
-    return priced.line.charge is not None and priced.line.charge.share is not None
+    """Return whether a line is a share of the hardware that the plan gives."""
+    return priced.line.charge is not None and priced.line.charge.share is not None and not _is_assumed(priced)
+
+
+def _is_assumed(priced: QuoteLine) -> bool:
+    return priced.line.charge is not None and priced.line.charge.assumed
 
 
 def confidence(lines: Sequence[QuoteLine], plan: QuotePlan) -> Confidence:

@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.identity import identity
-from bomgen.catalog.parts import FABRIC, YEAR, Identity, Requirement
+from bomgen.catalog.parts import FABRIC, PIECE, YEAR, Identity, Requirement
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import sum_of_boxes
 from bomgen.pricing.bill_line import CATEGORY_OF_KIND, GPU, SERVER, Line, count_units, line_of_part, over_years
 
+CORDS = ("cord-c14", "cord-c20", "cord-c22")
+"""The power cords that servers of the catalogue take."""
 CLUSTER_UNITS = ("server", "gpu", "switch", "rack")
 """Units that a requirement can be counted by, besides the part itself."""
 MAX_DEPTH = 10
@@ -85,7 +87,7 @@ def required_parts(
             else:
                 new.append(_line(parts[0], quantity, bought.part))
         if not new:
-            return required, items
+            return required, [*items, *_cords(design, lines, catalog)]
         required += new
         uses = _uses(new)
     circle = uses[0].part
@@ -94,6 +96,16 @@ def required_parts(
         circle.requires[0],
         design,
     )
+
+
+def _cords(design: Design, lines: Sequence[Line], catalog: Catalog) -> Iterator[OpenItem]:
+    """Yield the cords of servers with unknown power supplies; those cooled by liquid may have a busbar instead."""
+    server = design.plan.cluster.server
+    if server is None or server.supplies or server.rack_scale or server.liquid_cooled:
+        return
+    if any(line.category == SERVER for line in lines):
+        cords = tuple(identity(catalog.find_part(name)) for name in CORDS)
+        yield OpenItem(cords, None, PIECE, server.identity, "")
 
 
 def _uses(lines: Sequence[Line]) -> list[_Use]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, Question
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import KEPT, read_amount
 from bomgen.reading.cells import MAX_COLUMNS, RawTable, TableCell
@@ -26,9 +26,11 @@ from bomgen.reading.list_columns import (
     QUANTITY,
     QUESTION,
     RequestedColumns,
+    column_choices,
     find_column,
     lacks_column,
     list_headings,
+    question_error,
 )
 from bomgen.reading.list_columns import NET as NET_PRICE
 from bomgen.reading.list_words import TAXED, has_tax, read_heading
@@ -265,8 +267,8 @@ def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErr
 def _question(role: str, places: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
     headings = _headings_of(table, at)
     places = [place for place in places if place < len(headings)]
-    listed = list_headings(headings, places)
-    answer = listed.partition(" ")[0] or "C"
     sheet = f" in sheet '{table.name}'" if table.name else ""
-    message = f"{what}{sheet}: {listed}; choose with: bomgen xray {file} --columns {role}={answer}"
-    return PlanErrors([Problem(_mark(table, at, min(places, default=0), file), "error", message, QUESTION)])
+    choices = column_choices(role, headings, places or range(len(headings)))
+    answer = choices[0].setting if places else f"{role}=C"
+    asked = Question(role, f"{what}{sheet}: {list_headings(headings, places)}", choices)
+    return question_error(_mark(table, at, min(places, default=0), file), asked, f"bomgen xray {file}", [answer])

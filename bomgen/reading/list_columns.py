@@ -1,7 +1,7 @@
 """The columns of a price list: recognised by headings or values, or as requested.
 
 Ambiguity is never resolved by guessing: if two columns may have the same role, or none is recognised, the result is a
-question with the candidates, and the answer that `bomgen prices --columns` takes.
+question with the candidates, each as `bomgen prices --columns` takes it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, suggestion
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import COMMA, ORDERS, POINT, read_amount
@@ -397,12 +397,14 @@ class _Choice:
         return self.header[at].mark if at < len(self.header) else Mark(self.file, 1, 1)
 
     def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
-        names = list_headings([heading.text for heading in self.headings], places[:MAX_COLUMNS])
+        headings, places = [heading.text for heading in self.headings], places[:MAX_COLUMNS]
+        names = list_headings(headings, places)
         what = what or f"{len(places)} columns may be the {role}"
         among = f": {names}" if names else ""
-        answer = column_letters(places[0] + 1) if places else "C"
-        message = f"{what}{among}; choose with: bomgen prices {self.file} --columns {role}={answer}"
-        return PlanErrors([Problem(self._mark(min(places, default=0)), "error", message, QUESTION)])
+        choices = column_choices(role, headings, places or range(len(headings)))
+        answer = choices[0].setting if places else f"{role}=C"
+        asked = Question(role, f"{what}{among}", choices)
+        return question_error(self._mark(min(places, default=0)), asked, f"bomgen prices {self.file}", [answer])
 
 
 _DISCOUNTS = frozenset((DISCOUNT, PAID, UNCLEAR))
@@ -416,6 +418,18 @@ def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
         return at if (at := column_number(name) - 1) < width else None
     wanted = normalize(name)
     return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
+
+
+def column_choices(role: str, headings: Sequence[str], places: Iterable[int]) -> tuple[Choice, ...]:
+    """Return columns to choose from for a role."""
+    letters = ((column_letters(at + 1), headings[at]) for at in places)
+    return tuple(Choice(f"{role}={letter}", f"{letter}: {text}" if text else letter) for letter, text in letters)
+
+
+def question_error(mark: Mark, question: Question, command: str, answers: Iterable[str]) -> PlanErrors:
+    """Return a question as an error that says how a command is told some of the answers."""
+    message = f"{question.text}; choose with: {command} --columns {' or '.join(dict.fromkeys(answers))}"
+    return PlanErrors([Problem(mark, "error", message, QUESTION, questions=(question,))])
 
 
 def lacks_column(name: str, role: str, headings: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.money import minor_unit
+from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
+from bomgen.core.money import minor_unit, minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import (
     COMMA,
@@ -30,6 +30,9 @@ from bomgen.reading.amounts_and_dates import (
 )
 from bomgen.reading.cells import TableCell
 from bomgen.reading.list_columns import (
+    CURRENCY,
+    DECIMAL,
+    DECIMALS,
     DIGIT,
     DISCOUNT,
     FROM_QUANTITY,
@@ -48,6 +51,7 @@ from bomgen.reading.list_columns import (
     UNITS,
     ListLayout,
     RequestedColumns,
+    question_error,
 )
 from bomgen.reading.list_words import (
     ONE,
@@ -65,6 +69,8 @@ from bomgen.reading.list_words import (
 from bomgen.reading.price_table import DATES, VALID_UNTIL
 
 HALF = Decimal("0.5")
+POINTS = tuple(f"{DECIMAL}={name}" for name in DECIMALS)
+"""Answers to a question about decimal separators."""
 AMOUNTS = (*PRICES, "min", "max")
 PLACES = Decimal("0.000001")
 """Decimal places of a unit price calculated from the price of several pieces."""
@@ -306,11 +312,11 @@ class Conventions:
         if len(points) > 1:
             odd = min(sorted(proved.values(), key=len)[0], key=lambda cell: cell.mark)
             message = f"'{odd.value}' has another decimal separator than most"
-            raise self._question(odd.mark, message, ["decimal=comma"])
+            raise self._question(odd.mark, message, ["decimal=comma"], POINTS)
         if unclear and not points:
             first = min(unclear, key=lambda cell: cell.mark)
             message = f"the separator in '{first.value}' is ambiguous (decimal or thousands)"
-            raise self._question(first.mark, message, ["decimal=point", "decimal=comma"])
+            raise self._question(first.mark, message, POINTS)
         found = points[0] if points else POINT
         if unclear or found == COMMA:
             self.notes.append(f"decimal separator: {found}")
@@ -350,7 +356,10 @@ class Conventions:
         if not any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows):
             return None
         self._check_any_amount()
-        raise self._question(self.layout.header, what, ["currency=USD"])
+        yen = {yen_of(code) for code in languages()} if YEN in named else set()
+        likely = sorted(filter(None, (named | yen) - {YEN}))
+        currencies = [f"{CURRENCY}={code}" for code in (*likely, *sorted(minor_units()))]
+        raise self._question(self.layout.header, what, [f"{CURRENCY}=USD"], currencies)
 
     def _check_any_amount(self) -> None:
         """Raise PlanErrors at the first price if no price is readable, which is a problem of cells, not columns."""
@@ -430,9 +439,12 @@ class Conventions:
         amount, quantity = self.amount(cells, "amount"), self.amount(cells, "quantity")
         return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
 
-    def _question(self, mark: Mark, message: str, answers: Sequence[str]) -> PlanErrors:
-        choose = f"choose with: bomgen prices {self.file} --columns {' or '.join(dict.fromkeys(answers))}"
-        return PlanErrors([Problem(mark, "error", f"{message}; {choose}", QUESTION)])
+    def _question(self, mark: Mark, text: str, answers: Sequence[str], every: Sequence[str] = ()) -> PlanErrors:
+        """Return a question; the message names `answers`, and `every` has all that may be chosen, if they are more."""
+        pairs = [answer.partition("=") for answer in dict.fromkeys(every or answers)]
+        one_key = len({key for key, *_ in pairs}) == 1
+        choices = tuple(Choice("".join(pair), pair[2] if one_key else "".join(pair)) for pair in pairs)
+        return question_error(mark, Question(pairs[0][0], text, choices), f"bomgen prices {self.file}", answers)
 
 
 def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:

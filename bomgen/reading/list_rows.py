@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +17,9 @@ from bomgen.reading.cells import Broken, TableCell
 from bomgen.reading.list_columns import (
     DIGIT,
     FROM_QUANTITY,
+    JUDGED,
     PART,
+    PRICE,
     PRICES,
     ListLayout,
     RequestedColumns,
@@ -43,6 +45,10 @@ NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, SUM, NOTE, HEADER, SAME = (
 """Reasons for skipping a row."""
 MORE = ("min", "max", "from_quantity", "valid_until", "date", "source", "estimate")
 """Columns that are read as in a price book."""
+LEAST_OF_PRICE, MOST_OF_PRICE = Decimal("0.2"), Decimal(2)
+"""Another price over the price that is read: partners pay a part of the list price, and nobody pays twice as much."""
+LEAST_ROWS, LEAST_LIKE = 2, Decimal("0.9")
+"""Rows, and share of the rows with a price, in which a column that looks like prices has such an amount."""
 _UNSEEN = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufeff"))
 """Soft hyphens, zero-width spaces and joiners, which web pages and PDFs leave in part numbers."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–−", "-"))
@@ -110,7 +116,41 @@ class _RowReader:
                 raise PlanErrors([Problem(filled[0].mark, "error", message, "table-limit")])
         if self.problems:
             raise PlanErrors(self.problems[:MAX_PROBLEMS])
+        self.warnings += self._other_prices()
         return list_rows
+
+    def _other_prices(self) -> Iterator[Problem]:
+        """Yield a warning for each column that looks like prices and is not read, unless there is a net price."""
+        how, layout = self.conventions, self.layout
+        if how.base is None or how.net or how.asked.columns.keys() & {*PRICES}:
+            return
+        rows = layout.table.rows[layout.start : layout.end][:JUDGED]
+        used = layout.columns[how.base]
+        for column in layout.unused:
+            if not column.heading.roles and self._is_like(used.at, column.at, rows):
+                message = (
+                    f"column {column.letter} '{column.heading.text}' looks like prices, too, and is not read: the "
+                    f"prices are those of column {used.letter}; to read it instead: "
+                    f"bomgen prices {how.file} --columns {PRICE}={column.letter}"
+                )
+                header = layout.table.rows[layout.start - 1] if layout.start else ()
+                mark = header[column.at].mark if column.at < len(header) else layout.header
+                yield Problem(mark, "warning", message, "other-prices")
+
+    def _is_like(self, used: int, other: int, rows: Sequence[Sequence[TableCell]]) -> bool:
+        """Return whether a column has amounts near those of the prices, in nearly all rows with a price."""
+        priced = near = 0
+        for row in rows:
+            price, amount = (self._amount(row, at) for at in (used, other))
+            if price:
+                priced += 1
+                near += bool(amount and LEAST_OF_PRICE <= amount / price <= MOST_OF_PRICE)
+        return near >= LEAST_ROWS and near >= LEAST_LIKE * priced
+
+    def _amount(self, row: Sequence[TableCell], at: int) -> Decimal | None:
+        base = self.conventions.base
+        found = self.conventions.amount({base: row[at]}, base) if base and at < len(row) else None
+        return found[0] if found else None
 
     def _reason(self, row: PricedRow) -> str | None:
         """Return why a row has no price, as far as its numbers need not be read; None otherwise."""

@@ -170,14 +170,15 @@ class PartIndex:
         plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
         for looked, words_of_kind in (
             (self._called, [text]),
+            (self._exactly, numbers),
+            (self._containing, [whole]),
+            (self._of_words, [text]),
             (self._all_of, numbers),
             (self._exactly, starts),
             (self._of_attributes, [whole]),
             (self._all_of, plain),
             (self._within, numbers),
-            (self._containing, [whole]),
             (self._all_of, words),
-            (self._of_words, [text]),
         ):
             for word in words_of_kind:
                 if found := looked(word):
@@ -185,17 +186,18 @@ class PartIndex:
         return LookedUp((), text)
 
     def _called(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part with a name as documents print it."""
-        wanted = name.lower()
-        return tuple((each.kind, each.id) for each in self._parts() if wanted == str(each.value("name")).lower())
+        """Return kind and id of every part with a name as documents print it, or of every switch with a chip."""
+        wanted = slug(name)
+        named = ((each, (each.value("name"), each.value("asic"))) for each in self._parts())
+        return tuple((each.kind, each.id) for each, names in named if wanted in [slug(str(name)) for name in names])
 
     def _of_words(self, text: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part whose vendor and name have all words of a text of several."""
+        """Return kind and id of every part that all words of a text of several are about: vendor, name, chip, kind."""
         if len(text.split()) < 2:
             return ()
         words = {*_plain_words(text)}
-        named = ((each, f"{each.value('vendor')} {each.value('name')}") for each in self._parts())
-        return tuple((each.kind, each.id) for each, name in named if words <= {*_plain_words(name)})
+        told = ((each, [each.value(key) for key in ("vendor", "name", "asic")]) for each in self._parts())
+        return tuple((each.kind, each.id) for each, names in told if words <= {*_plain_words(f"{names} {each.kind}")})
 
     def _exactly(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a number: as it is, of a length, or with a known suffix."""
@@ -516,7 +518,8 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _plain_words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+    """Return the words of a text, letters and digits apart: `RTX6000` is `RTX 6000`."""
+    return re.findall(r"[^\W\d]+|\d+", text.lower())
 
 
 def _beginnings(word: str) -> Iterator[tuple[str, str]]:

@@ -11,12 +11,22 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, Question
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_price_book, find_slips, price_book
 from bomgen.reading.cells import RawTable, shorten_texts
-from bomgen.reading.list_columns import NOTHING, PART, PRICE, QUESTION, ListLayout, RequestedColumns, layouts
+from bomgen.reading.list_columns import (
+    MAX_HEADER,
+    NOTHING,
+    PART,
+    PRICE,
+    QUESTION,
+    ListLayout,
+    RequestedColumns,
+    column_choices,
+    layouts,
+)
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
@@ -26,6 +36,8 @@ from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_ta
 SHEET = "prices"
 """The sheet with the columns of a price book; the first visible one if there is none of this name."""
 
+NEEDED = (PART, PRICE)
+"""The columns that every list has."""
 JUDGED_TEXT, JUDGED_WORKBOOK = 1 << 16, 1 << 19
 """Maximum bytes examined to classify a file: about a second of reading."""
 
@@ -96,8 +108,7 @@ def read_list(
         found += of_sheet
         unread += [] if of_sheet else [table.name]
     if not found:
-        message = "no header row was found; specify the columns: "
-        raise _wrong(file, f"{message}bomgen prices {file} --columns {PART}=A,{PRICE}=B", QUESTION)
+        raise _ask_for_columns("no header row was found", file, seen[0])
     entries, marks = list[dict[str, Any]](), dict[Path, Mark]()
     top = Mark(file, 1, 1)
     marks |= {(): top, ("prices",): top}
@@ -116,8 +127,7 @@ def read_list(
         said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not entries:
-        command = f"bomgen prices {file} --columns part=A,price=B"
-        raise _wrong(file, f"no row has a part and a price; specify the columns: {command}")
+        raise _ask_for_columns("no row has a part and a price", file, found[0].table)
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)
@@ -182,6 +192,16 @@ def _visible(content: bytes, file: str) -> Sequence[RawTable]:
 @lru_cache(maxsize=KEPT)
 def _tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     return read_tables(content, file)
+
+
+def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
+    """Return a question about the columns of parts and prices; a row shows what is in each column."""
+    row = max(table.rows[:MAX_HEADER], key=lambda row: sum(cell.filled for cell in row), default=())
+    texts = [" ".join(str(cell.value).split()) if cell.filled else "" for cell in row]
+    filled = [at for at, text in enumerate(texts) if text]
+    asked = (Question(role, f"{what}: column of the {role}", column_choices(role, texts, filled)) for role in NEEDED)
+    message = f"{what}; specify the columns: bomgen prices {file} --columns {PART}=A,{PRICE}=B"
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, QUESTION, questions=tuple(asked))])
 
 
 def _wrong(file: str, message: str, rule: str = QUESTION) -> PlanErrors:

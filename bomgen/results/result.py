@@ -445,6 +445,7 @@ def choices(report: Report) -> Iterator[Figure]:
     plan = report.plan
     if plan.quote.assumed_currency:
         yield plan.quote.assumed_currency
+    yield from (charge.share for charge in plan.quote.charges if charge.share)
     if plan.quote.date and any(line.price and line.price.date for line in report.quote.lines):
         yield plan.quote.old_after
     if any(line.price and line.price.estimate and not line.price.ranged for line in report.quote.lines):

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bomgen.serve.problems import failure
+
 if TYPE_CHECKING:
     from bomgen.serve.workspace import Workspace
 
 CANCELLED_STATUS = 499
 """Status of a call that a newer one has ended; HTTP has none, and this is the one that servers use."""
-CANCELLED = {"status": CANCELLED_STATUS, "error": {"error": "cancelled", "message": "ended before there was an answer"}}
+CANCELLED = failure(CANCELLED_STATUS, "cancelled", "ended before there was an answer")
 INTERNAL = "internal"
 """The error of a call that ended the process."""
 OUT_OF_MEMORY = "out-of-memory"
@@ -36,17 +38,17 @@ CALLS = {
     "check": Call("engine", "check"),
     "build": Call("engine", "build"),
     "complete": Call("completion", "complete"),
-    "formats": Call("engine", "formats"),
+    "formats": Call("downloads", "formats"),
     "form": Call("form", "form"),
     "space": Call("searching", "space"),
     "set": Call("searching", "set_values"),
-    "picture": Call("engine", "picture", long=True),
+    "picture": Call("tabs", "picture", long=True),
     "prices": Call("received", "prices", long=True),
     "xray": Call("received", "xray", long=True),
     "apply": Call("received", "apply", long=True),
     "search": Call("searching", "search", long=True),
-    "download": Call("engine", "download", long=True),
-    "compare": Call("engine", "compare_plans", long=True),
-    "share": Call("engine", "share", long=True),
+    "download": Call("downloads", "download", long=True),
+    "compare": Call("tabs", "compare_plans", long=True),
+    "share": Call("downloads", "share", long=True),
 }
 """The calls that work on plans; those that only read or write a file need no process (server.py)."""

@@ -1,117 +1,38 @@
-"""The engine of the page: a plan's text in; problems, documents, differences and files out.
+"""What the page asks for while a plan is typed: its problems, its result, and the change since it was saved.
 
-Each function takes the workspace and a request, data as JSON has them, and returns data as JSON has them. Nothing here
-knows of HTTP or of processes.
+Each call takes the workspace and a request, data as JSON has them, and returns data as JSON has them. None knows of
+HTTP or of processes.
 """
 
 from __future__ import annotations
 
-import mimetypes
-import re
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from io import BytesIO
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem
-from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
-from bomgen.core.language import Language, language
-from bomgen.core.messages import ENGLISH
-from bomgen.core.resources import languages
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.document import Cell
+from bomgen.core.language import Language
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.customer_quote.contents import lines_priced
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
-from bomgen.output.markdown_html import html
-from bomgen.output.price_lists.forms import written
-from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
+from bomgen.output.registry import QUOTE
 from bomgen.output.source import DocumentInputs
-from bomgen.output.writer import OutputError, render, write_wiring
+from bomgen.pricing.quote import unpriced_gpus
 from bomgen.results.result import Report, result
-from bomgen.serve.workspace import Refused, Request, Workspace, open_design, pack, text_of
+from bomgen.serve.problems import problems_data
+from bomgen.serve.requests import language_of, plan_of
+from bomgen.serve.tabs import TABS
+from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, list_cables, list_unpriced_parts, work_out
+from bomgen.workflow.pipeline import check_plan, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 Data = dict[str, Any]
 
-CHAPTERS = {
-    "network": ("network",),
-    "racks": ("site", "racks", "installation"),
-    "bill": ("bill", "costs", "order"),
-    "prices": ("prices",),
-}
-"""The chapters of the report that a tab shows, by their ids."""
-CABLES_SHOWN = 500
-"""Cables that the list shows of each cluster; a download has all."""
-CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
 FIRST = (("cluster", "gpus"), ("cluster", "servers"), ("site", "power_w"))
 """The numbers that stand beside the total; the other key figures are folded."""
-WIRING = "wiring-"
-"""Prefix of the formats of cable lists, as in wiring-csv."""
-UNPRICED = "unpriced-"
-"""Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
-DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
-"""The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
-_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
-"""What stands at a place: a quoted text, or words up to the end of a key or value."""
-_REMEDY = re.compile("; |；")
-"""Separates the remedy from what is wrong."""
-SENT = ("pdf", "xlsx", "html")
-"""Formats that a customer gets."""
-ZIP_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that an archive can hold, so that equal files give equal archives."""
-
-
-def plan_of(workspace: Workspace, request: Request) -> PlanFile:
-    """Return the plan of a request. Raises Refused, and PlanErrors for text that no file can hold."""
-    return workspace.plan_file(text_of(request, "path"), text_of(request, "text"))
-
-
-def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
-    """Return the language of a request. Raises Refused for an unknown one."""
-    code = request.get("language") or otherwise
-    if code not in languages():
-        raise Refused(f"no language '{code}'; there are {', '.join(languages())}")
-    return language(code)
-
-
-# problems -----------------------------------------------------------------------------------------------------------
-
-
-def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
-    """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
-
-    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
-    """
-    lines = LINE_END.split(text)
-    return [
-        _problem_data(problem._replace(message=say(problem.message)), path, lines)
-        for problem in [*problems][:MAX_PROBLEMS]
-    ]
-
-
-def _problem_data(problem: Problem, path: str, lines: list[str]) -> Data:
-    message, remedy = (*_REMEDY.split(problem.message, maxsplit=1), "")[:2]
-    own = str(problem.file) == path and 1 <= problem.line <= len(lines)
-    line, column = (problem.line, problem.column) if own else (1, 1)
-    found = _WORD.match(lines[line - 1], column - 1) if own else None
-    data = {
-        "line": line,
-        "column": column,
-        "end_line": line,
-        "end_column": found.end() + 1 if found else column,
-        "severity": problem.severity,
-        "message": message,
-        "remedy": remedy,
-        "rule": problem.rule,
-        "key": problem.path,
-    }
-    return data if own else {**data, "file": str(problem.file), "file_line": problem.line}
 
 
 def check(workspace: Workspace, request: Request) -> Data:
@@ -121,9 +42,6 @@ def check(workspace: Workspace, request: Request) -> Data:
     except PlanErrors as errors:
         found = errors.problems
     return {"problems": problems_data(found, text_of(request, "path"), text_of(request, "text"))}
-
-
-# build --------------------------------------------------------------------------------------------------------------
 
 
 def build(workspace: Workspace, request: Request) -> Data:
@@ -155,7 +73,9 @@ def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[li
     """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
     writer, totals = Writer(report, words), report.quote.totals
     amount, highest = words.word("quote-not-priced"), report.quote.highest
-    if totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
+    if totals.priced_lines and unpriced_gpus(report.quote.lines):
+        amount = lines_priced(totals, report.quote.lines, words)
+    elif totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
         amount = words.money_range(totals.low, highest, totals.currency)
     elif totals.priced_lines:
         amount = words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))
@@ -224,171 +144,3 @@ def delta_data(difference: Difference, words: Language) -> Data:
     known = difference.money and not (difference.old.totals.is_unknown and difference.new.totals.is_unknown)
     change = difference.money.change if difference.money and known else None
     return {"lines": lines, "amount": None if change is None else f"{change:f}", "currency": currency}
-
-
-# tabs ---------------------------------------------------------------------------------------------------------------
-# Pages without scripts, which the page shows in a frame: the quote in its own language, the others in that of the page.
-
-
-def _quote_tab(source: DocumentInputs) -> str:
-    return _page(source.quote, source.language)
-
-
-def _report_tab(source: DocumentInputs) -> str:
-    return _page(source.page, source.language)
-
-
-def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
-    """Return the function that shows some chapters of the report."""
-
-    def show(source: DocumentInputs) -> str:
-        return _page(_part(source, source.chapters(CHAPTERS[tab]).sections), source.language)
-
-    return show
-
-
-def _cables_tab(source: DocumentInputs) -> str:
-    sections = [_cables(cluster, source.language) for cluster in source.report.each_cluster]
-    return _page(_part(source, sections), source.language)
-
-
-def _part(source: DocumentInputs, sections: Sequence[Section]) -> Document:
-    return Document(source.report.plan.title, source.language.code, tuple(sections), totals=source.report.quote.totals)
-
-
-def _page(document: Document, words: Language) -> str:
-    return html(document, words, script=False).decode("utf-8")
-
-
-def _cables(report: Report, words: Language) -> Section:
-    """Return the first cables of a cluster as a table; several clusters have each a list of its own."""
-    from bomgen.output.wiring.columns import tables
-    from bomgen.output.wiring.xlsx import columns as titled_columns
-
-    wiring = list_cables(report).each_cable
-    rows = list[Row]()
-    for table in tables(wiring):
-        columns = [table[name][: CABLES_SHOWN - len(rows)].tolist() for name in CABLE_COLUMNS]
-        rows += (Row(tuple(map(Cell, values))) for values in zip(*columns, strict=True))
-        if len(rows) >= CABLES_SHOWN:
-            break
-    titles = {column.source: column.title for column in titled_columns(words)} | {"fabric": words.word("wiring-fabric")}
-    head = tuple(Column(name, titles[name], "number" if name == "length_m" else "text") for name in CABLE_COLUMNS)
-    title = f"{words.integer(len(rows))} / {words.integer(wiring.pieces)}"
-    name = report.plan.cluster_name or ""
-    listed = Table(f"cables.{name}" if name else "cables", title, head, tuple(rows), open=True)
-    return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
-
-
-TABS: dict[str, Callable[[DocumentInputs], str]] = {
-    QUOTE: _quote_tab,
-    "report": _report_tab,
-    **{tab: _chapter_tab(tab) for tab in CHAPTERS},
-    "cables": _cables_tab,
-}
-
-
-# files --------------------------------------------------------------------------------------------------------------
-
-
-def download(workspace: Workspace, request: Request) -> Data:
-    """Return the file of a format, as `bomgen build`, `wiring` or `prices` writes it; several files as an archive.
-
-    Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
-    """
-    form = text_of(request, "format")
-    report = work_out(plan_of(workspace, request))
-    try:
-        if form.startswith(WIRING):
-            files = wiring_files(report, form.removeprefix(WIRING))
-        elif form.startswith(UNPRICED):
-            files = _unpriced(report, form.removeprefix(UNPRICED))
-        else:
-            files = _documents(report, form)
-    except (ValueError, Unsuitable, OutputError) as error:
-        raise Refused(str(error)) from None
-    if len(files) == 1:
-        [(name, content)] = files.items()
-    else:
-        name, content = f"{report.plan.name}-{form}.zip", archive(files)
-    return file_data(name, content)
-
-
-def file_data(name: str, content: bytes) -> Data:
-    """Return a file as data: its name, type and content."""
-    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return {"name": name, "type": kind, "base64": b64encode(content).decode("ascii")}
-
-
-def formats(_workspace: Workspace, _request: Request) -> Data:
-    """Return the formats of documents, those of the customer first, and of cable lists, each with its description."""
-    described = sorted(DOCUMENTS.described(), key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
-    listed = [*described, *((WIRING + name, about) for name, about in WIRINGS.described())]
-    return {"formats": [{"format": name, "about": about} for name, about in listed]}
-
-
-def _documents(report: Report, form: str) -> dict[str, bytes]:
-    choose_documents([form])
-    return render(report._replace(templates=()), [form])
-
-
-def wiring_files(report: Report, form: str) -> dict[str, bytes]:
-    """Return the files of a cable list. Raises Refused for an unknown format."""
-    if form not in WIRINGS.names:
-        raise Refused(f"no format '{form}' of cable lists; there are {', '.join(WIRINGS.names)}")
-    with TemporaryDirectory(prefix="bomgen-") as folder:
-        place = Path(folder, f"{report.plan.name}-wiring.{form}")
-        return {path.name: path.read_bytes() for path in write_wiring(list_cables(report), form, place, lambda _: None)}
-
-
-def _unpriced(report: Report, form: str) -> dict[str, bytes]:
-    """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
-    if form not in PRICE_LISTS.names:
-        raise Refused(f"no form '{form}' of price lists; there are {', '.join(PRICE_LISTS.names)}")
-    if not (entries := list_unpriced_parts(report)):
-        raise Refused("every part has a price")
-    return {f"{report.plan.name}-prices.{form}": written(entries, form)}
-
-
-def archive(files: Mapping[str, bytes]) -> bytes:
-    """Return files as one archive, with equal bytes for equal files."""
-    out = BytesIO()
-    with ZipFile(out, "w", ZIP_DEFLATED) as archived:
-        for name, content in files.items():
-            archived.writestr(ZipInfo(name, ZIP_TIME), content, ZIP_DEFLATED)
-    return out.getvalue()
-
-
-def compare_plans(workspace: Workspace, request: Request) -> Data:
-    """Return a comparison of plans as a page. Raises PlanErrors for an invalid one."""
-    from bomgen.documents.compare.comparison import compared, document
-    from bomgen.output.drawing.charts import comparison_drawing
-
-    if len(request["plans"]) < 2:
-        raise Refused("name two or more plans to compare")
-    reports = [work_out(plan_of(workspace, plan)) for plan in request["plans"]]
-    words = language_of(request, reports[0].plan.quote.language)
-    found = compared(reports, words, False)
-    return {"html": _page(document(found, words, comparison_drawing(found, words)), words)}
-
-
-def share(workspace: Workspace, request: Request) -> Data:
-    """Return the report as a file to send, and the plan packed into text for the fragment of a link."""
-    report = work_out(plan_of(workspace, request))
-    source = DocumentInputs(report, ("html",))
-    return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}
-
-
-def picture(workspace: Workspace, request: Request) -> Data:
-    """Return the drawing of a design as the report has it: of its network, else of a rack, else its first chart."""
-    opened, words = open_design(text_of(request, "name")), language_of(request)
-    report = work_out(workspace.plan_file(opened["path"], opened["text"]))
-    sections = DocumentInputs(report, (), words).chapters(DRAWN).sections
-    drawings = [drawing for section in sections for drawing in section.drawings]
-    return {"svg": min(drawings, key=_rank).svg if drawings else ""}
-
-
-def _rank(drawing: Drawing) -> int:
-    """Return the rank of a drawing by its kind; a chart comes last."""
-    kind = drawing.id.partition("-")[0]
-    return KINDS.index(kind) if kind in KINDS else len(KINDS)

@@ -40,8 +40,8 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 TRAINING, INFERENCE = PURPOSES
 GPU, SERVER = ("cluster", "gpu"), ("cluster", "server")
 CHARGES, SUPPORT = ("quote", "charges"), "support"
-SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3, "share": "7%"}
-"""A new charge, until years and share are others: a contract of three years at HPE's list price (docs/prices.md)."""
+SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
+"""A new charge, until its years are others: a contract of three years; its share is an assumption until it is given."""
 YEARS, SHARE = "years", "share"
 PRICED_BY = {"price", "part", "cost"}
 """What a charge may have in place of a share."""

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
 from math import inf
 from threading import Condition, Event, Lock
@@ -21,6 +21,7 @@ from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
+from bomgen.serve.problems import failure
 from bomgen.serve.workspace import Workspace
 
 MOST_PAGES = 6
@@ -34,11 +35,8 @@ A call without a turn is interrupted after the former when a newer turn comes.
 """
 MOST_SECONDS = 600
 """Seconds that a call may take."""
-BUSY = {"status": HTTPStatus.TOO_MANY_REQUESTS, "error": {"error": "busy", "message": "too many calls wait; try again"}}
-LOST = {
-    "status": HTTPStatus.INTERNAL_SERVER_ERROR,
-    "error": {"error": "lost", "message": "the process has ended; try again"},
-}
+BUSY = failure(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many calls wait; try again")
+LOST = failure(HTTPStatus.INTERNAL_SERVER_ERROR, "lost", "the process has ended; try again")
 
 Answer = dict[str, Any]
 
@@ -68,7 +66,10 @@ class Lane:
             yield refused
             return
         try:
-            yield from self._talk(name, request)
+            with closing(self._talk(name, request)) as answers:
+                for answer in answers:
+                    # One that is interrupted before its process has read it, or in its last step, may have a result.
+                    yield CANCELLED if self._is_over(turn, gone) else answer
         finally:
             with self._free:
                 self._running, self._gone, self._late, self._killed = None, Event(), inf, inf

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
 from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, Question
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
-from bomgen.core.money import minor_units
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
@@ -23,25 +19,13 @@ from bomgen.output.price_list_reading import describe, use_of
 from bomgen.output.price_lists.forms import Entry
 from bomgen.output.price_lists.yaml import write
 from bomgen.pricing.price_book import MISSING, entries
-from bomgen.reading.amounts_and_dates import ORDERS
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import (
-    CURRENCY,
-    DATES,
-    DECIMAL,
-    DECIMALS,
-    NOTHING,
-    QUESTION,
-    SHEET,
-    RequestedColumns,
-    read_asked,
-)
+from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
-from bomgen.reading.sheet_scan import column_letters
-from bomgen.reading.tables import is_pdf, read_tables
 from bomgen.results.result import Report
-from bomgen.serve.engine import language_of, plan_of, problems_data
+from bomgen.serve.problems import texts_of
+from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, text_of, version_of
 from bomgen.workflow.inputs import read_all
@@ -53,20 +37,10 @@ from bomgen.xray.inspection import inspect
 
 Data = dict[str, Any]
 
-_ASKED = re.compile(r"--columns (\w+)=")
-"""The role or convention that a question asks for, in its message."""
 MOST_NAME = 200
 """Characters of the name of a file."""
 KEEP, FORCE = "plan", "force"
 """Choices of a conflict: to leave the plan as it is and take the other edits; to take a workbook of another state."""
-_OFFERED = re.compile(r"`bomgen build .+? --set ([^`]+)`([^(`]*\([^`]*?\))(?=, or `|$)")
-"""A setting that gives what was typed, and what else it changes, in the message of a conflict."""
-_COLUMNS = re.compile(r"[:,] ([A-Z]{1,3})(?= '|, |$)")
-"""The columns among which a question asks to choose, at the end of its message."""
-_PRICED = re.compile(r"'([^']+)' costs (\d+(?:\.\d+)?) on .* a part has one price")
-"""A part with several prices and the first that was typed, in the message of a conflict."""
-PRICE = re.compile(r"(.+) costs (\d+(?:\.\d+)?)")
-"""The choice of one price for a part."""
 
 
 def file_of(request: Request) -> tuple[str, bytes]:
@@ -82,46 +56,26 @@ def file_of(request: Request) -> tuple[str, bytes]:
 
 
 def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
-    """Return the answers to questions about columns, as `--columns` has them."""
+    """Return the settings that answer questions about columns, as `--columns` has them."""
     answers = request.get("answers") or {}
     try:
-        return read_asked(",".join(f"{key}={value}" for key, value in answers.items()), roles)
+        return read_asked(",".join(answers.values()), roles)
     except ValueError as error:
         raise Refused(str(error)) from None
 
 
-def _questions(problems: Sequence[Problem], name: str, content: bytes) -> list[Data]:
-    """Return the questions among problems, each with what may be answered."""
-    found = []
-    for problem in problems:
-        asked = _ASKED.search(problem.message)
-        if problem.rule == QUESTION and asked:
-            message = problem.message.partition("; choose with: ")[0]
-            choices = _choices(asked[1], problem, name, content)
-            if named := _COLUMNS.findall(message):
-                choices = [choice for choice in choices if choice["value"] in named]
-            found.append({"key": asked[1], "message": message, "choices": choices})
-    return found
+def _asking(errors: PlanErrors) -> Data:
+    """Return the problems of a file, and the questions among them."""
+    questions = [
+        {"key": question.key, "message": question.text, "choices": _choices(question)}
+        for problem in errors.problems
+        for question in problem.questions
+    ]
+    return {"questions": questions, "problems": texts_of(errors.problems)}
 
 
-def _choices(key: str, problem: Problem, name: str, content: bytes) -> list[Data]:
-    fixed = {DECIMAL: [*DECIMALS], DATES: [*ORDERS], CURRENCY: sorted(minor_units())}
-    if key in fixed:
-        return [{"value": value, "label": value} for value in fixed[key]]
-    if is_pdf(content):
-        return []
-    tables = [table for table in read_tables(content, name) if not table.hidden]
-    if key == SHEET:
-        return [{"value": table.name, "label": table.name} for table in tables]
-    for table in tables:
-        for row in table.rows:
-            if (row and row[0].mark == problem.mark) or any(cell.mark == problem.mark for cell in row):
-                return [
-                    {"value": column_letters(at), "label": f"{column_letters(at)}: {cell.value}"}
-                    for at, cell in enumerate(row, 1)
-                    if cell.filled
-                ]
-    return []
+def _choices(question: Question) -> list[Data]:
+    return [{"value": choice.setting, "label": choice.label} for choice in question.choices]
 
 
 # prices -------------------------------------------------------------------------------------------------------------
@@ -133,7 +87,6 @@ def prices(workspace: Workspace, request: Request) -> Data:
     With the `path` and `text` of a plan, `text` is the plan that names the new price book, and `file` the book to save.
     """
     name, content = file_of(request)
-    words = language(ENGLISH)
     found = None
     try:
         asked = _asked(request)
@@ -142,19 +95,11 @@ def prices(workspace: Workspace, request: Request) -> Data:
             found = read_list(content, name, asked)
             source = found.source
     except PlanErrors as errors:
-        questions = _questions(errors.problems, name, content)
-        return {"questions": questions, "problems": problems_data(errors.problems, "", ""), "columns": []}
-    columns = [
-        {"column": column.letter, "heading": column.heading.text, "role": role, "why": column.why}
-        for layout in (found.layouts if found else ())
-        for role, column in layout.columns.items()
-    ]
-    shown = html(describe(found, built_in_parts()), words, script=False).decode() if found else ""
+        return _asking(errors)
     answer = {
         "questions": [],
-        "problems": problems_data(found.warnings if found else (), "", ""),
-        "columns": columns,
-        "html": shown,
+        "problems": texts_of(found.warnings if found else ()),
+        "html": html(describe(found, built_in_parts()), language(ENGLISH), script=False).decode() if found else "",
     }
     if not request.get("text"):
         return answer | {"book": write(entries(source), Path(name).stem).decode()}
@@ -210,8 +155,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     try:
         inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)), catalog)
     except PlanErrors as errors:
-        questions = _questions(errors.problems, name, content)
-        return {"questions": questions, "problems": problems_data(errors.problems, "", ""), "plan": None}
+        return _asking(errors) | {"plan": None}
     answer: Data = {
         "questions": [],
         "problems": [],
@@ -223,7 +167,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
         plan = plan_name(name)
         answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": NO_VERSION}
     except PlanErrors as errors:
-        answer["problems"] = problems_data(errors.problems, "", "")
+        answer["problems"] = texts_of(errors.problems)
     return answer
 
 
@@ -240,15 +184,15 @@ def apply(workspace: Workspace, request: Request) -> Data:
     name, content = file_of(request)
     file = plan_of(workspace, request)
     choices = request.get("choices") or {}
+    chosen = [*choices.values()]
     try:
-        priced = [PRICE.fullmatch(str(choice)) for choice in choices.values()]
-        prices = {each[1]: Decimal(each[2]) for each in priced if each}
-        found = apply_quote(content, name, file, FORCE in choices.values(), prices)
+        found = apply_quote(content, name, file, FORCE in chosen, chosen)
     except PlanErrors as errors:
         stale = [problem for problem in errors.problems if problem.rule == STALE]
         if not stale:
             raise
-        return _edited(file, ()) | {"changes": [], "follows": [], "conflicts": [_conflict(stale[0], choices, (FORCE,))]}
+        conflicts = [_conflict(stale[0], choices, (FORCE,))]
+        return _edited(file, ()) | {"changes": [], "follows": [], "passed_over": [], "conflicts": conflicts}
     conflicts = [_conflict(problem, choices) for problem in found.problems]
     taken = all(conflict["chosen"] for conflict in conflicts)
     edited = _edited(file, found.files if taken else ())
@@ -259,7 +203,6 @@ def apply(workspace: Workspace, request: Request) -> Data:
         "changes": [*found.differences],
         "follows": [*found.follows],
         "conflicts": conflicts,
-        "applied": found.applied,
         "passed_over": [*found.passed_over],
         **edited,
         "before": f"{found.before.amount:f}",
@@ -270,17 +213,14 @@ def apply(workspace: Workspace, request: Request) -> Data:
 
 def _conflict(problem: Problem, choices: Mapping[str, Any], offered: Sequence[str] = (KEEP,)) -> Data:
     """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
-    message, _, remedy = problem.message.partition("; ")
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
-    offers = {shlex.split(setting)[0]: more.strip(" ,") for setting, more in _OFFERED.findall(problem.message)}
     may = [{"value": value, "label": ""} for value in offered]
-    may += [{"value": f"{part} costs {price}", "label": ""} for part, price in _PRICED.findall(problem.message)]
-    may += [{"value": setting, "label": f"{setting}: {more}"} for setting, more in offers.items()]
+    may += [choice for question in problem.questions for choice in _choices(question)]
     chosen = choices.get(key)
     return {
         "key": key,
-        "message": message,
-        "remedy": "" if offers else remedy,
+        "message": problem.questions[0].text if problem.questions else problem.fault,
+        "remedy": "" if problem.questions else problem.remedy,
         "choices": may,
         "chosen": chosen if chosen in [choice["value"] for choice in may] else "",
     }

@@ -1,4 +1,4 @@
-"""What the page sends with each call, and the check that a request is such.
+"""What the page sends with each call: the check that a request is such, and the plan and language that it names.
 
 `REQUESTS` has the fields of each call. `read_request` compares them with what came, whoever sent it, before a call
 reads any of them. A field that may be missing may also be null; fields that the call does not have are ignored.
@@ -11,7 +11,11 @@ from math import isfinite
 from types import UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-from bomgen.serve.workspace import Refused
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
+from bomgen.core.resources import languages
+from bomgen.serve.workspace import Refused, Request, Workspace, text_of
+from bomgen.workflow.plan_files import PlanFile
 
 Scalar = str | int | float | bool | None
 """A plain value of a plan."""
@@ -209,3 +213,16 @@ def _named(kind: Any) -> str:
     if kind not in WORDS and get_origin(kind) is UnionType:
         return " or ".join(map(_named, get_args(kind)))
     return f"a list of {_named(*get_args(kind))}" if get_origin(kind) is list else WORDS.get(kind, "an object")
+
+
+def plan_of(workspace: Workspace, request: Request) -> PlanFile:
+    """Return the plan of a request. Raises Refused, and PlanErrors for text that no file can hold."""
+    return workspace.plan_file(text_of(request, "path"), text_of(request, "text"))
+
+
+def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
+    """Return the language of a request. Raises Refused for an unknown one."""
+    code = request.get("language") or otherwise
+    if code not in languages():
+        raise Refused(f"no language '{code}'; there are {', '.join(languages())}")
+    return language(code)

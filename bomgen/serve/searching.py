@@ -13,8 +13,8 @@ from bomgen.documents.search.candidates import UNITS
 from bomgen.output.search_results import render_search
 from bomgen.plan.schema_keys import schemas_at, title_of, values_of
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
-from bomgen.serve.engine import language_of, plan_of
 from bomgen.serve.form import QUESTIONS, WORKLOAD, data_of, value_at, without
+from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 from bomgen.workflow.design_search import find_front, open_search
 from bomgen.workflow.inputs import source_of

@@ -29,6 +29,7 @@ from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
 from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
 from bomgen.serve.pages import Pages
+from bomgen.serve.problems import error_data
 from bomgen.serve.requests import read_request
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
 
@@ -65,7 +66,7 @@ class HttpError(Exception):
 
     def __init__(self, status: int, error: str, message: str, **more: Any) -> None:
         super().__init__(message)
-        self.status, self.data = status, {"error": error, "message": message, **more}
+        self.status, self.data = status, error_data(error, message, **more)
 
 
 class PageServer(ThreadingHTTPServer):

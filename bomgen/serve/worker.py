@@ -30,6 +30,7 @@ from bomgen.core.signals import Stopped
 from bomgen.core.yaml_edit import NotEditable
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
+from bomgen.serve.problems import failure, problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
 MEMORY = 1 << 30
@@ -37,6 +38,7 @@ MEMORY = 1 << 30
 COLLECT_AFTER = 1_000_000
 """New objects between two runs of the garbage collector within a call, as in the command."""
 REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY
+NO_MEMORY = failure(REFUSED, OUT_OF_MEMORY, "more memory than a page may take; use `bomgen build`")
 OFTEN = 0.1
 """Seconds between two lines of progress."""
 WARM = "bomgen: 1\nname: warm\ncluster: {gpu: h200-sxm, servers: 2}\nfabrics: {compute: default}\n"
@@ -102,7 +104,7 @@ def main() -> None:
         except Exception as error:
             # A module whose import was interrupted may be broken from then on: the process that follows has none.
             message = f"internal error: {type(error).__name__}: {error}"
-            _answer(out, _error(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
+            _answer(out, failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
             raise
         _tidy()
 
@@ -145,30 +147,21 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
     except (Refused, NotEditable) as error:
-        return _error(HTTPStatus.BAD_REQUEST, "refused", str(error))
+        return failure(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
-        from bomgen.serve.engine import problems_data  # loaded by the call that failed, and not before the first one
-
         path, text = (request["request"].get(key) or "" for key in ("path", "text"))
         problems = problems_data(errors.problems, path, text)
-        return _error(REFUSED, "problems", str(errors.problems[0]), problems=problems)
+        return failure(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
         return NO_MEMORY
     except (OSError, OutputError) as error:
-        return _error(REFUSED, "failed", str(error))
+        return failure(REFUSED, "failed", str(error))
     except BrokenInstallation as error:
-        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
+        return failure(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", str(error))
     except RecursionError:
-        return _error(REFUSED, "too-deep", "the plan is nested too deeply")
+        return failure(REFUSED, "too-deep", "the plan is nested too deeply")
     finally:
         turn.busy = False
-
-
-def _error(status: int, error: str, message: str, **more: Any) -> dict[str, Any]:
-    return {"status": status, "error": {"error": error, "message": message, **more}}
-
-
-NO_MEMORY = _error(REFUSED, OUT_OF_MEMORY, "more memory than a page may take; use `bomgen build`")
 
 
 def _answer(out: IO[bytes], data: dict[str, Any]) -> None:

@@ -18,8 +18,9 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
+from bomgen.sizing import interruptions, storage
 from bomgen.sizing import servers as peak
-from bomgen.sizing import storage
+from bomgen.sizing.interruptions import LostTime
 from bomgen.sizing.second_opinions import Opinions, opinions
 from bomgen.sizing.servers import (
     MAX_GPUS,
@@ -34,7 +35,7 @@ from bomgen.sizing.servers import (
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import LostTime, Stored
+from bomgen.sizing.storage import Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit, degrees_of
@@ -182,10 +183,10 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
     predictors = _predictors(plan, workload, attached)
     for count, step_seconds in islice(counts_in_time(predictors, gpus, seconds), MOST_CANDIDATES):
-        size_tried = storage.candidate_size(count)
+        size_tried = interruptions.candidate_size(count)
         if lost:
             servers = servers_for_gpus(size_tried, server.gpus) if server else None
-            goodput = storage.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            goodput = interruptions.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
             if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
                 continue
         if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
@@ -213,7 +214,7 @@ def _size_reinforcement(
 
     def enough(above: int) -> int | None:
         """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
-        count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
+        count = next(allowed_counts(plan, interruptions.candidate_size(above), 1, attached), MAX_GPUS)
         try:
             sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
         except Infeasible as error:
@@ -316,7 +317,7 @@ def _reinforce_pools(
         reinforced=step,
         faster=None,
         opinions=None,
-        lost=storage.add_interruptions(days, require(sized.lost, "a run loses time")),
+        lost=interruptions.add_interruptions(days, require(sized.lost, "a run loses time")),
     )
 
 
@@ -359,7 +360,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
         fit=fit,
-        lost=storage.add_interruptions(days, lost),
+        lost=interruptions.add_interruptions(days, lost),
     )
 
 
@@ -454,7 +455,7 @@ def _add_counts_that_fit(
     if given is None or workload.parallelism:
         return refusal
     choice = parallelism.with_recomputation(workload)[-1]
-    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, given))
+    counts = (_first_fitting(plan, choice, attached, interruptions.candidate_size(least)) for least in (1, given))
     numbers = dict.fromkeys(str(count) for count in counts if count)
     if not numbers:
         return refusal
@@ -478,11 +479,11 @@ def _size_run(
     if workload.goodput.value != ESTIMATE:
         run = training.size_training(workload, top, workload.goodput)
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
-        return run, servers, gpus, storage.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size_training(workload, top, storage.FULL_GOODPUT)
+        return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
+    unhindered = training.size_training(workload, top, interruptions.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
         servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
-        lost = storage.lost_time(contents, plan.storage, gpus, servers)
+        lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
         return training.size_training(workload, top, lost.goodput), servers, gpus, lost
@@ -501,9 +502,9 @@ def _search_size(
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
-        gpus = storage.candidate_size(count)
+        gpus = interruptions.candidate_size(count)
         servers = servers_for_gpus(gpus, per_server) if per_server else None
-        return storage.lost_time(contents, plan.storage, gpus, servers)
+        return interruptions.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
         return bool(count * lost_by(count).goodput.value >= needed.value)
@@ -521,10 +522,10 @@ def _search_size(
         goodput = lost_by(count).goodput
         if not goodput.value:
             break
-        wanted = storage.gpus_that_lose(needed, goodput, storage.candidate_size(count))
+        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.candidate_size(count))
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
-            lost = storage.lost_time(contents, plan.storage, gpus, servers)
+            lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
             run = training.size_training(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1

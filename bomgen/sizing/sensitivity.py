@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import ESTIMATE, Plan, Training
-from bomgen.sizing import storage
+from bomgen.sizing import interruptions
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus
 from bomgen.sizing.training.run import TrainingRun, days, gpus_for_days, hardware_utilisation
@@ -94,5 +94,5 @@ def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRu
         return run
     server = plan.cluster.server
     servers = servers_for_gpus(gpus, server.gpus) if server and sized.servers else None
-    lost = storage.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
+    lost = interruptions.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
     return run._replace(goodput=lost.goodput)

@@ -18,7 +18,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, Given, function_of, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Plan, Training
-from bomgen.sizing import storage
+from bomgen.sizing import interruptions, storage
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
 from bomgen.sizing.training import parallelism
@@ -118,12 +118,12 @@ def _size_runs(sized_counts: SizedCounts, possible: Truths, workload: Training, 
     try:
         top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
         cabled = storage.as_cabled(plan, sized_counts.attached)
-        lost = storage.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
+        lost = interruptions.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
     except (Infeasible, PlanErrors):
         return sized_counts
     goodput, shares = workload.goodput, dict[int, Fraction]()
     if goodput.value == ESTIMATE:
-        goodput, share = storage.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
+        goodput, share = interruptions.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
         shares = {row: share(int(sized_counts.counts[row])) for row in np.flatnonzero(possible).tolist()}
         possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
     choices = [*parallelism.with_recomputation(workload)]

@@ -176,8 +176,8 @@ def _slips(source: Source) -> Iterable[Problem]:
 
 
 def _as_lock(problem: Problem) -> Problem:
-    wrong = problem.message.partition(";")[0]
-    return problem._replace(message=f"{wrong}; write the lock again with `bomgen lock`, or remove it", rule=RULE)
+    message = f"{problem.fault}; write the lock again with `bomgen lock`, or remove it"
+    return problem._replace(message=message, rule=RULE)
 
 
 def _book(source: Source, at: int) -> LockedBook:

@@ -29,6 +29,8 @@ OUTSIDE = (("quote", "price_book"), ("quote", "cost_book"), ("quote", "vendor", 
 """Keys that name a file which a copy of a design does not include."""
 DATE = ("quote", "date")
 """The date of the design's quote, which is not that of a new one."""
+TITLE = ("title",)
+"""The heading of the design, whose name and numbers are not those of a plan made from it."""
 NEEDING = ("catalog", "extends")
 """Plan keys that depend on files which a copy would not have."""
 SCHEMA_FILE = "bomgen.schema.json"
@@ -128,7 +130,7 @@ def starter(name: str, schema_beside: bool = False) -> str:
 
 
 def started_from(design: str, name: str, schema_beside: bool = False) -> str:
-    """Return the text of a design under another name, without the files that it names and the date of its quote.
+    """Return the text of a design under another name, without its title, its files and the date of its quote.
 
     Raises KeyError for an unknown design.
     """
@@ -171,12 +173,14 @@ def _replaced(text: str, key: str, value: str) -> str:
 
 
 def _comment_own(text: str) -> str:
-    """Return the text of a plan with its date, and each key that names a file, commented out with a note."""
+    """Return the text of a plan with its title, its date and each key that names a file commented out with a note."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)
     for path in OUTSIDE:
         if path in source.keys:
             _comment_out(lines, source, path, "FILE    # one of your own, relative to this plan")
+    if TITLE in source.keys:
+        _comment_out(lines, source, TITLE, "TITLE    # heading of your quote, by default the name")
     if DATE in source.keys:
         _comment_out(lines, source, DATE, "YYYY-MM-DD    # of your quote")
     return "".join(lines)

@@ -28,6 +28,8 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "bomgen" / "data"
 BOOK = DATA / "indicative-prices.yaml"
 CURRENCY = "USD"
+COMPATIBLE = "compatible"
+"""The condition of a price of a module that another manufacturer makes in its place."""
 KINDS = ("accessory", "appliance", "gpu", "nic", "server", "storage", "switch", "transceiver")
 """Parts that are on bills as they are; a cable has a price for each length."""
 READ = date(2026, 11, 28)
@@ -159,7 +161,7 @@ def _physical(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _published(record: dict[str, Any]) -> dict[str, Any] | None:
-    given = [each for each in record.get("price_indications", ()) if _is_of_part(each)]
+    given = [each for each in record.get("price_indications", ()) if is_of_part(each)]
     if not given:
         return None
     newest = max(_day(each.get("date")) or "" for each in given)
@@ -369,13 +371,12 @@ def _number(value: Any) -> float:
 
 def _is_of_compatible(record: dict[str, Any]) -> bool:
     """Whether what is known of a module is the price of a compatible one."""
-    said = " ".join(str(each.get("what")) for each in record["price_indications"])
-    return "compatible" in said or "generic" in said
+    return any(each.get("condition") == COMPATIBLE for each in record["price_indications"])
 
 
-def _is_of_part(indication: dict[str, Any]) -> bool:
-    what = str(indication.get("what"))
-    return indication["currency"] == CURRENCY and "used" not in what and not what.startswith("a server with")
+def is_of_part(indication: dict[str, Any]) -> bool:
+    """Whether a price is of the part, or of a module in its place, in the currency of the book."""
+    return indication["currency"] == CURRENCY and indication.get("condition") in (None, COMPATIBLE)
 
 
 def _day(date: Any) -> str | None:

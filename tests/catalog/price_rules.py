@@ -29,10 +29,14 @@ class Cable(NamedTuple):
 DATACENTRE = "BINGO Backend Cluster, Design D-lite: bill of materials at market prices of 2026-09"
 """A public design of a Brazilian radio telescope: servers, a switch, racks and PDUs."""
 CONTRACTOR = "price list of a cabling contractor, USA (Panduit, Corning, Belden and Tripp Lite at purchase prices)"
-BRAZIL = "bills of materials of Brazilian public contracts, at 5.30 BRL a USD"
 HPE = "HPE list, DL380a Gen12 of 2026-10-03"
 FS = "FS.com"
 RACK_MOUNTED = "FS.com, FHD enclosures and adapters"
+
+BRL_A_USD = 5.30
+BRAZIL = f"bills of materials of Brazilian public contracts, at {BRL_A_USD:.2f} BRL a USD"
+FOOT = 0.3048
+"""Metres."""
 
 # racks, power, management ------------------------------------------------------------------------------------------
 
@@ -43,17 +47,20 @@ OPEN_RACK = "open units"
 POWER_CORD = Known(20, "2026-10-03", f"{HPE}: C19 to C20, 2.5 m; 102 USD as an option of its own")
 DEAREST_POWER_CORD = 102
 GPU_CABLE = Known(114, "2026-10-03", f"{HPE}: power cable kit of a GPU")
-MANAGEMENT_SWITCH = Known(22_500 / 5.30, None, f"Dell N3248TE-ON with 48 ports of 1G; {BRAZIL}")
+MANAGEMENT_SWITCH = Known(22_500 / BRL_A_USD, None, f"Dell N3248TE-ON with 48 ports of 1G; {BRAZIL}")
 """Switches of copper ports for management cost by their number, not by capacity."""
 MANAGEMENT_GBPS = 10
+SN3700C_GBPS, CE6881_GBPS = 32 * 100, 48 * 25 + 6 * 100
+"""Gb/s of all ports of the two switches that have a price."""
 ETHERNET_GBPS = Known(
-    9_843 / (32 * 100), "2026-09-01", f"{DATACENTRE}: SN3700C of 32 ports of 100G at 9,843 USD, 6,800 to 11,400"
+    9_843 / SN3700C_GBPS, "2026-09-01", f"{DATACENTRE}: SN3700C of 32 ports of 100G at 9,843 USD, 6,800 to 11,400"
 )
 """USD for each Gb/s of switches with ports of 25 to 200 Gb/s."""
-CHEAPEST_ETHERNET_GBPS = 2_630 / (48 * 25 + 6 * 100)
+CHEAPEST_ETHERNET_GBPS = 2_630 / CE6881_GBPS
 """A Huawei CE6881-48S6CQ in marketplaces, 2026-09: IDC and marketplace listings of switches, second hand."""
+CHASSIS, MEMORY, DRIVES, BOOT_DRIVES = 11_500, 4_250, 2_200, 225
 CARD_SERVER = Known(
-    11_500 + 4_250 + 2_200 + 225, "2026-09-01", f"{DATACENTRE}: a server of two sockets without its GPUs"
+    CHASSIS + MEMORY + DRIVES + BOOT_DRIVES, "2026-09-01", f"{DATACENTRE}: a server of two sockets without its GPUs"
 )
 """Chassis with two processors, 512 GB, four NVMe drives and two boot drives, for two cards."""
 
@@ -62,8 +69,10 @@ CARD_SERVER = Known(
 
 MODULES_OF_THEIR_OWN = frozenset(("Arista", "Cisco", "H3C", "Huawei", "Juniper", "NVIDIA", "Ruijie"))
 """Vendors of switches that sell modules under their own names."""
+LIST_PRICE, SAVED = 1_500_000, 850_000
+"""USD: what the modules of 128 servers cost at list price, and how much less compatible ones cost."""
 LIST_TO_COMPATIBLE = Known(
-    1_500_000 / (1_500_000 - 850_000),
+    LIST_PRICE / (LIST_PRICE - SAVED),
     "2026-05-14",
     "modules of 128 DGX H100 at NVIDIA's list prices and compatible ones, AscentOptics, OSFP NVIDIA InfiniBand",
 )
@@ -90,16 +99,20 @@ CABLES: Mapping[str, Mapping[int, Cable]] = {
     },
 }
 """By kind and Gb/s."""
+FASTEST = 800
+"""Gb/s of the cables that have a price at two lengths."""
 METRE = {
-    "dac": (186 - 161) / (1 - 0.5) / 800,
-    "acc": (1_536 - 1_136) / (5 - 3) / 800,
-    "aec": (2_503.51 - 1_869.93) / (7 - 3) / 800,
+    "dac": (186 - 161) / (1 - 0.5) / FASTEST,
+    "acc": (1_536 - 1_136) / (5 - 3) / FASTEST,
+    "aec": (2_503.51 - 1_869.93) / (7 - 3) / FASTEST,
 }
 """USD for each Gb/s and metre: cables of 800G at 0.5 and 1 m, 3 and 5 m, 3 and 7 m; same sources."""
 CAGE_ADAPTER = Known(40, "2026-07-01", f"its two connectors as those of a DAC of 100G at 1 m; {FS}")
 AOC_METRE = (22 - 15) / (3 - 1)
 """USD a metre at any rate, as of a duplex jumper of OM4."""
-SPLITTERS = {2: 299 / (186 + 50), 4: 461 / (186 + 50)}
+STRAIGHT = 186 + 50
+"""USD: a passive cable of 800G at 1 m, and a further metre."""
+SPLITTERS = {2: 299 / STRAIGHT, 4: 461 / STRAIGHT}
 """What a passive cable of 800G with so many ends costs in units of a straight one of 2 m; FS.com, 2026-07."""
 
 
@@ -122,7 +135,8 @@ def cable_price(record: dict[str, Any], rate: float, metres: float) -> Known | N
 # copper and fibres -------------------------------------------------------------------------------------------------
 
 PATCH_CORD = Known(5, None, f"Cat6A of 0.3 m at 5 USD and 7.6 m at 18 USD; {CONTRACTOR}")
-PATCH_CORD_METRE = (18 - 5) / (25 - 1) / 0.3048
+PATCH_CORD_METRE = (18 - 5) / (25 - 1) / FOOT
+"""USD a metre, of cords of 1 and 25 feet."""
 LC_JUMPERS = {"single-mode": (12, (16 - 12) / (3 - 1)), "multimode": (15, (22 - 15) / (3 - 1))}
 """USD: duplex jumpers of 1 m, and a further metre."""
 LC_SOURCE = f"LC duplex of 1 m and 3 m; {CONTRACTOR}"
@@ -131,8 +145,11 @@ MTP = "FS.com, MTP cables"
 MPO_JUMPERS = {"multimode": (59, (116 - 59) / (5 - 1)), "single-mode": (105.08, (116 - 59) / (5 - 1))}
 """USD: MTP-12 of 1 m, and a further metre up to 5 m, which is a price of OM4."""
 SEEN_METRES = 5
-REEL_METRE = {"multimode": 895 / 304.8, "single-mode": 695 / 304.8}
+REEL = 1_000 * FOOT
+"""Metres."""
+REEL_METRE = {"multimode": 895 / REEL, "single-mode": 695 / REEL}
 """USD: a metre of cable with 12 fibres, of a reel of 1,000 feet; the contractor's price list."""
+FIBRES_OF_REEL, FIBRES_OF_DUPLEX = 12, 2
 MPO_SPLITTERS = {"multimode": 122, "single-mode": 150}
 """USD: MTP-12 to 2 x MTP-4 of 1 m, as for InfiniBand."""
 MPO16_SPLITTERS = {"multimode": 150, "single-mode": 249}
@@ -143,7 +160,8 @@ MPO_TRUNKS = {"multimode": 85.08, "single-mode": 105.08}
 """USD: a trunk of one MTP-12 at 1 m."""
 ENCLOSURE = 74
 MPO_ADAPTER = 14
-LC_ADAPTER = 95 / 24
+LC_PORTS = 24
+LC_ADAPTER = 95 / LC_PORTS
 """USD: of an adapter panel with 24 duplex ports; the contractor's price list."""
 
 
@@ -153,7 +171,7 @@ def fibre_price(record: dict[str, Any], metres: float) -> Known:
     reel = REEL_METRE[fibre]
     if record["kind"] == "trunk":
         first, named = (MPO_TRUNKS[fibre], MTP) if connector.startswith("mpo") else (LC_JUMPERS[fibre][0], LC_SOURCE)
-        fibres = 1 if connector.startswith("mpo") else 1 / 6
+        fibres = 1 if connector.startswith("mpo") else FIBRES_OF_DUPLEX / FIBRES_OF_REEL
         links = record["links"]["value"] if isinstance(record["links"], dict) else record["links"]
         return Known(
             round(links * (first + reel * fibres * (metres - 1)), 2), FIBRE_DATE, f"{named}, and cable by the reel"
@@ -174,7 +192,7 @@ def fibre_price(record: dict[str, Any], metres: float) -> Known:
 
 def patch_cord_price(metres: float) -> Known:
     """Return the price of a copper patch cord."""
-    return PATCH_CORD._replace(price=round(PATCH_CORD.price + PATCH_CORD_METRE * (metres - 0.3048), 2))
+    return PATCH_CORD._replace(price=round(PATCH_CORD.price + PATCH_CORD_METRE * (metres - FOOT), 2))
 
 
 def panel_price(ports: int, connectors: list[str]) -> Known:
@@ -187,10 +205,14 @@ def panel_price(ports: int, connectors: list[str]) -> Known:
 
 # services ----------------------------------------------------------------------------------------------------------
 
+RACK_HOURS, CABLE_HOURS, HOURLY = 8, 8, 100
+"""Hours to build a rack and to dress its cables, and USD an hour."""
 INSTALLATION = {
     "installation-server": Known(507, "2026-10-03", f"{HPE}: installation of a server with eight GPUs"),
     "installation-rack": Known(
-        8 * 100 + 8 * 100, None, f"8 hours to build a rack and 8 to dress its cables at 100 USD; {CONTRACTOR}"
+        (RACK_HOURS + CABLE_HOURS) * HOURLY,
+        None,
+        f"{RACK_HOURS} hours to build a rack and {CABLE_HOURS} to dress its cables at {HOURLY} USD; {CONTRACTOR}",
     ),
 }
 """For charges with `part`, per server or per rack."""

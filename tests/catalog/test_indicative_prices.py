@@ -6,10 +6,12 @@ from math import floor
 from typing import Any
 
 import yaml
-from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, book
+from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, book, is_of_part
 from price_rules import LC_ADAPTER, MPO_ADAPTER
 
 from bomgen.catalog.files import id_at_length
+from bomgen.core.schema import check_schema
+from bomgen.core.yaml_source import read
 
 SERVERS_WITH_PRICED_PARTS = 70
 """Of 128: those whose GPU or NIC has a price."""
@@ -18,6 +20,28 @@ SERVERS_WITH_PRICED_PARTS = 70
 def test_the_price_book_is_what_the_catalogue_says() -> None:
     """`make docs` writes it."""
     assert BOOK.read_text("utf-8") == book()
+
+
+def test_prices_of_used_parts_and_of_whole_systems_are_left_out() -> None:
+    """Whatever else they say; that of a compatible module counts."""
+    prices = (price | {"currency": "USD", "what": "as new"} for price in ({}, {"condition": "compatible"}))
+    assert all(map(is_of_part, prices))
+    assert not any(is_of_part({"currency": "USD", "condition": condition}) for condition in ("used", "system"))
+    assert not is_of_part({"currency": "EUR"})
+
+
+def test_what_a_price_is_of_is_a_field() -> None:
+    """A record whose text says it has the field, too; the schema knows no other condition."""
+    words = {"used": "used", "a server with": "system"}
+    for path in sorted(DATA.glob("*/*.yaml")):
+        record = yaml.safe_load(path.read_text("utf-8"))
+        for price in record.get("price_indications", ()) if isinstance(record, dict) else ():
+            said = str(price.get("what"))
+            assert all(price.get("condition") == known for word, known in words.items() if said.startswith(word)), path
+    [problem] = check_schema(
+        read("name: x\nprice_indications: [{amount: 1, currency: USD, condition: new}]\n", "x.yaml"), "part/gpu"
+    )
+    assert "'new' is not a valid value" in problem.message
 
 
 def test_no_server_costs_less_than_its_gpus_and_nics() -> None:

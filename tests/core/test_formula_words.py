@@ -14,7 +14,7 @@ from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.shape import even_spread
 from bomgen.results.result import Report, numbers_of
-from bomgen.sizing.storage import young_interval
+from bomgen.sizing.interruptions import young_interval
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 

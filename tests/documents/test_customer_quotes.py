@@ -234,11 +234,13 @@ def test_the_cover_says_how_binding_it_is(status: str, word: str) -> None:
 
 
 def test_lines_without_a_price_are_named_by_kind() -> None:
-    """The total is a lower bound, and the cover says what it leaves out."""
-    text = build("plans/training-and-serving.yaml").files("quote.md")["quote.md"].decode("utf-8")
-    cover = text.partition("## ")[0]
-    assert "Total: at least " in cover.replace("**", "")
+    """The cover says what its sum leaves out; without a price of the servers, the sum is no total at all."""
+    cover = quoted("training-and-serving").partition("## ")[0].replace("**", "")
+    assert "Prices: 13 of 21 lines priced, without the GPU servers" in cover
     assert re.search(r"Not priced: \d+ of \d+ lines \(Servers: 1, ", cover)
+    owned = quoted("training-and-serving", **{"stock.dgx-h100": 127}).partition("## ")[0].replace("**", "")
+    assert "Total: at least " in owned
+    assert re.search(r"Not priced: \d+ of \d+ lines \(Transceivers: 1, ", owned)
 
 
 def test_edited_workbooks_can_be_recognised() -> None:

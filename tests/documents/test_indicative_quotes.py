@@ -68,12 +68,91 @@ def test_few_prices_are_not_called_a_total(tmp_path: Path, priced: int, total: b
     assert all((SIGNED in each) == total for each in text.values())
 
 
+@pytest.mark.parametrize(
+    ("language", "headline", "unpriced", "signed"),
+    [
+        ("en", "Prices: 2 of 3 lines priced, without the GPU servers", "is not the price of the order", SIGNED),
+        ("zh", "价格：3 项中已报价 2 项，不含GPU 服务器", "不是订单总价", "客户"),
+    ],
+)
+def test_a_sum_without_the_gpu_servers_is_no_total(
+    tmp_path: Path, language: str, headline: str, unpriced: str, signed: str
+) -> None:
+    """Freight and training have a price, and the servers, nearly all of the cost, do not; from stock they need none."""
+    charges = [{"kind": "freight", "price": 100}, {"kind": "training", "price": 100}]
+    terms = {"charges": charges, "language": language}
+    text = quotes(built(tmp_path, terms))
+    assert headline in text["md"].replace("**", "")
+    assert all(SIGNED not in each and "签字" not in each for each in text.values())
+    assert "200.00" not in text["md"].partition("## ")[0]
+    assert all(unpriced in each for each in text.values())
+    assert headline in text["xlsx"]
+    owned = quotes(built(tmp_path, terms, stock={"dgx-h100": 1}))
+    assert "200.00" in owned["md"].partition("## ")[0]
+    assert all(signed in each for each in owned.values())
+
+
+def test_a_sum_without_the_gpu_cards_is_no_total(tmp_path: Path) -> None:
+    """Cards are lines of their own in servers that are sold without them."""
+    (tmp_path / "own.csv").write_text("part,price,currency\nhost,30000,USD\n", "utf-8")
+    server = {"name": "Host", "part_number": "host", "gpus": 8, "gpus_included": False}
+    report = built(tmp_path, {"price_book": "own.csv"}, cluster={"gpu": "l40s", "server": server, "servers": 1})
+    assert "Prices: 1 of 2 lines priced, without the GPUs" in quotes(report)["md"].replace("**", "")
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (
+            "en",
+            "Required parts not on the bill, to be selected or quoted: 3. They are listed under|not include: storage",
+        ),
+        ("zh", "另有 3 种必需配件不在配置清单内|本报价不包含：存储系统"),
+    ],
+)
+def test_the_cover_says_what_the_bill_lacks(tmp_path: Path, language: str, said: str) -> None:
+    """Besides that every charged line has a price: the required parts that are not on the bill, and what is missing."""
+    (tmp_path / "own.csv").write_text("part,price,currency\ndgx-gb200-nvl72,3000000,USD\n", "utf-8")
+    cluster = {"gpu": "gb200", "server": "dgx-gb200-nvl72", "racks": 1}
+    files = quotes(built(tmp_path, {"price_book": "own.csv", "language": language}, cluster=cluster))
+    covers = {"md": files["md"].partition("## ")[0], "html": files["html"].partition("<h2")[0], "xlsx": files["xlsx"]}
+    for name, cover in covers.items():
+        for sentence in said.split("|"):
+            assert sentence in cover, name
+
+
 @pytest.mark.parametrize(("language", "title"), [("en", "Bill of materials"), ("zh", "配置清单")])
 def test_a_bill_without_prices_is_no_quotation(tmp_path: Path, language: str, title: str) -> None:
     """It is headed as what it is, and there is nothing to sign."""
     text = quotes(built(tmp_path, {"language": language}))
     assert f"**{title}**" in text["md"].split("##")[0]
     assert all(SIGNED not in each for each in text.values())
+
+
+@pytest.mark.parametrize(
+    ("language", "share"), [("en", "7 % of the hardware after discount, estimate"), ("zh", "硬件未税金额的 7%（估算）")]
+)
+def test_support_without_a_share_is_an_estimate(tmp_path: Path, language: str, share: str) -> None:
+    """Three years at the assumed 7 % of 210 000 USD: the quote marks it, the report cites it."""
+    (tmp_path / "own.csv").write_text("part,price,currency,source\ndgx-h100,210000,USD,list\n", "utf-8")
+    charges = [{"kind": "support", "years": 3}]
+    report = built(tmp_path, {"price_book": "own.csv", "language": language, "charges": charges, "status": "firm"})
+    data = result(report)
+    [support] = [line for line in data["lines"] if line["role"] == "support"]
+    assert (support["amount"], support["doubts"]) == ("44100.00", ["estimated"])
+    name = "Support for a year, as a share of the hardware"
+    assert [each["value"] for each in data["assumptions"] if each["name"] == name] == [0.07]
+    assert all(share in text for text in quotes(report).values())
+    assert [problem.rule for problem in report.problems].count("firm-estimate") == 1
+    given = built(tmp_path, {"price_book": "own.csv", "charges": [{**charges[0], "share": "7%"}]})
+    assert "estimate" not in quotes(given)["md"]
+
+
+@pytest.mark.parametrize(("share", "warned"), [("30%", False), ("31%", True)])
+def test_support_beyond_any_contract_is_a_warning(tmp_path: Path, share: str, warned: bool) -> None:
+    """Contracts cost up to 30 % of the hardware a year (TechTarget)."""
+    report = built(tmp_path, {"charges": [{"kind": "support", "years": 3, "share": share}]})
+    assert ("charge" in [problem.rule for problem in report.problems]) == warned
 
 
 def test_a_base_may_name_the_built_in_prices(tmp_path: Path) -> None:

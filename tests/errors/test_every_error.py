@@ -130,7 +130,6 @@ NOT_PROVOKED = {
     "the plan sets fewer; height and power would allow it": "a reason of explain",
     "sequence parallelism is on; combined with tensor parallelism": "a warning",
     "an older bom.json does not record its exchange rates": "a note of a comparison; tests/documents/test_diff.py",
-    "choose with: bomgen xray": "a question about a bill; tests/reading/test_bills.py",
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {

@@ -176,7 +176,7 @@ const stories = {
     await page.drop("list.csv", "Price list");
     seen.asked = await page.dialog.locator(".fields").textContent();
     seen.offered = await page.dialog.locator(".fields option").allTextContents();
-    await page.dialog.locator(".fields select").selectOption("C");
+    await page.dialog.locator(".fields select").selectOption("price=C");
     await page.button("Continue", page.dialog).click();
     const use = page.button("Save the price book and use it in the plan", page.dialog);
     await use.waitFor();

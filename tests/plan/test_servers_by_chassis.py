@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bomgen import PlanErrors, build, check
@@ -30,3 +32,14 @@ def test_a_chassis_without_the_gpu_lists_its_configurations() -> None:
     with pytest.raises(PlanErrors) as caught:
         build(PLAN.format(gpu="h100-sxm", server="XE9680") + "sit: {}\n")
     assert [problem.rule for problem in caught.value.problems] == ["unknown-key"]
+
+
+@pytest.mark.parametrize("name", ["h200-sxm", "H200-141GB", "h200"])
+def test_a_part_file_may_call_the_gpu_as_a_plan_does(tmp_path: Path, name: str) -> None:
+    """By id or alias; of the GPUs that share a name, the plan's is meant."""
+    (tmp_path / "parts" / "server").mkdir(parents=True)
+    part = f"{{name: Acme 8, gpu: {name}, gpus: 8, rack_units: 8, power: 10 kW}}\n"
+    (tmp_path / "parts" / "server" / "acme-8.yaml").write_text(part, "utf-8")
+    plan = "bomgen: 1\nname: x\ncatalog: [parts/]\ncluster: {gpu: h200-sxm, server: acme-8, servers: 4}\n"
+    (tmp_path / "plan.yaml").write_text(plan, "utf-8")
+    assert build(tmp_path / "plan.yaml").data["cluster"]["gpu"] == "h200-sxm"

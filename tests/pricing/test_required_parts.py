@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bomgen import build
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render
 from bomgen.results.result import Report, result
@@ -118,6 +119,43 @@ def test_what_needs_a_choice_is_listed(ordered: Any) -> None:
         (["ufm-ndr", "agent-server"], 1, "fabric", ""),
         (["nvaie-1y", "nvaie-3y", "nvaie-5y"], 320, "gpu", LICENCE_GUIDES),
     ] == [(item.get("part", item.get("choose")), item["quantity"], item["per"], item["source"]) for item in items]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "listed"),
+    [
+        ({"gpu": "l40s", "servers": 4}, True),
+        ({"gpu": "h100-sxm", "servers": 4}, False),
+        ({"gpu": "gb200", "server": "dgx-gb200-nvl72", "racks": 1}, False),
+    ],
+)
+def test_cords_of_unknown_power_supplies_are_to_be_selected(cluster: dict[str, Any], listed: bool) -> None:
+    """Known supplies have their cords on the bill, and a rack has a busbar."""
+    items = build(json.dumps({"bomgen": 1, "name": "x", "cluster": cluster}) + "\n").data["not_on_bill"]
+    cords = [item for item in items if item.get("choose") == ["cord-c14", "cord-c20", "cord-c22"]]
+    assert [item["quantity"] for item in cords] == [None] * listed
+
+
+def test_a_quote_names_what_cords_are_for() -> None:
+    """Its list of what is not included has the cords and the server with unknown supplies."""
+    plan = {"bomgen": 1, "name": "x", "cluster": {"gpu": "l40s", "server": "dell-xe7740-l40s", "servers": 4}}
+    quote = build(json.dumps(plan) + "\n").files("quote.md")["quote.md"].decode()
+    assert "Power cord C21 to C20 (for PowerEdge XE7740" in quote.partition("## Not included")[2]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "Heat to remove: at most 240 kW, the maximum power of the servers."),
+        ("zh", "需带走的热量不超过服务器最大功率：240 kW。"),
+    ],
+)
+def test_a_quote_sizes_the_cooling_units_to_select(code: str, said: str) -> None:
+    """By the maximum power of two racks of 120 kW."""
+    cluster = {"gpu": "gb200", "server": "dgx-gb200-nvl72", "racks": 2}
+    plan = {"bomgen": 1, "name": "x", "cluster": cluster, "quote": {"language": code}}
+    quote = build(json.dumps(plan) + "\n").files("quote.md")["quote.md"].decode()
+    assert said in quote.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def test_a_choice_without_a_quantity_is_listed_once(ordered: Any) -> None:

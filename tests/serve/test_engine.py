@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli.command import main
-from bomgen.serve import engine
+from bomgen.serve import downloads, engine, tabs
 from bomgen.serve.completion import Place, complete, place_at
 from bomgen.serve.workspace import FileChanged, Refused, Workspace, gallery, unpack
 
@@ -67,6 +69,13 @@ def test_four_key_figures_stand_first(workspace: Workspace, code: str) -> None:
     assert len(found["figures"]) >= 3
 
 
+def test_a_sum_without_the_gpu_servers_is_no_key_figure(workspace: Workspace) -> None:
+    """In its place stands what has a price."""
+    (workspace.root / "own.csv").write_text("part,price,currency\nqm9700,25000,USD\n", "utf-8")
+    found = engine.build(workspace, asked(text=PLAN.replace("indicative", "own.csv")))
+    assert found["headline"][0][1].endswith("lines priced, without the GPU servers")
+
+
 def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None:
     """The bill is compared with the saved state."""
     text = PLAN.replace("servers: 4", "servers: 6")
@@ -78,14 +87,46 @@ def test_the_bill_is_compared_with_the_saved_state(workspace: Workspace) -> None
     assert (same["lines"], float(same["amount"])) == ([], 0)
 
 
-@pytest.mark.parametrize("tab", engine.TABS)
-def test_a_tab_is_a_page_without_scripts(workspace: Workspace, tab: str) -> None:
-    """A tab is a page without scripts."""
+SHOWN = {
+    "quote": "32 × H100 SXM5 80GB in 4 × DGX H100",
+    "report": "Maximum power 42.52 kW 40.8 kW + 1.72 kW",
+    "network": "Switches: leaf 1 switch 32 endpoints / 64 ports per switch, rounded up",
+    "racks": "Maximum power of the GPUs alone 22.4 kW 32 GPUs × 700 W each",
+    "bill": "MQM9700-NS2F / 920-9B210-00FN-0M0 NVIDIA QM9700 Compute network · leaf",
+    "cables": "compute server-04 nic8 compute-leaf-01 16/2 transceiver",
+    "prices": "Price indications of the catalogue",
+}
+"""What each tab says of the plan: figures by hand, names of its parts."""
+
+
+def text_of(html: str) -> str:
+    """Return the text of a page."""
+    return " ".join(unescape(re.sub(r"<style.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)).split())
+
+
+@pytest.mark.parametrize("tab", tabs.TABS)
+def test_a_tab_shows_the_plan_and_has_no_scripts(workspace: Workspace, tab: str) -> None:
+    """Look at what it says."""
     found = engine.build(workspace, asked(tabs=[tab]))
     json.dumps(found)
     assert [*found["tabs"]] == [tab]
-    assert "<html" in found["tabs"][tab]
+    assert SHOWN[tab] in text_of(found["tabs"][tab])
     assert "<script" not in found["tabs"][tab]
+
+
+def test_the_quote_keeps_its_language(workspace: Workspace) -> None:
+    """The other tabs have that of the page."""
+    found = engine.build(workspace, asked(tabs=["quote", "bill"], language="zh"))["tabs"]
+    assert ["Bill of materials" in text_of(found[tab]) for tab in found] == [True, False]
+    assert ["配置清单" in text_of(found[tab]) for tab in found] == [False, True]
+
+
+def test_the_first_cables_are_listed(workspace: Workspace) -> None:
+    """Of 512 to the leaves and as many to the spines, with the number of all."""
+    found = engine.build(workspace, asked(text=PLAN.replace("servers: 4", "servers: 64"), tabs=["cables"]))
+    text = text_of(found["tabs"]["cables"])
+    assert f"{tabs.CABLES_SHOWN} / 1,024" in text
+    assert text.count("compute-SL-") == tabs.CABLES_SHOWN
 
 
 def test_an_unknown_tab_is_refused(workspace: Workspace) -> None:
@@ -99,24 +140,24 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
     """A download has the bytes of the command."""
     arguments = ["build", str(tmp_path / "small.yaml"), "-o", str(tmp_path / "out"), "-f", form]
     assert CliRunner().invoke(main, arguments).exit_code == 0
-    found = engine.download(workspace, asked(format=form))
+    found = downloads.download(workspace, asked(format=form))
     assert found["name"] == form
     assert base64.b64decode(found["base64"]) == (tmp_path / "out" / "small" / form).read_bytes()
 
 
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
-    names = [each["format"] for each in engine.formats(workspace, {})["formats"]]
+    names = [each["format"] for each in downloads.formats(workspace, {})["formats"]]
     assert {"xlsx", "json", "wiring-csv"} <= {*names}
-    assert engine.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
+    assert downloads.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
     with pytest.raises(Refused, match="no format"):
-        engine.download(workspace, asked(format="doc"))
+        downloads.download(workspace, asked(format="doc"))
 
 
 def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
     """A plan travels in a link."""
-    found = engine.share(workspace, asked())
-    assert "<html" in found["html"]
+    found = downloads.share(workspace, asked())
+    assert SHOWN["report"] in text_of(found["html"])
     assert unpack(found["packed"]) == PLAN
     for broken in (found["packed"][:-9], "§", ""):
         with pytest.raises(Refused):
@@ -125,8 +166,10 @@ def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
 
 def test_plans_stand_side_by_side(workspace: Workspace) -> None:
     """Plans stand side by side."""
-    other = asked(text=PLAN.replace("servers: 4", "servers: 8"))
-    assert "<table" in engine.compare_plans(workspace, {"plans": [asked(), other]})["html"]
+    other = asked(text=PLAN.replace("servers: 4", "servers: 8").replace("small", "large"))
+    text = text_of(tabs.compare_plans(workspace, {"plans": [asked(), other]})["html"])
+    assert "Value small large Better" in text
+    assert "GPUs 32 64 Servers 4 8 NICs 32 64" in text
 
 
 # completion ---------------------------------------------------------------------------------------------------------
@@ -216,7 +259,7 @@ def test_a_link_that_leads_outside_is_refused(workspace: Workspace, tmp_path_fac
 def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
     """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
     for design in gallery():
-        assert engine.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+        assert tabs.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
 
 
 def test_the_engine_needs_neither_network_nor_processes() -> None:

@@ -78,7 +78,7 @@ def test_support_is_a_charge(workspace: Workspace) -> None:
     assert form(workspace, {"text": found["text"], "answers": {share: ""}})["text"] == TEXT
     freight = f"{TEXT}quote:\n  charges:\n    - {{kind: freight, price: 900}} # kept, too\n"
     found = form(workspace, {"text": freight, "answers": {years: 5}})
-    assert found["text"] == f"{freight}    - {{kind: support, years: 5, share: 7%}}\n"
+    assert found["text"] == f"{freight}    - {{kind: support, years: 5}}\n"
     assert form(workspace, {"text": found["text"], "answers": {years: None}})["text"] == freight
     text = found["text"].replace("{topology: fat-tree}", "default")
     built = engine.build(workspace, {"path": "small.yaml", "text": text})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from bomgen.serve.form import NONE, OF_SUPPORT, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
 OWN = sorted(path for path in PAGE.rglob("*.*") if path.suffix in (".js", ".css", ".html") and path.name != "editor.js")
@@ -24,16 +26,51 @@ def test_no_inline_script_or_style() -> None:
     assert not re.findall(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=", text)
 
 
-def test_both_languages_have_the_same_words() -> None:
-    """Compare the keys; those of the editor are English by themselves."""
-    files = [(PAGE / "words" / f"{code}.js").read_text("utf-8").partition("editor:")[0] for code in ("en", "zh")]
-    english, chinese = (re.findall(r'(?:^|[{,] ?)\s*"?([a-z-]+)"?: ', text, re.MULTILINE) for text in files)
-    assert english == chinese
+def words_of(code: str) -> dict[str, str]:
+    """Return the words of a language by key, those of a group by `group.key`."""
+    text = (PAGE / "words" / f"{code}.js").read_text("utf-8").partition("export default")[2].rstrip("; \n")
+    # Strings stay; between them keys get their quotes, and a last comma goes.
+    pieces = re.split(r'("(?:[^"\\]|\\.)*")', text)
+    plain = "".join(piece if at % 2 else re.sub(r"([\w-]+)(?=:)", r'"\1"', piece) for at, piece in enumerate(pieces))
+    words: dict[str, str] = {}
+    for key, value in json.loads(re.sub(r",(\s*})", r"\1", plain)).items():
+        words |= {f"{key}.{name}": word for name, word in value.items()} if isinstance(value, dict) else {key: value}
+    return words
 
 
-def test_every_word_of_the_frame_is_known() -> None:
-    """Look for the words that the frame names."""
-    words = (PAGE / "words" / "en.js").read_text("utf-8")
-    used = re.findall(r'data-(?:word|label)="([\w-]+)"', (PAGE / INDEX).read_text("utf-8"))
-    assert used
-    assert not [word for word in used if not re.search(rf'\b"?{word}"?: ', words)]
+def without_editor(words: dict[str, str]) -> dict[str, str]:
+    """Return words without those of the editor, which is English by itself."""
+    return {key: word for key, word in words.items() if not key.startswith("editor.")}
+
+
+def test_both_languages_have_the_same_words_and_places() -> None:
+    """Compare the keys, and what is filled into each word."""
+    english, chinese = (without_editor(words_of(code)) for code in ("en", "zh"))
+    assert english.keys() == chinese.keys()
+    places = {key: [sorted(re.findall(r"\{\d\}", words[key])) for words in (english, chinese)] for key in english}
+    assert {key: found for key, found in places.items() if found[0] != found[1]} == {}
+    assert [key for key, word in (english | chinese).items() if not word.strip()] == []
+
+
+def test_every_word_is_used_and_known() -> None:
+    """Look for each key as a text of the page's modules or of its frame, and for each word that these name."""
+    sources = [path.read_text("utf-8") for path in OWN if path.parent.name != "words"]
+    used = {name for text in sources for name in re.findall(r"""["'`]([\w-]+)["'`]""", text)}
+    asked = {"questions": {PURPOSE, *(question.id for question in (*QUESTIONS, *OF_SUPPORT))}}
+    asked["values"] = {*PURPOSES, NONE}
+    words = without_editor(words_of("en"))
+    grouped = {key for key in words if "." in key}
+    assert words.keys() - grouped - used == set()
+    assert grouped == {f"{group}.{name}" for group, names in asked.items() for name in names}
+    named = {
+        name for text in sources for name in re.findall(r'\bword\("([\w-]+)"|data-(?:word|label)="([\w-]+)"', text)
+    }
+    assert {name for pair in named for name in pair if name} - words.keys() == set()
+
+
+def test_the_editor_has_the_phrases_that_are_translated() -> None:
+    """Look for each in the bundle, so that none is left behind by another version of the editor."""
+    bundle = (PAGE / "editor.js").read_text("utf-8")
+    phrases = [key.removeprefix("editor.") for key in words_of("zh") if key.startswith("editor.")]
+    assert phrases
+    assert [phrase for phrase in phrases if f'"{phrase}"' not in bundle] == []

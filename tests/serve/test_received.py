@@ -15,7 +15,7 @@ from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
 from bomgen.output.price_lists.forms import written
-from bomgen.serve import engine, received, searching
+from bomgen.serve import downloads, engine, received, searching
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out
 
@@ -45,8 +45,9 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     content = b"Part number,Description,Price USD\ndgx-h100,Server,300000\nqm9700,Switch,25000\n"
     found = received.prices(workspace, dropped("list.csv", content))
     json.dumps(found)
-    assert {"part", "price"} <= {column["role"] for column in found["columns"]}
-    assert found["coverage"]["after"]["priced"] > found["coverage"]["before"]["priced"]
+    assert all(heading in found["html"] for heading in ("Part number", "Price USD"))
+    before, after = found["coverage"]["before"], found["coverage"]["after"]
+    assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "1225000.00"), found["coverage"]
     assert "list.prices.yaml" in found["text"]
     assert "# kept" in found["text"]
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
@@ -54,10 +55,17 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
 
 
+def test_a_second_column_of_prices_is_named(workspace: Workspace) -> None:
+    """Beside the button that takes the prices of the first one."""
+    content = b"Part number,List price USD,Partner\ndgx-h100,300000,255000\nqm9700,25000,21000\n"
+    [problem] = received.prices(workspace, dropped("list.csv", content))["problems"]
+    assert "column C 'Partner' looks like prices, too, and is not read" in problem["message"]
+
+
 def test_a_list_may_be_filled_in_by_parts(workspace: Workspace) -> None:
     """Rows that have no price yet are left out, as of a vendor's list."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
-    head, *rows = csv.reader(io.StringIO(base64.b64decode(engine.download(workspace, request)["base64"]).decode()))
+    head, *rows = csv.reader(io.StringIO(base64.b64decode(downloads.download(workspace, request)["base64"]).decode()))
     rows[0][2] = "300000"
     out = io.StringIO()
     csv.writer(out).writerows([head, *rows])
@@ -78,7 +86,7 @@ def test_prices_of_no_part_of_the_plan_are_named(workspace: Workspace) -> None:
 def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) -> None:
     """The list is that of `bomgen prices --for`, names parts by their ids, and prices them once it is filled in."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
-    listed = base64.b64decode(engine.download(workspace, request)["base64"])
+    listed = base64.b64decode(downloads.download(workspace, request)["base64"])
     assert listed == written(list_unpriced_parts(work_out(workspace.plan_file("small.yaml", PLAN))), "csv")
     head, *rows = csv.reader(io.StringIO(listed.decode()))
     assert "dgx-h100" in [row[0] for row in rows]
@@ -88,7 +96,7 @@ def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) 
     assert found["coverage"]["after"]["priced"] == found["coverage"]["after"]["lines"]
     workspace.save(found["file"]["path"], found["file"]["text"], "")
     with pytest.raises(Refused, match="every part has a price"):
-        engine.download(workspace, request | {"text": found["text"]})
+        downloads.download(workspace, request | {"text": found["text"]})
 
 
 def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
@@ -97,15 +105,68 @@ def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
     found = received.prices(workspace, dropped("list.csv", content))
     [question] = found["questions"]
     assert question["key"] == "price"
-    assert "C" in {choice["value"] for choice in question["choices"]}
-    answered = received.prices(workspace, dropped("list.csv", content, answers={"price": "C"}))
+    assert [choice["value"] for choice in question["choices"]] == ["price=B", "price=C"]
+    assert [choice["label"] for choice in question["choices"]] == ["B: Price USD", "C: Price USD"]
+    answered = received.prices(workspace, dropped("list.csv", content, answers={"price": "price=C"}))
     assert answered["questions"] == []
     assert "200000" in answered["file"]["text"]
 
 
+@pytest.mark.parametrize(
+    ("content", "keys", "first", "answers", "price"),
+    [
+        ("Part number,Price\ndgx-h100,300000\n", ["currency"], "currency=AED", ["currency=USD"], 300000),
+        (
+            "Prices in USD or EUR\nPart number,Price\ndgx-h100,300000\n",
+            ["currency"],
+            "currency=EUR",
+            ["currency=USD"],
+            300000,
+        ),
+        (
+            "Part number,List price USD,折扣\ndgx-h100,300000,40%\nqm9700,20000,35%\n",
+            ["discount"],
+            "discount=C",
+            ["paid=C"],
+            120000,
+        ),
+        ('Part number,Price USD\ndgx-h100,"300,000"\n', ["decimal"], "decimal=point", ["decimal=point"], 300000),
+        (
+            "Part number,Price USD,Valid until\ndgx-h100,300000,03/04/2026\n",
+            ["dates"],
+            "dates=dmy",
+            ["dates=mdy"],
+            300000,
+        ),
+        (
+            "dgx-h100,x,300000\nqm9700,y,25000\n",
+            ["part", "price"],
+            "part=A",
+            ["part=A", "price=C", "currency=USD"],
+            300000,
+        ),
+    ],
+)
+def test_a_list_is_asked_about_until_it_is_clear(
+    workspace: Workspace, content: str, keys: list[str], first: str, answers: list[str], price: int
+) -> None:
+    """Each question has what `bomgen prices --columns` takes as its choices, and the chosen ones settle it."""
+    asked = received.prices(workspace, dropped("list.csv", content.encode()))
+    assert [question["key"] for question in asked["questions"]] == keys
+    assert asked["questions"][0]["choices"][0]["value"] == first
+    given: dict[str, str] = {}
+    for _ in answers:
+        for question in asked["questions"]:
+            offered = [choice["value"] for choice in question["choices"]]
+            given[question["key"]] = next(answer for answer in answers if answer in offered)
+        asked = received.prices(workspace, dropped("list.csv", content.encode(), answers=given))
+    assert asked["questions"] == []
+    assert f"price: {price}" in asked["file"]["text"]
+
+
 def test_a_bill_is_explained(workspace: Workspace) -> None:
     """The bill of a plan is explained by a plan that builds."""
-    bill = base64.b64decode(engine.download(workspace, {"path": "a.yaml", "text": PLAN, "format": "csv"})["base64"])
+    bill = base64.b64decode(downloads.download(workspace, {"path": "a.yaml", "text": PLAN, "format": "csv"})["base64"])
     found = received.xray(workspace, dropped("vendor.csv", bill))
     json.dumps(found)
     assert "<html" in found["html"]
@@ -115,7 +176,7 @@ def test_a_bill_is_explained(workspace: Workspace) -> None:
 
 def edited(workspace: Workspace, cells: dict[str, Any], text: str = PLAN) -> bytes:
     """Return the quote of the plan with other values in cells of its bill that hold these texts or numbers."""
-    content = engine.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]
+    content = downloads.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]
     book = openpyxl.load_workbook(io.BytesIO(base64.b64decode(content)))
     for sheet in book:
         for row in sheet.iter_rows():
@@ -166,8 +227,10 @@ def test_one_price_of_a_part_may_be_chosen_for_all_its_lines(workspace: Workspac
     quote.cell("compute.switch.leaf", "unit_price").value = 700
     request = dropped("quote.xlsx", quote.saved()) | {"text": large}
     [conflict] = received.apply(workspace, request)["conflicts"]
-    assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700 costs 700"]
-    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700 costs 700"}})
+    assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700=700"]
+    assert conflict["choices"][1]["label"] == "qm9700 costs 700"
+    assert "a part has one price" in conflict["message"]
+    taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700=700"}})
     assert taken["conflicts"] == []
     assert "price: 700" in taken["files"][0]["text"]
 
@@ -182,6 +245,15 @@ def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
     assert [choice["value"] for choice in conflict["choices"]] == ["force"]
     taken = received.apply(workspace, request | {"choices": {conflict["key"]: "force"}})
     assert "servers: 6" in taken["text"]
+
+
+def test_edits_that_are_not_taken_are_named(workspace: Workspace) -> None:
+    """In the quote of an older state, of a plan that has its edits: cells with texts that bomgen writes by itself."""
+    dated = f"{PLAN}quote: {{date: 2026-11-28}}\n"
+    request = dropped("quote.xlsx", edited(workspace, {"DGX H100": "Another"})) | {"text": dated}
+    found = received.apply(workspace, request)
+    assert (found["changes"], found["conflicts"], found["text"]) == ([], [], dated)
+    assert {"Bill of materials!E4", "By part number!C5"} <= {*found["passed_over"]}
 
 
 def test_a_file_that_is_none_is_refused(workspace: Workspace) -> None:

@@ -118,6 +118,15 @@ def test_a_copy_has_no_date() -> None:
     assert "date" not in (read(text, "plan").data["quote"] or {})
 
 
+@pytest.mark.parametrize("design", starters.designs())
+def test_a_copy_has_no_title(design: str) -> None:
+    """Its quote is headed by its name: `256 H200 in PowerEdge XE9680` would stay when the number of servers changes."""
+    text = starters.started_from(design, "copy")
+    title = read((ROOT / "plans" / f"{design}.yaml").read_text("utf-8"), "plan").data["title"]
+    assert "title" not in read(text, "plan").data
+    assert f"#title: TITLE    # heading of your quote, by default the name; the design had {title}\n" in text
+
+
 def test_a_file_left_behind_is_named() -> None:
     """Who copies a design sees which price book it had, and switches one of his own on by taking away the #."""
     text = starters.started_from("superpod-h100-4su", "copy")

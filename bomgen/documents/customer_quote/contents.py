@@ -27,7 +27,7 @@ from bomgen.documents.customer_quote.record import (
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.commercial_terms import DELIVERY
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.pricing.quote import is_total, lines_to_price
+from bomgen.pricing.quote import PricedLine, is_total, lines_to_price, unpriced_gpus
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
@@ -94,8 +94,12 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
 
 
 def _is_offer(quote: CustomerQuote) -> bool:
-    """Return whether the customer can accept the quote: most lines have a price, and no price is an indication."""
-    return is_total(quote.totals) and quote.indicative is None
+    """Return whether the customer can accept the quote: its sum is a total, and no price is an indication."""
+    return is_total(quote.totals, _counted(quote)) and quote.indicative is None
+
+
+def _counted(quote: CustomerQuote) -> list[QuotedLine]:
+    return [line for line in quote.lines if line.counted]
 
 
 def _subtitle(quote: CustomerQuote, language: Language) -> str:
@@ -164,16 +168,29 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     notes["lines"] = covers_all if totals.complete else _unpriced(quote, language)
     if required := _by_part(line for line in quote.lines if not line.counted):
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
+    if not quote.expansion:
+        if quote.open_items:
+            notes["open"] = word("quote-open-items", count=language.integer(len(quote.open_items)))
+        if missing := _missing(quote):
+            notes["without"] = word("quote-without", names=_name_missing(missing, language))
     total = amount if totals.complete else word("ui-at-least", amount=amount)
     if quote.indicative:
         label, total = word("quote-indicative-total"), language.money_range(*quote.indicative, totals.currency)
         notes.pop("capitals", None)
-    if not is_total(totals):
+    if not is_total(totals, _counted(quote)):
         if quote.indicative:
             notes = {"indicative": word("quote-indicative-sum", range=total), **notes}
-        counts = {"priced": language.integer(totals.priced_lines), "lines": language.integer(totals.lines)}
-        label, total = word("quote-priced"), word("quote-lines-priced", **counts)
+        label, total = word("quote-priced"), lines_priced(totals, _counted(quote), language)
     return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
+
+
+def lines_priced(totals: Totals, lines: Sequence[PricedLine], language: Language) -> str:
+    """Return how many lines have a price, and whether those with the GPUs lack one: what is said instead of a total."""
+    word = language.word
+    counts = {"priced": language.integer(totals.priced_lines), "lines": language.integer(totals.lines)}
+    text = word("quote-lines-priced", **counts)
+    without = [word(f"quote-without-{category}") for category in unpriced_gpus(lines)]
+    return word("quote-priced-without", lines=text, names=word("list-and").join(without)) if without else text
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
@@ -202,7 +219,7 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
         for category, count in counts.items()
     )
     return language.word(
-        "quote-unpriced",
+        "quote-unpriced" if is_total(quote.totals, _counted(quote)) else "quote-unpriced-most",
         lines=language.integer(sum(counts.values())),
         all=language.integer(quote.totals.lines),
         names=language.word("list-comma").join(named),
@@ -224,7 +241,7 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
 def _subtotals(quote: CustomerQuote, language: Language) -> Table:
     """Return the table of what each category comes to."""
     word, currency = language.word, quote.totals.currency
-    lines = group_by((line for line in quote.lines if line.counted), lambda line: line.category)
+    lines = group_by(_counted(quote), lambda line: line.category)
     columns = (
         Column("category", word("xlsx-category"), "text", 40),
         Column("pieces", word("quote-pieces"), "number", 12),
@@ -239,7 +256,7 @@ def _subtotals(quote: CustomerQuote, language: Language) -> Table:
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    ordered = [line for line in quote.lines if line.counted and not line.in_stock]
+    ordered = [line for line in _counted(quote) if not line.in_stock]
     rows = tuple(
         row_of(
             lines[0].vendor or "",
@@ -266,9 +283,8 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
 
 def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
     """Yield a sentence about parts taken partly from stock, which reduce the pieces to order."""
-    counted = (line for line in quote.lines if line.counted)
     named = []
-    for (_, name), lines in group_by(counted, lambda line: (line.part_number, line.name)).items():
+    for (_, name), lines in group_by(_counted(quote), lambda line: (line.part_number, line.name)).items():
         if any(line.in_stock for line in lines):
             counts = {
                 "installed": sum(line.quantity for line in lines),
@@ -333,7 +349,7 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         Column("discount", word("column-discount"), "share", 10),
         Column("amount", word("column-net-amount"), "money", 15, main=not quote.inclusive),
     )
-    lines = [line for line in quote.lines if line.counted]
+    lines = _counted(quote)
     rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(lines, 1))
     if quote.inclusive:
         columns = (*columns, *inclusive_columns(language))
@@ -462,12 +478,9 @@ def _total_label(totals: Totals, language: Language) -> str:
 
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of usual items of a cluster order that this one lacks; None if there are none."""
-    word, held = language.word, {name for line in quote.lines for name in (line.category, line.charge)}
-    beside = OFFERED_BESIDE if quote.scope is None else ()
-    missing = [word(f"quote-without-{category}") for category in beside if category not in held]
-    if not quote.totals.taxed:
-        missing.append(word("quote-without-tax"))
-    text = [word("quote-without", names=word("list-comma").join(missing))] if missing else []
+    word = language.word
+    missing = [*_missing(quote), *(() if quote.totals.taxed else ("tax",))]
+    text = [word("quote-without", names=_name_missing(missing, language))] if missing else []
     required = [
         word("quote-required-part", name=lines[0].description, count=language.integer(int(_count_pieces(lines))))
         for lines in _by_part(line for line in quote.lines if not line.counted)
@@ -480,14 +493,27 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
 
 
+def _missing(quote: CustomerQuote) -> list[str]:
+    """Return the categories often ordered with a cluster of which a quote has no line; none where its scope is set."""
+    held = {name for line in quote.lines for name in (line.category, line.charge)}
+    return [category for category in OFFERED_BESIDE if category not in held] if quote.scope is None else []
+
+
+def _name_missing(missing: Iterable[str], language: Language) -> str:
+    return language.word("list-comma").join(language.word(f"quote-without-{name}") for name in missing)
+
+
 def _open_item(item: QuotedOpenItem, language: Language) -> str:
     """Return the sentence about a required part that is not included and has to be selected."""
     word = language.word
     names = word("list-or").join(item.names)
     if item.quantity is not None:
         names = word("quote-required-part", name=names, count=language.number(item.quantity))
+    else:
+        names = word("quote-required-for", name=names, parts=word("list-comma").join(item.required_by))
     settled = "quote-select-one" if item.quantity is None else "quote-required-without"
-    return word("quote-select" if len(item.names) > 1 else settled, names=names)
+    text = word("quote-select" if len(item.names) > 1 else settled, names=names)
+    return word("list-sentences").join((text, word("quote-heat", power=item.heat))) if item.heat else text
 
 
 def _names_warranty(terms: Iterable[str]) -> bool:

@@ -39,6 +39,8 @@ PartKey = tuple[str, str | None, str]
 Pieces = tuple[int | Fraction, Decimal | None]
 NO_PIECES: Pieces = (0, Decimal(0))
 MANAGEMENT, SERVER, ACCESSORY, SWITCH = "management", "server", "accessory", "switch"
+COOLING = "cooling"
+POWER = ("cluster", "power_w")
 RACKS = "racks"
 PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
@@ -142,6 +144,10 @@ class QuotedOpenItem(NamedTuple):
     names: tuple[str, ...]
     """The part, or those to select from."""
     quantity: int | Fraction | None
+    required_by: tuple[str, ...] = ()
+    """The parts that require it."""
+    heat: str | None = None
+    """For a cooling unit whose number depends on its size: the heat of the servers, at most."""
 
 
 class QuotedMove(NamedTuple):
@@ -280,12 +286,19 @@ def _existing(writer: Writer) -> Iterator[tuple[str, int | Fraction]]:
 
 def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
     found: dict[tuple[str, ...], int | Fraction | None] = {}
+    required_by: dict[tuple[str, ...], dict[str, None]] = {}
+    heat: dict[tuple[str, ...], str] = {}
+    power = {each.report.plan.cluster_name: each.numbers.get(POWER) for each in writer.cluster_writers()}
     for item in writer.report.bill.open_items:
         names = tuple(writer.language.message(part.name) for part in item.parts)
         quantity = item.quantity.value if item.quantity else None
         known = found.get(names)
         found[names] = quantity + known if quantity is not None and known is not None else quantity
-    yield from (QuotedOpenItem(names, quantity) for names, quantity in found.items())
+        required_by.setdefault(names, {})[str(writer.language.message(item.required_by.name))] = None
+        if quantity is None and item.parts[0].category == COOLING and (most := power.get(item.cluster)):
+            heat[names] = writer.joined(*filter(None, (item.cluster, writer.shown(most))))
+    for names, quantity in found.items():
+        yield QuotedOpenItem(names, quantity, tuple(required_by[names]), heat.get(names))
 
 
 def _indicative(quote: Quote) -> tuple[Decimal, Decimal] | None:
@@ -429,7 +442,8 @@ def _capitalize(text: str) -> str:
 def _places(writer: Writer, line: Line) -> Iterator[str]:
     if line.charge and line.charge.share:
         share = writer.language.exact_share(Fraction(line.charge.share.value))
-        yield writer.word("quote-share-of-hardware", share=share)
+        of_hardware = writer.word("quote-share-of-hardware", share=share)
+        yield writer.word("quote-estimate", text=of_hardware) if line.charge.assumed else of_hardware
     if line.fabric:
         yield writer.fabric_name(line.fabric)
     kind, _, end = ("" if line.charge else line.role or "").partition("/")

@@ -51,6 +51,8 @@ _NONE = "0"
 """The formula for no required parts."""
 _HOLE = "\0"
 """What stands in a sentence for what a formula comes to."""
+_FIXED: tuple[NoteKind, ...] = ("open", "without")
+"""The notes of the cover that no cell of the workbook changes."""
 _OTHER_SIDE = 3
 """The column of the customer's signature, beside the seller's; it takes the next one as well."""
 
@@ -108,16 +110,30 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     for text in (*(document.cover.bought if document.cover else ()), *document.section("offer").text):
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
+    _partial(sheet, document)
     totals(sheet, live)
     formulas = _note_formulas(sheet.book, unpriced, len(live.lines) - document.totals.lines)
     if document.cover:
         for text, kind in zip(document.cover.notes, document.cover.kinds, strict=True):
-            _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
+            if kind in _FIXED:
+                sheet.across(1, text, PARAGRAPH)
+            else:
+                _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
     sheet.row += 1
     categories(sheet, live)
     for section in document.sections:
         if section.id == "alternatives":
             _alternatives(sheet, section)
+
+
+def _partial(sheet: Sheet, document: Document) -> None:
+    """Write above the sums that they are no total, as long as the reader gives no line a price."""
+    word, cover = sheet.book.language.word, document.cover
+    if cover and cover.label == word("quote-priced"):
+        text = word("name-in").join((cover.label, cover.total))
+        unpriced = document.totals.lines - document.totals.priced_lines
+        _live_text(sheet, text, f'IF(bom_unpriced={unpriced},{literal(text)},"")')
+        sheet.row += 1
 
 
 def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:

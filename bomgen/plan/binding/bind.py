@@ -84,6 +84,8 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
     holds = gpu and gpu.identity.id
     within, key = (ordered, "part") if ordered.has("part") else (section, "server")
     server = within.part(key, "server", part_records.server, lambda record: record.value("gpu") == holds)
+    if server and server.gpu and not (gpu and gpu.identity.inline):
+        server = _with_gpu_by_id(within, key, server, gpu)
     if within is section:
         return server
     if server is None:
@@ -100,6 +102,17 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
         ports = ServerPorts(ports_of_nics(count, nic.ports), nic.port_gbps, nic.cage, nic.ports_per_cage)
         server = server._replace(storage_nic=nic.identity.id, storage=ports, storage_nics_included=False)
     return server
+
+
+def _with_gpu_by_id(section: PlanSection, key: str, server: Server, gpu: parts.Gpu | None) -> Server:
+    """Return a server with the id of its GPU, which a part file may call by another name."""
+    try:
+        return server._replace(gpu=section.catalog.find_original("gpu", str(server.gpu)).id)
+    except UnknownPart as error:
+        if gpu and gpu.identity.id in error.fits:
+            return server._replace(gpu=gpu.identity.id)
+        section.problem(key, f"the GPU of {server.identity.name} is unknown: {error}", "unknown-part")
+        return server
 
 
 def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:

@@ -18,6 +18,7 @@ from bomgen.plan.commercial_terms import (
     ORDER,
     SERVICE,
     SOFTWARE,
+    SUPPORT,
     Alternative,
     Charge,
     Discounts,
@@ -34,6 +35,10 @@ INCLUSIVE = "inclusive"
 """The word for quotes that show prices including tax."""
 PRICES = {"zh": INCLUSIVE}
 """How quotes in a language show prices, where it is not before tax."""
+SUPPORT_SHARE = "support-share"
+"""The assumed share of a year of support that has neither a share nor a price."""
+PRICED_BY = {"price", "part", "cost"}
+"""What gives a charge its price instead of a share."""
 LISTED = ("parts", "lines")
 """Keys of `discount` that hold discounts by name."""
 
@@ -178,7 +183,9 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
         own = f"{category}.{slug(name or '') or kind}"
         line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
         taken.add(line_id)
-        if given.has("share") and given.has("per") and given.text("per") != ORDER:
+        usual = SUPPORT_SHARE if kind == SUPPORT and not PRICED_BY & given.data.keys() else None
+        share = given.figure("share", "share", usual, zero=True)
+        if share and given.has("per") and given.text("per") != ORDER:
             text = f"a share is of all hardware and counts once; set `per: {ORDER}`, or remove `per`"
             given.problem("per", text, "charge")
         price = _amount(given, "price")
@@ -193,7 +200,7 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
             currency=given.text("currency"),
             cost=_amount(given, "cost"),
             part=given.text("part"),
-            share=given.figure("share", "share", zero=True),
+            share=share,
             once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),
             mark=given.mark,
         )

@@ -144,6 +144,7 @@ async function takeQuote(page, place, dropped, choices) {
   const said = (each) => make("li", {}, each);
   place.replaceChildren(
     make("p", {}, word("edits", found.changes.length)), make("ul", {}, ...found.changes.map(said), ...found.follows.map(said)),
+    ...(found.passed_over.length ? [make("h3", {}, word("passed-over")), make("ul", {}, ...found.passed_over.map(said))] : []),
     found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
     open.length
       ? make("div", { className: "fields" }, make("h3", {}, word("conflicts")),

@@ -16,7 +16,7 @@ export default {
   "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-plan": "Plan",
   "coverage": "Priced lines: {0} of {1} before, {2} of {3} after", unused: "Prices not used by this plan: {0} ({1})", replaces: "Replaces {0}, which already exists.", "use-prices": "Save the price book and use it in the plan",
   "use-plan": "Open as a new plan", "use-edits": "Apply the edits to the plan", conflicts: "Conflicts",
-  "edits": "Edits: {0}", answer: "Continue",
+  "edits": "Edits: {0}", "passed-over": "Not applied: text from an older version of the quote", answer: "Continue",
   stopped: "Stopped. The designs found so far are shown.",
   points: "Pareto-optimal designs: {0}", pick: "Use this design", horizontal: "Horizontal", vertical: "Vertical", design: "Design",
   "compare-hint": "Choose the plans to compare with the open one.", "share-file": "Download report (HTML)", "share-link": "Link that contains the plan",

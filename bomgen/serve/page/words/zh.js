@@ -16,7 +16,7 @@ export default {
   "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-plan": "方案文件",
   "coverage": "已有价格的行：导入前 {0}/{1}，导入后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "保存价格表并用于本方案",
   "use-plan": "作为新方案打开", "use-edits": "将修改写入方案", conflicts: "冲突",
-  "edits": "修改：{0}", answer: "继续",
+  "edits": "修改：{0}", "passed-over": "未写入方案：旧版报价单中自动生成的文字", answer: "继续",
   stopped: "已停止：以下为目前找到的方案。",
   points: "帕累托最优方案：{0}", pick: "采用此方案", horizontal: "横轴", vertical: "纵轴", design: "方案",
   "compare-hint": "选择要与当前方案对比的方案文件。", "share-file": "下载报告（HTML）", "share-link": "包含方案的链接",

@@ -1,0 +1,52 @@
+"""What is wrong, as the page gets it: the problems of plans and files, and the errors of calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, Problem
+
+Data = dict[str, Any]
+
+_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
+"""What stands at a place: a quoted text, or words up to the end of a key or value."""
+
+
+def failure(status: int, error: str, message: str, **more: Any) -> Data:
+    """Return the answer to a call that failed: the status of HTTP that fits, and the error."""
+    return {"status": status, "error": error_data(error, message, **more)}
+
+
+def error_data(error: str, message: str, **more: Any) -> Data:
+    """Return an error: a code for the page, and a message for its user."""
+    return {"error": error, "message": message, **more}
+
+
+def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
+    """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
+
+    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
+    """
+    lines = LINE_END.split(text)
+    said = (problem._replace(message=say(problem.message)) for problem in [*problems][:MAX_PROBLEMS])
+    return [_texts_of(problem) | _place_of(problem, path, lines) for problem in said]
+
+
+def texts_of(problems: Iterable[Problem]) -> list[Data]:
+    """Return what problems say, without their places, as for a file that the page does not show."""
+    return [_texts_of(problem) for problem in [*problems][:MAX_PROBLEMS]]
+
+
+def _texts_of(problem: Problem) -> Data:
+    message, remedy = problem.fault, problem.remedy
+    return {"severity": problem.severity, "message": message, "remedy": remedy, "rule": problem.rule}
+
+
+def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:
+    own = str(problem.file) == path and 1 <= problem.line <= len(lines)
+    line, column = (problem.line, problem.column) if own else (1, 1)
+    found = _WORD.match(lines[line - 1], column - 1) if own else None
+    place = {"line": line, "column": column, "end_line": line, "end_column": found.end() + 1 if found else column}
+    return place if own else {**place, "file": str(problem.file), "file_line": problem.line}
