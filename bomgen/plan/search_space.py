@@ -28,6 +28,8 @@ MEASURES = measures()
 DEFAULT_MINIMISE = ("cost", "days", "power")
 MAX_DESIGNS = 10**9
 """Maximum number of designs; a search calculates every one, and more are a mistake or a night's work."""
+MAX_COUNTED = 10**18
+"""Number of designs from which on a message does not count them."""
 MAX_LISTED = 100_000
 """Maximum number of values of a key that are listed one by one; a range by itself is not."""
 _RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)(?:\s+step\s+([1-9][0-9]*))?")
@@ -156,7 +158,8 @@ def search_space(
         message = "nothing to search over; set keys with values under `search.over`, or with --over KEY=VALUE,VALUE"
         problems.append(Problem(mark, "error", message, _RULE, KEY))
     elif space.size > MAX_DESIGNS:
-        message = f"{space.size} designs; at most {MAX_DESIGNS} are evaluated, use fewer values or ranges with a step"
+        size = f"{space.size}" if space.size < MAX_COUNTED else f"over {MAX_COUNTED}"
+        message = f"{size} designs; at most {MAX_DESIGNS} are evaluated, use fewer values or ranges with a step"
         problems.append(Problem(mark, "error", message, _RULE, KEY))
     if problems:
         raise PlanErrors(problems)

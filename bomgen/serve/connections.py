@@ -93,12 +93,13 @@ class Connections:
         """Close connections whose time is over, and mark those whose clients have left."""
         with self._lock:
             connections = [*self._open.items()]
-        with DefaultSelector() as selector:
-            for stream, connection in connections:
-                if connection.is_late:
-                    connection.close()
-                elif connection.waits:
-                    with suppress(ValueError, KeyError, OSError):  # closed meanwhile
+        for _, connection in connections:
+            if connection.is_late:
+                connection.close()
+        if waiting := [each for each in connections if each[1].waits]:
+            with suppress(OSError), DefaultSelector() as selector:
+                for stream, connection in waiting:
+                    with suppress(ValueError, KeyError):  # closed meanwhile
                         selector.register(stream, EVENT_READ, connection)
-            for key, _ in selector.select(0) if selector.get_map() else ():
-                key.data.look()
+                for key, _ in selector.select(0):
+                    key.data.look()

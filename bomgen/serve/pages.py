@@ -72,7 +72,7 @@ class Lane:
                     yield CANCELLED if self._is_over(turn, gone) else answer
         finally:
             with self._free:
-                self._running = None
+                self._running, self._gone, self._late, self._killed = None, Event(), inf, inf
                 if self._closed:
                     self._discard()
                 self._free.notify_all()
@@ -125,7 +125,7 @@ class Lane:
             if self._is_over(turn, gone):
                 return CANCELLED
             self._running, self._gone = turn, gone
-            self._late, self._patience, self._killed = monotonic() + MOST_SECONDS, PATIENCE_WITH_RESULT_S, inf
+            self._late, self._patience = monotonic() + MOST_SECONDS, PATIENCE_WITH_RESULT_S
             self._calls += 1
             return None
 

@@ -291,8 +291,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, answers: Generator[Data, None, None]) -> None:
         """Send progress as lines, and then the answer; the call ends when the page is gone."""
         first = next(answers)
-        self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
         try:
+            self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
             self._write(_line(first))
             for answer in answers:
                 self._write(_line(answer))

@@ -380,6 +380,34 @@ def test_a_long_head_is_not_read(server: PageServer, head: str) -> None:
     assert call(server, "check", path="a.yaml", text=PLAN)[0] == 200
 
 
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        *(b"\0" * 1000, b"GET", b"GET /", b"GET / HTTP/9.9", b"GET / HTTP/0.9", b"PRI * HTTP/2.0", b"\x16\x03\x01\x02"),
+        *(
+            b"OPTIONS * HTTP/1.1",
+            b"TRACE / HTTP/1.1",
+            b"CONNECT a:1 HTTP/1.1",
+            b"HEAD / HTTP/1.1",
+            b"<b>x</b> / HTTP/1.1",
+        ),
+        *(b"GET http://127.0.0.1/ HTTP/1.1", b"GET //[::1 HTTP/1.1", b"POST /api/check?token=%ff%00&token HTTP/1.1"),
+    ],
+)
+def test_what_is_no_request_is_refused(server: PageServer, request_line: bytes) -> None:
+    """Whatever is sent in place of a request gets an error in JSON, or none, and nothing that a browser shows."""
+    with socket.create_connection(server.server_address, 30) as connection:
+        connection.sendall(request_line + f"\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        with suppress(ConnectionError):
+            while part := connection.recv(4096):
+                answer += part
+    head, _, body = answer.rpartition(b"\r\n\r\n")
+    assert b"html" not in head
+    assert not answer or "error" in json.loads(body)
+
+
 def test_a_large_answer_may_be_taken_slowly(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each piece has its time, as over a forwarded port; whoever takes nothing is left."""
     monkeypatch.setattr(server_module, "PIECE", 10**5)
@@ -445,6 +473,19 @@ def test_a_call_ends_when_its_client_leaves(server: PageServer, name: str, sleep
     begun = monotonic()
     assert send(server, f"/api/{name}", request)[0] == 200
     assert monotonic() - begun < SOON_S
+
+
+@pytest.mark.usefixtures("altered")
+def test_a_process_whose_call_was_interrupted_goes_on(server: PageServer) -> None:
+    """Only a process that does not end its call is replaced."""
+    request = {"path": "a.yaml", "page": "goes on"}
+    assert call(server, "check", **request, text=PLAN)[0] == 200
+    child = server.pages._lane("goes on", False)._child
+    for _ in range(2):
+        leave(server, "check", **request, text=f"{PLAN}# sleep")
+        sleep(2)  # beyond the patience
+        assert call(server, "check", **request, text=PLAN)[0] == 200
+    assert server.pages._lane("goes on", False)._child is child
 
 
 @pytest.mark.usefixtures("altered")

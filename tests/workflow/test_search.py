@@ -161,6 +161,8 @@ def test_a_range_costs_no_list_and_a_billion_designs_are_the_most() -> None:
     ):
         with pytest.raises(PlanErrors, match=said):
             open_search(file, (), (over,))
+    with pytest.raises(PlanErrors, match="over 1000000000000000000 designs"):
+        open_search(file, (), tuple(f"quote.k{number}=1,2" for number in range(20_000)))
 
 
 def test_costs_in_several_currencies_are_not_compared() -> None:
