@@ -41,7 +41,7 @@ CALLS = {
     "formats": Call("downloads", "formats"),
     "form": Call("form", "form"),
     "space": Call("searching", "space"),
-    "set": Call("searching", "set_values"),
+    "set": Call("edits", "set_values"),
     "picture": Call("tabs", "picture", long=True),
     "prices": Call("received", "prices", long=True),
     "xray": Call("received", "xray", long=True),

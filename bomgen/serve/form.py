@@ -22,6 +22,7 @@ from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.amounts_and_dates import PERCENT
+from bomgen.serve.edits import INVALID, data_of, value_at, without
 from bomgen.serve.workspace import Refused, Request, Workspace, text_of
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name
 
@@ -57,7 +58,6 @@ PRICED_BY = {"price", "part", "cost"}
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
-INVALID = "the plan is not valid YAML; fix it in the editor first"
 
 
 class Question(NamedTuple):
@@ -109,19 +109,8 @@ def form(_workspace: Workspace, request: Request) -> Data:
     text = text_of(request, "text")
     answers = request.get("answers")
     if answers is not None:
-        if not isinstance(answers, Mapping):
-            raise Refused("`answers` must be an object")
         text = _answered(text, answers, nearest_name(str(request.get("path"))) or STARTER_NAME)
     return {"text": text, "questions": _questions(data_of(text))}
-
-
-def data_of(text: str) -> Data:
-    """Return the data of a plan; none if it is not a mapping. Raises Refused for invalid YAML."""
-    try:
-        data = read(text, "plan").data
-    except PlanErrors:
-        raise Refused(INVALID) from None
-    return data if isinstance(data, dict) else {}
 
 
 def _questions(data: Data) -> list[Data]:
@@ -180,13 +169,6 @@ def _purpose(data: Data) -> str:
     return str(named[0]) if named else NONE
 
 
-def value_at(data: Any, path: tuple[str, ...]) -> Any:
-    """Return the value at a path of a plan's data; None where there is none."""
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
-
-
 def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
     """Return the text with answers by dotted key, or by `purpose`; an empty one begins a plan of this name.
 
@@ -196,8 +178,6 @@ def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
     for key, answer in answers.items():
         if key != PURPOSE and key not in asked:
             raise Refused(f"the form has no question '{key}'")
-        if isinstance(answer, dict | list):
-            raise Refused(f"`{key}` needs a number or text")
         try:
             data = read(text, "").data
             if data is None:
@@ -287,17 +267,6 @@ def _with_fitting_server(text: str) -> str:
     except PlanErrors:
         return text
     return text if fits else without(text, SERVER)
-
-
-def without(text: str, path: tuple[str, ...]) -> str:
-    """Return the text without a key, and without the mapping that would be empty without it."""
-    data = read(text, "").data
-    holder = value_at(data, path[:-1])
-    if not isinstance(holder, dict) or path[-1] not in holder:
-        return text
-    while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
-        path = path[:-1]
-    return remove_item(text, path)
 
 
 def _as_typed(answer: Any) -> Any:

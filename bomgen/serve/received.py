@@ -24,9 +24,9 @@ from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
+from bomgen.serve.edits import with_values
 from bomgen.serve.problems import texts_of
 from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.searching import with_values
 from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, text_of, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out

@@ -1,22 +1,18 @@
-"""Searches of the page, and what is taken from them into the plan."""
+"""Searches of the page: what may vary and be compared, and the designs of the front."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from bomgen.core.language import Language
-from bomgen.core.yaml_edit import NotEditable, set_value
-from bomgen.core.yaml_source import read
-from bomgen.documents.search.candidates import UNITS
-from bomgen.output.search_results import render_search
 from bomgen.plan.schema_keys import schemas_at, title_of, values_of
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
-from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD, data_of, value_at, without
+from bomgen.serve.edits import data_of, value_at, without
+from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD
 from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.workspace import Refused, Request, Workspace, text_of
-from bomgen.workflow.design_search import find_front, open_search
+from bomgen.serve.workspace import Request, Workspace, text_of
 from bomgen.workflow.inputs import source_of
 
 Data = dict[str, Any]
@@ -73,7 +69,7 @@ def _scalars(data: Data, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def _measure(name: str, words: Language) -> Data:
-    return {"name": name, "label": words.word(MEASURE.format(name=name)), "unit": UNITS.get(name, "")}
+    return {"name": name, "label": words.word(MEASURE.format(name=name)), "unit": MEASURES[name]}
 
 
 def search(workspace: Workspace, request: Request) -> Data:
@@ -82,6 +78,9 @@ def search(workspace: Workspace, request: Request) -> Data:
     `over` has a list of values or a range such as 8..512 by key, `within` the most of a measure. Without `over` the
     search is that of the plan.
     """
+    from bomgen.output.search_results import render_search  # which load NumPy
+    from bomgen.workflow.design_search import find_front, open_search
+
     words, text = language_of(request), text_of(request, "text")
     file = plan_of(workspace, {**request, "text": without(text, (KEY,)) if request.get("over") else text})
     over, within, minimise = request.get("over") or {}, request.get("within") or {}, request.get("minimise") or ()
@@ -102,27 +101,6 @@ def search(workspace: Workspace, request: Request) -> Data:
         "search": found,
         "html": render_search(front, name, words, "html").decode("utf-8"),
     }
-
-
-def set_values(_workspace: Workspace, request: Request) -> Data:
-    """Return the text of a plan with values set by dotted key, such as those of a design that was picked.
-
-    Comments and all other keys stay as they are. A value that is text is read as YAML.
-    """
-    return {"text": with_values(text_of(request, "text"), request["set"])}
-
-
-def with_values(text: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a plan with values by dotted key. Raises Refused where one cannot be set alone."""
-    for key, value in values.items():
-        try:
-            data = read(f"[{value}]", key).data[0] if isinstance(value, str) else value
-            text = set_value(text, tuple(int(step) if step.isdecimal() else step for step in key.split(".")), data)
-        except NotEditable as error:
-            raise Refused(f"{error}; edit it by hand") from None
-        except (LookupError, ValueError):
-            raise Refused(f"`{key}` cannot be set to that value") from None
-    return text
 
 
 def _listed(values: Any) -> str:

@@ -119,11 +119,10 @@ def test_what_only_the_editor_can_show_is_said(workspace: Workspace) -> None:
     assert (model["value"], model["held"]) == (None, True)
 
 
-@pytest.mark.parametrize("answers", [{"name": "x"}, {"cluster.gpu": ["a"]}, []])
-def test_other_answers_are_refused(workspace: Workspace, answers: Any) -> None:
+def test_other_answers_are_refused(workspace: Workspace) -> None:
     """Only questions of the form have answers."""
     with pytest.raises(Refused):
-        form(workspace, {"text": TEXT, "answers": answers})
+        form(workspace, {"text": TEXT, "answers": {"name": "x"}})
 
 
 @pytest.mark.parametrize(

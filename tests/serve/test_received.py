@@ -15,7 +15,7 @@ from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
 from bomgen.output.price_lists.forms import written
-from bomgen.serve import downloads, engine, received, searching
+from bomgen.serve import downloads, edits, engine, received, searching
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out
 
@@ -288,7 +288,7 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
     assert found["points"], found["search"]
     assert [measure["name"] for measure in found["measures"]] == ["power"]
     point = found["points"][0]["set"]
-    text = searching.set_values(workspace, {"text": PLAN, "set": point})["text"]
+    text = edits.set_values(workspace, {"text": PLAN, "set": point})["text"]
     assert "# kept" in text
     assert f"servers: {point['cluster.servers']}" in text
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from base64 import b64encode
 from types import SimpleNamespace
 from typing import Any, get_args, get_origin, is_typeddict
@@ -137,3 +139,20 @@ def test_any_field_may_be_anything(workspace: Workspace, call: str) -> None:
         assert answer(workspace, call, request) < 500
 
     check()
+
+
+WITHOUT_NUMPY = ("check", "build", "complete", "form", "space", "set", "prices", "xray", "apply")
+
+
+@pytest.mark.parametrize("call", WITHOUT_NUMPY)
+def test_most_calls_need_no_numpy(workspace: Workspace, call: str) -> None:
+    """A plan of a fixed size lists no cables and compares no splits; in a browser NumPy is a download more."""
+    program = (
+        "import json, sys\nsys.modules['numpy'] = None\nfrom pathlib import Path\n"
+        "from bomgen.core.diagnostics import PlanErrors\nfrom bomgen.serve.calls import CALLS\n"
+        "from bomgen.serve.workspace import Workspace\n"
+        "try:\n    CALLS[sys.argv[1]](Workspace(Path(sys.argv[2])), json.loads(sys.argv[3]))\n"
+        "except PlanErrors:\n    pass"
+    )
+    command = [sys.executable, "-c", program, call, str(workspace.folder), json.dumps(VALID[call])]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).stderr == ""

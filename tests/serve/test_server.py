@@ -444,8 +444,9 @@ def test_a_body_that_comes_byte_by_byte_is_left(server: PageServer, monkeypatch:
 
 
 @pytest.fixture
-def altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes of pages do what a comment in a plan says."""
+def altered(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of new pages do what a comment in a plan says; another page takes the one that is ready."""
+    assert call(server, "check", path="a.yaml", text=PLAN, page="first")[0] == 200
     (tmp_path / "altered.py").write_text(ALTERED, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(pages, "start_python", lambda _, *rest, **more: start_python("altered", *rest, **more))
