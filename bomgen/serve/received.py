@@ -20,10 +20,11 @@ from bomgen.output.price_lists.forms import Entry
 from bomgen.output.price_lists.yaml import write
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
+from bomgen.reading.list_columns import CURRENCY, NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
+from bomgen.serve.form import data_of, value_at
 from bomgen.serve.problems import texts_of
 from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.searching import with_values
@@ -37,6 +38,8 @@ from bomgen.xray.inspection import inspect
 
 Data = dict[str, Any]
 
+USUAL_CURRENCY = "USD"
+"""The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
 MOST_NAME = 200
 """Characters of the name of a file."""
 KEEP, FORCE = "plan", "force"
@@ -66,18 +69,19 @@ def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
         raise Refused(str(error)) from None
 
 
-def _asking(errors: PlanErrors) -> Data:
-    """Return the problems of a file, and the questions among them."""
+def _asking(errors: PlanErrors, first: str = "") -> Data:
+    """Return the problems of a file, and the questions among them; the setting `first` is offered first."""
     questions = [
-        {"key": question.key, "message": question.text, "choices": _choices(question)}
+        {"key": question.key, "message": question.text, "choices": _choices(question, first)}
         for problem in errors.problems
         for question in problem.questions
     ]
     return {"questions": questions, "problems": texts_of(errors.problems)}
 
 
-def _choices(question: Question) -> list[Data]:
-    return [{"value": choice.setting, "label": choice.label} for choice in question.choices]
+def _choices(question: Question, first: str = "") -> list[Data]:
+    choices = sorted(dict.fromkeys(question.choices), key=lambda choice: choice.setting != first)
+    return [{"value": choice.setting, "label": choice.label} for choice in choices]
 
 
 # prices -------------------------------------------------------------------------------------------------------------
@@ -97,7 +101,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
             found = read_list(content, name, asked)
             source = found.source
     except PlanErrors as errors:
-        return _asking(errors)
+        return _asking(errors, f"{CURRENCY}={_currency_of(request)}")
     answer = {
         "questions": [],
         "problems": texts_of(found.warnings if found else ()),
@@ -106,6 +110,18 @@ def prices(workspace: Workspace, request: Request) -> Data:
     if not request.get("text"):
         return answer | {"book": write(entries(source), Path(name).stem).decode()}
     return answer | _use(plan_of(workspace, request), name, entries(source))
+
+
+def _currency_of(request: Request) -> str:
+    """Return the currency of the quote of a plan, by default the usual one; empty without a plan."""
+    text = request.get("text")
+    if not isinstance(text, str):
+        return ""
+    try:
+        found = value_at(data_of(text), ("quote", CURRENCY))
+    except Refused:
+        found = None
+    return found if isinstance(found, str) else USUAL_CURRENCY
 
 
 def _own_book(content: bytes, name: str) -> Source | None:
@@ -129,8 +145,10 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
     place = file.folder / beside
     edited = file._replace(content=text.encode(), unwritten=((place, book),))
     version = version_of(content_of(place)) if place.exists() else NO_VERSION
+    use = use_of(priced, before, built_in_parts())
     return {
-        "unused": [*use_of(priced, before, built_in_parts()).unused],
+        "unused": [*use.unused],
+        "near": [{"part": part, "parts": [*near]} for part, near in use.near],
         "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},
         "text": text,
         "file": {"path": (folder / beside).as_posix(), "text": book.decode(), "version": version},
