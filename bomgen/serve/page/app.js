@@ -1,6 +1,6 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, complaint, field, languageCode, make, saveFile, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, languageCode, make, remedied, saveFile, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
@@ -110,12 +110,13 @@ function showProblems(problems) {
   showProblemCount();
   byId("problems").replaceChildren(...problems.map((problem) => {
     const place = problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line);
-    const text = `${place}: ${[problem.message, problem.remedy].filter(Boolean).join("; ")}`;
+    const text = word("said", place, remedied(problem));
     return make("li", {}, button(text, () => { showView("text"); editor.show(problem.line, problem.column); }, { className: problem.severity }));
   }));
 }
 
 function showProblemCount() {
+  byId("problems-title").hidden = problemCount === null;
   byId("problems-title").textContent = problemCount ? word("problems", problemCount) : problemCount === 0 ? word("no-problems") : "";
 }
 
@@ -158,11 +159,13 @@ function take(file) {
   edited();
 }
 /** Begin with an empty text and the form, whose first answer writes a plan. */
-function beginPlan() {
+async function beginPlan() {
   if (!mayLeave()) return;
   closeDialog();
   take({ path: NEW, text: "", version: "" });
   showView("form");
+  await showForm();
+  byId("questions").elements.purpose?.focus();
 }
 page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 

@@ -15,6 +15,9 @@ export const word = (name, ...values) => (words()[name] ?? name).replace(/\{(\d)
 /** What to say of a call that failed. */
 export const complaint = (error) => (error.data?.error === "lost" ? word("lost") : word("failed", error.message));
 
+/** A problem and its remedy. */
+export const remedied = ({ message, remedy }) => (remedy ? word("remedied", message, remedy) : message);
+
 export function setLanguage(chosen) {
   code = chosen in languages ? chosen : "en";
   document.documentElement.lang = code;

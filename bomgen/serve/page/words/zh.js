@@ -27,6 +27,11 @@ export default {
   "link-hint": "运行 bomgen serve 的同事可在“打开”的最后一栏中打开此链接；内容不会发送到任何服务器。",
   "search-keys": "搜索字段：每个字段填写若干值（值, 值）或范围（起..止）", key: "字段", "value-list": "值",
   "add-key": "添加字段", remove: "移除", from: "起", to: "止", measure: "指标", minimise: "最小化", "at-most": "上限", beyond: "超出上限",
+  said: "{0}：{1}", remedied: "{0}；{1}", comma: "，", and: "、", back: "上一步",
+  unaddressed: "发给客户的报价单还需要：{0}。请在“表单”中填写。",
+  near: "未识别的料号，与方案中待报价部件的料号相近：",
+  "compare-none": "此文件夹中没有其他方案。可将当前方案另存为副本后修改，或与参考设计对比。",
+  "save-copy-as": "另存为此文件", "compare-designs": "参考设计",
   "new-plan": "新建方案", "new-hint": "回答几个问题即可，无需编写 YAML。", begin: "请回答表单的第一个问题，或直接输入方案。",
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
   questions: {
@@ -38,6 +43,21 @@ export default {
   },
   values: { training: "训练", inference: "推理", none: "固定规模" },
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
+  stages: {
+    "plan": "读取方案", "sizes": "计算规模", "fabrics and racks": "设计网络与机柜", "bill and prices": "配置清单与价格", "checks": "检查",
+    "quote": "报价单", "chapters and drawings": "章节与图", "templates": "模板", "cables": "线缆", "alternative": "备选方案",
+    "hardware": "硬件", "sizing": "规模", "search": "搜索", "next": "超出上限的方案", "whole": "完整计算",
+  },
+  formats: {
+    "pdf": "quote.pdf：PDF 报价单（需要安装 bomgen[pdf]）。", "xlsx": "quote.xlsx、report.xlsx：可修改价格和数量的工作簿。",
+    "html": "quote.html、report.html：无需其他文件的网页；报告含计算过程。", "md": "quote.md、report.md：Markdown，用于显示仓库文件的网站。",
+    "json": "bom.json：供程序使用的完整结果；格式见 bomgen schema bom。", "csv": "bom.csv：配置清单，每项一行。",
+    "cdx": "bom.cdx.json：CycloneDX 格式的硬件清单。", "svg": "fabric-NAME.svg：各网络的图。",
+    "wiring-csv": "每根线缆一行，用于电子表格和脚本。", "wiring-dot": "设备及其线缆的 Graphviz 图；大型网络仅含交换机。",
+    "wiring-ibnet": "供 ibsim 使用的 InfiniBand 网络，格式同 ibnetdiscover 的输出。", "wiring-infragraph": "InfraGraph 格式的基础设施，用于流量和故障仿真。",
+    "wiring-netbox": "用于 NetBox 批量导入的 CSV 文件：线缆、设备、接口及其依赖项。", "wiring-parquet": "CSV 的各列，用于笔记本和数据库。",
+    "wiring-topo": "ibdiagnet 和 ibdm 的拓扑文件，每种系统另有一个 .ibnl 文件。", "wiring-xlsx": "供安装人员使用的端到端接线表：每根线缆一行，含标签文字。",
+  },
   editor: {
     "Find": "查找", "Replace": "替换为", "next": "下一个", "previous": "上一个", "all": "全部", "match case": "区分大小写",
     "by word": "全字匹配", "regexp": "正则表达式", "replace": "替换", "replace all": "全部替换", "close": "关闭",
