@@ -457,6 +457,7 @@ const stories = {
     for (const name of ["Open", "Download", "Import", "Search", "Compare", "Share"]) {
       await page.button(name).click();
       await page.dialog.waitFor();
+      if (name === "Download") await page.dialog.locator(".list button").first().waitFor();
       await judge(name);
       await page.keyboard.press("Escape");
     }
@@ -493,6 +494,7 @@ const stories = {
       for (const action of await page.locator(".actions button:not(#save, #theme)").all()) {
         await action.click();
         await page.dialog.waitFor();
+        if (await action.getAttribute("id") === "download") await page.dialog.locator(".list button").first().waitFor();
         const inside = await page.dialog.evaluate((dialog) => Math.max(dialog.scrollWidth - dialog.clientWidth, dialog.getBoundingClientRect().right - innerWidth));
         seen.overflow[`${await action.textContent()} …`] = Math.max(inside, 0);
         await page.keyboard.press("Escape");

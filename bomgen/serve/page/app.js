@@ -45,7 +45,7 @@ function report(error) {
 }
 
 function showFile() {
-  byId("file").textContent = plan.path + (unsaved() ? ` (${word("unsaved")})` : "");
+  byId("file").textContent = unsaved() ? word("in-brackets", plan.path, word("unsaved")) : plan.path;
   byId("save").disabled = !unsaved();
   document.title = `${unsaved() ? "• " : ""}${plan.path} – bomgen`;
 }

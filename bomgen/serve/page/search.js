@@ -22,7 +22,7 @@ export async function searchDialog(page) {
       name,
       minimise: make("input", { type: "checkbox", checked: chosen.includes(name), ariaLabel: word("said", word("minimise"), label) }),
       most: make("input", { value: bounds[name] ?? "", size: 10, ariaLabel: word("said", word("at-most"), label) }),
-      label: unit === "count" || unit === "money" || unit === name ? label : `${label} (${unit})`,
+      label: unit === "count" || unit === "money" || unit === name ? label : word("in-brackets", label, unit),
     }));
     const place = make("div");
     const run = async () => {

@@ -53,15 +53,16 @@ export function unpricedButton(page) {
 }
 
 export async function downloadDialog(page) {
-  const place = make("div", { role: "status" });
+  const place = make("div", { role: "status" }, word("working")), list = make("div", { className: "list" });
   const say = (text) => { place.textContent = text; };
+  openDialog(word("download"), place, list);
   try {
     const { formats, missing } = await call("formats", page.request);
     const lacks = missing.map((name) => words().questions[name]).join(word("and"));
-    openDialog(word("download"), lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "", place, make("div", { className: "list" },
-      ...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode)));
+    place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
+    list.append(...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
   } catch (error) {
-    page.report(error);
+    say(error.data?.error === "problems" ? word("not-built-yet") : complaint(error));
   }
 }
 

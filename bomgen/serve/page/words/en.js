@@ -27,7 +27,7 @@ export default {
   "link-hint": "A colleague opens the link in their own bomgen serve: Open, last field. Nothing is sent to a server.",
   "search-keys": "Keys to vary, each with values (value, value) or a range (from..to)", key: "Key", "value-list": "Values", "add-key": "Add key",
   remove: "Remove", from: "From", to: "To", measure: "Measure", minimise: "Minimise", "at-most": "At most", beyond: "exceeds a limit",
-  said: "{0}: {1}", remedied: "{0}; {1}", comma: ", ", and: ", ", back: "Back",
+  "in-brackets": "{0} ({1})", said: "{0}: {1}", remedied: "{0}; {1}", comma: ", ", and: ", ", back: "Back",
   unaddressed: "A quote to a customer also needs: {0}. Fill them in on the Form tab.",
   near: "Part numbers that are not known, but close to unpriced parts of the plan:",
   "compare-none": "There is no other plan in this folder. Save a copy of this one to change, or compare with a design.",
