@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from bomgen.core.messages import message
 from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
@@ -115,7 +116,7 @@ def _unpriced(report: Report, form: str) -> dict[str, bytes]:
     if form not in PRICE_LISTS.names:
         raise Refused(f"no form '{form}' of price lists; there are {', '.join(PRICE_LISTS.names)}")
     if not (entries := list_unpriced_parts(report)):
-        raise Refused("every part has a price")
+        raise Refused(message("refused-all-priced"))
     return {f"{report.plan.name}-prices.{form}": written(entries, form)}
 
 

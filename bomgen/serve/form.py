@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.messages import message
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
@@ -57,7 +58,8 @@ PRICED_BY = {"price", "part", "cost"}
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
-INVALID = "the plan is not valid YAML; fix it in the editor first"
+INVALID = "refused-no-yaml"
+"""The message about text that cannot be read."""
 
 
 class Question(NamedTuple):
@@ -120,7 +122,7 @@ def data_of(text: str) -> Data:
     try:
         data = read(text, "plan").data
     except PlanErrors:
-        raise Refused(INVALID) from None
+        raise Refused(message(INVALID)) from None
     return data if isinstance(data, dict) else {}
 
 
@@ -205,12 +207,12 @@ def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
                 text = comments + inquired(name, Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, {}))
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
             elif not isinstance(data, dict):
-                raise Refused(INVALID)
+                raise Refused(message(INVALID))
             text = _for_purpose(text, str(answer)) if key == PURPOSE else _with_answer(text, asked[key], answer)
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except PlanErrors:
-            raise Refused(INVALID) from None
+            raise Refused(message(INVALID)) from None
     return text
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bomgen.core.language import Language
+from bomgen.core.messages import message
 from bomgen.core.yaml_edit import NotEditable, set_value
 from bomgen.core.yaml_source import read
 from bomgen.documents.search.candidates import UNITS
@@ -122,7 +123,7 @@ def with_values(text: str, values: Mapping[str, Any]) -> str:
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except (LookupError, ValueError):
-            raise Refused(f"`{key}` cannot be set to that value") from None
+            raise Refused(message("refused-value", key=key)) from None
     return text
 
 

@@ -303,7 +303,7 @@ def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
     try:
         return OWN_CALLS[name](server, request, page)
     except Refused as error:
-        raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
+        raise HttpError(HTTPStatus.BAD_REQUEST, "refused", error.said(request)) from None
     except FileChanged as changed:
         message = "the file has changed on disk since it was read"
         raise HttpError(HTTPStatus.CONFLICT, "changed", message, text=changed.text, version=changed.version) from None

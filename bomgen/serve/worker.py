@@ -144,7 +144,7 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
     except Refused as error:
-        return failure(HTTPStatus.BAD_REQUEST, "refused", str(error))
+        return failure(HTTPStatus.BAD_REQUEST, "refused", error.said(request["request"]))
     except PlanErrors as errors:
         given = request["request"]
         text, path = (given.get(key) if isinstance(given.get(key), str) else "" for key in ("text", "path"))
