@@ -45,6 +45,8 @@ class Use(NamedTuple):
     """Parts that the list has no price for."""
     unused: Sequence[str]
     """Parts of the list that it does not buy."""
+    near: Sequence[tuple[str, Sequence[str]]] = ()
+    """Parts of the list that no part is known by, and the unpriced parts of the plan whose numbers are close."""
 
 
 def describe(price_list: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
@@ -147,7 +149,9 @@ def use_of(entries: Sequence[Mapping[str, Any]], report: Report, parts: PartInde
     used = [bool(each & of_plan) for each in listed]
     unused = dict.fromkeys(entry["part"] for entry, uses in zip(entries, used, strict=True) if not uses)
     unpriced = [part for part, names in bought.items() if not set(names) & of_list]
-    return Use(report.plan.name, sum(used), len(bought), unpriced, [*unused])
+    unknown = [part for part in unused if not parts.ids(part)]
+    close = [(part, [part_of for part_of in parts.nearest(part) if part_of in unpriced]) for part in unknown]
+    return Use(report.plan.name, sum(used), len(bought), unpriced, [*unused], [pair for pair in close if pair[1]])
 
 
 def _count(number: int, names: tuple[str, str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import LINE_END
 from bomgen.plan.schema_keys import has_keys, keys_of, kinds_of, schemas_at, values_of
-from bomgen.serve.workspace import Request, Workspace, text_of
+from bomgen.serve.workspace import Request, Workspace
 from bomgen.workflow.catalog_listing import describe_part
 
 Step = str | None
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 def complete(_workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return what may be typed at a line and column, both from 1 on, and the column from which it replaces text."""
     line, column = request["line"], request["column"]
-    place = place_at(text_of(request, "text"), line, column)
+    place = place_at(request["text"], line, column)
     if place is None:
         return {"from": column, "options": []}
     return {"from": column - len(place.word), "options": [*_options(place)]}

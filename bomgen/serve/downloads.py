@@ -11,14 +11,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from bomgen.core.messages import message
 from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report
+from bomgen.results.warnings import INFINIBAND
 from bomgen.serve.requests import plan_of
-from bomgen.serve.workspace import Refused, Request, Workspace, pack, text_of
-from bomgen.workflow.pipeline import list_cables, list_unpriced_parts, work_out
+from bomgen.serve.workspace import Refused, Request, Workspace, pack
+from bomgen.workflow.pipeline import compute_fabric, list_cables, list_unpriced_parts, work_out
 
 Data = dict[str, Any]
 
@@ -28,6 +30,8 @@ UNPRICED = "unpriced-"
 """Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
 SENT = ("pdf", "xlsx", "html")
 """Formats that a customer gets."""
+ADDRESSED = ("customer", "vendor", "date")
+"""What a quote says of whose it is and of when, without which it can be written and not sent."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can hold, so that equal files give equal archives."""
 
@@ -37,7 +41,7 @@ def download(workspace: Workspace, request: Request) -> Data:
 
     Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
     """
-    form = text_of(request, "format")
+    form = request["format"]
     report = work_out(plan_of(workspace, request))
     try:
         if form.startswith(WIRING):
@@ -61,11 +65,35 @@ def file_data(name: str, content: bytes) -> Data:
     return {"name": name, "type": kind, "base64": b64encode(content).decode("ascii")}
 
 
-def formats(_workspace: Workspace, _request: Request) -> Data:
-    """Return the formats of documents, those of the customer first, and of cable lists, each with its description."""
-    described = sorted(DOCUMENTS.described(), key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
-    listed = [*described, *((WIRING + name, about) for name, about in WIRINGS.described())]
-    return {"formats": [{"format": name, "about": about} for name, about in listed]}
+def formats(workspace: Workspace, request: Request) -> Data:
+    """Return the formats that a plan can have, those of the customer first, each with its description.
+
+    `missing` has what the quote does not say of those that a customer needs. Raises PlanErrors for an invalid plan.
+    """
+    report = work_out(plan_of(workspace, request))
+    listed = [
+        *sorted(DOCUMENTS.described(), key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT)),
+        *((WIRING + name, about) for name, about in WIRINGS.described()),
+    ]
+    quote = report.plan.quote
+    return {
+        "formats": [{"format": name, "about": about} for name, about in listed if _can_have(report, name)],
+        "missing": [name for name in ADDRESSED if getattr(quote, name) is None],
+    }
+
+
+def _can_have(report: Report, form: str) -> bool:
+    """Return whether a format is not deprecated and can hold a result."""
+    fabrics = [fabric for cluster in report.each_cluster for fabric in cluster.design.fabrics]
+    if not form.startswith(WIRING):
+        of_fabrics = "{name}" in DOCUMENTS.constant(form, "FILE")
+        return DOCUMENTS.constant(form, "DEPRECATED") is None and bool(fabrics or not of_fabrics)
+    if report.clusters or not fabrics:
+        return False
+    if not WIRINGS.constant(form.removeprefix(WIRING), "ONE_FABRIC"):
+        return True
+    one = [fabric for fabric in fabrics if fabric.plan.name in compute_fabric(report)]
+    return bool(one) and all(tier.switch.protocol == INFINIBAND for tier in one[0].fabric.tiers)
 
 
 def _documents(report: Report, form: str) -> dict[str, bytes]:
@@ -77,9 +105,10 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
     """Return the files of a cable list. Raises Refused for an unknown format."""
     if form not in WIRINGS.names:
         raise Refused(f"no format '{form}' of cable lists; there are {', '.join(WIRINGS.names)}")
+    cables = list_cables(report, compute_fabric(report) if WIRINGS.constant(form, "ONE_FABRIC") else ())
     with TemporaryDirectory(prefix="bomgen-") as folder:
         place = Path(folder, f"{report.plan.name}-wiring.{form}")
-        return {path.name: path.read_bytes() for path in write_wiring(list_cables(report), form, place, lambda _: None)}
+        return {path.name: path.read_bytes() for path in write_wiring(cables, form, place, lambda _: None)}
 
 
 def _unpriced(report: Report, form: str) -> dict[str, bytes]:
@@ -87,7 +116,7 @@ def _unpriced(report: Report, form: str) -> dict[str, bytes]:
     if form not in PRICE_LISTS.names:
         raise Refused(f"no form '{form}' of price lists; there are {', '.join(PRICE_LISTS.names)}")
     if not (entries := list_unpriced_parts(report)):
-        raise Refused("every part has a price")
+        raise Refused(message("refused-all-priced"))
     return {f"{report.plan.name}-prices.{form}": written(entries, form)}
 
 
@@ -104,4 +133,4 @@ def share(workspace: Workspace, request: Request) -> Data:
     """Return the report as a file to send, and the plan packed into text for the fragment of a link."""
     report = work_out(plan_of(workspace, request))
     source = DocumentInputs(report, ("html",))
-    return {"html": source.html("report").decode("utf-8"), "packed": pack(text_of(request, "text"))}
+    return {"html": source.html("report").decode("utf-8"), "packed": pack(request["text"])}

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.messages import message
 from bomgen.core.yaml_edit import NotEditable, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.serve.workspace import Refused, Request, Workspace
 
 Data = dict[str, Any]
-INVALID = "the plan is not valid YAML; fix it in the editor first"
+INVALID = "refused-no-yaml"
+"""The message about text that cannot be read."""
 
 
 def set_values(_workspace: Workspace, request: Request) -> Data:
@@ -31,7 +33,7 @@ def with_values(text: str, values: Mapping[str, Any]) -> str:
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except (LookupError, ValueError):
-            raise Refused(f"`{key}` cannot be set to that value") from None
+            raise Refused(message("refused-value", key=key)) from None
     return text
 
 
@@ -51,7 +53,7 @@ def data_of(text: str) -> Data:
     try:
         data = read(text, "plan").data
     except PlanErrors:
-        raise Refused(INVALID) from None
+        raise Refused(message(INVALID)) from None
     return data if isinstance(data, dict) else {}
 
 

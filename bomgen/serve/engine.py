@@ -24,7 +24,7 @@ from bomgen.results.result import Report, result
 from bomgen.serve.problems import problems_data
 from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.tabs import TABS
-from bomgen.serve.workspace import Refused, Request, Workspace, text_of
+from bomgen.serve.workspace import Refused, Request, Workspace
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import check_plan, work_out
 from bomgen.workflow.plan_files import PlanFile
@@ -41,12 +41,12 @@ def check(workspace: Workspace, request: Request) -> Data:
         found = check_plan(plan_of(workspace, request))
     except PlanErrors as errors:
         found = errors.problems
-    return {"problems": problems_data(found, text_of(request, "path"), text_of(request, "text"))}
+    return {"problems": problems_data(found, request["path"], request["text"])}
 
 
 def build(workspace: Workspace, request: Request) -> Data:
     """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
-    path, text = text_of(request, "path"), text_of(request, "text")
+    path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
     if unknown := [tab for tab in tabs if tab not in TABS]:
         raise Refused(f"no tab '{unknown[0]}'; there are {', '.join(TABS)}")
@@ -120,7 +120,7 @@ def _delta(workspace: Workspace, request: Request, built: _Built, words: Languag
     if not isinstance(base, str):
         return None
     try:
-        before = _built("base", workspace.plan_file(text_of(request, "path"), base))
+        before = _built("base", workspace.plan_file(request["path"], base))
     except PlanErrors:
         return None
     return delta_data(compare(before.side, built.side), words)

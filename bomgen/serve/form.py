@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.messages import message
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.edits import INVALID, data_of, value_at, without
-from bomgen.serve.workspace import Refused, Request, Workspace, text_of
+from bomgen.serve.workspace import Refused, Request, Workspace
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name
 
 Data = dict[str, Any]
@@ -106,7 +107,7 @@ OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len
 
 def form(_workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers."""
-    text = text_of(request, "text")
+    text = request["text"]
     answers = request.get("answers")
     if answers is not None:
         text = _answered(text, answers, nearest_name(str(request.get("path"))) or STARTER_NAME)
@@ -185,12 +186,12 @@ def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
                 text = comments + inquired(name, Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, {}))
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
             elif not isinstance(data, dict):
-                raise Refused(INVALID)
+                raise Refused(message(INVALID))
             text = _for_purpose(text, str(answer)) if key == PURPOSE else _with_answer(text, asked[key], answer)
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except PlanErrors:
-            raise Refused(INVALID) from None
+            raise Refused(message(INVALID)) from None
     return text
 
 

@@ -20,14 +20,14 @@ from bomgen.output.price_lists.forms import Entry
 from bomgen.output.price_lists.yaml import write
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
+from bomgen.reading.list_columns import CURRENCY, NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
-from bomgen.serve.edits import with_values
+from bomgen.serve.edits import data_of, value_at, with_values
 from bomgen.serve.problems import texts_of
 from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, text_of, version_of
+from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, content_of
@@ -37,6 +37,8 @@ from bomgen.xray.inspection import inspect
 
 Data = dict[str, Any]
 
+USUAL_CURRENCY = "USD"
+"""The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
 MOST_NAME = 200
 """Characters of the name of a file."""
 KEEP, FORCE = "plan", "force"
@@ -45,9 +47,9 @@ KEEP, FORCE = "plan", "force"
 
 def file_of(request: Request) -> tuple[str, bytes]:
     """Return name and content of a file that was dropped. Raises Refused if it is none, or too large."""
-    name = Path(text_of(request, "name")).name[:MOST_NAME]
+    name = Path(request["name"]).name[:MOST_NAME]
     try:
-        content = b64decode(text_of(request, "base64"), validate=True)
+        content = b64decode(request["base64"], validate=True)
     except ValueError:
         raise Refused("`base64` is not the content of a file") from None
     if not name or len(content) > MAX_FILE:
@@ -64,18 +66,19 @@ def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
         raise Refused(str(error)) from None
 
 
-def _asking(errors: PlanErrors) -> Data:
-    """Return the problems of a file, and the questions among them."""
+def _asking(errors: PlanErrors, first: str = "") -> Data:
+    """Return the problems of a file, and the questions among them; the setting `first` is offered first."""
     questions = [
-        {"key": question.key, "message": question.text, "choices": _choices(question)}
+        {"key": question.key, "message": question.text, "choices": _choices(question, first)}
         for problem in errors.problems
         for question in problem.questions
     ]
     return {"questions": questions, "problems": texts_of(errors.problems)}
 
 
-def _choices(question: Question) -> list[Data]:
-    return [{"value": choice.setting, "label": choice.label} for choice in question.choices]
+def _choices(question: Question, first: str = "") -> list[Data]:
+    choices = sorted(dict.fromkeys(question.choices), key=lambda choice: choice.setting != first)
+    return [{"value": choice.setting, "label": choice.label} for choice in choices]
 
 
 # prices -------------------------------------------------------------------------------------------------------------
@@ -95,7 +98,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
             found = read_list(content, name, asked)
             source = found.source
     except PlanErrors as errors:
-        return _asking(errors)
+        return _asking(errors, f"{CURRENCY}={_currency_of(request)}")
     answer = {
         "questions": [],
         "problems": texts_of(found.warnings if found else ()),
@@ -104,6 +107,18 @@ def prices(workspace: Workspace, request: Request) -> Data:
     if not request.get("text"):
         return answer | {"book": write(entries(source), Path(name).stem).decode()}
     return answer | _use(plan_of(workspace, request), name, entries(source))
+
+
+def _currency_of(request: Request) -> str:
+    """Return the currency of the quote of a plan, by default the usual one; empty without a plan."""
+    text = request.get("text")
+    if not isinstance(text, str):
+        return ""
+    try:
+        found = value_at(data_of(text), ("quote", CURRENCY))
+    except Refused:
+        found = None
+    return found if isinstance(found, str) else USUAL_CURRENCY
 
 
 def _own_book(content: bytes, name: str) -> Source | None:
@@ -127,8 +142,10 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
     place = file.folder / beside
     edited = file._replace(content=text.encode(), unwritten=((place, book),))
     version = version_of(content_of(place)) if place.exists() else NO_VERSION
+    use = use_of(priced, before, built_in_parts())
     return {
-        "unused": [*use_of(priced, before, built_in_parts()).unused],
+        "unused": [*use.unused],
+        "near": [{"part": part, "parts": [*near]} for part, near in use.near],
         "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},
         "text": text,
         "file": {"path": (folder / beside).as_posix(), "text": book.decode(), "version": version},

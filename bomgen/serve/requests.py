@@ -14,7 +14,7 @@ from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_h
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import languages
-from bomgen.serve.workspace import Refused, Request, Workspace, text_of
+from bomgen.serve.workspace import Refused, Request, Workspace
 from bomgen.workflow.plan_files import PlanFile
 
 Scalar = str | int | float | bool | None
@@ -25,9 +25,10 @@ MOST_NAME = 64
 
 
 class Sent(TypedDict):
-    """Any request: the `page` that sends it, and its `turn`; a newer turn ends the older calls of the page."""
+    """Any request: the `page` that sends it, its language, and its `turn`: a newer one ends older calls of the page."""
 
     page: NotRequired[str]
+    language: NotRequired[str]
     turn: NotRequired[int]
 
 
@@ -39,10 +40,9 @@ class Plan(Sent):
 
 
 class Build(Plan):
-    """A plan, its text as it was last saved, the language, and the tabs that are shown."""
+    """A plan, its text as it was last saved, and the tabs that are shown."""
 
     base: NotRequired[str]
-    language: NotRequired[str]
     tabs: NotRequired[list[str]]
 
 
@@ -54,17 +54,17 @@ class Complete(Plan):
 
 
 class Form(Sent):
-    """A plan, and answers to write into it, by the keys of the questions."""
+    """A plan, and answers to write into it, by the keys of the questions; its path names one that they begin."""
 
+    path: NotRequired[str]
     text: str
     answers: NotRequired[dict[str, Scalar]]
 
 
 class Space(Sent):
-    """A plan to search, and the language of the measures."""
+    """A plan to search."""
 
     text: str
-    language: NotRequired[str]
 
 
 class Set(Sent):
@@ -80,7 +80,6 @@ class Search(Plan):
     over: NotRequired[dict[str, list[Scalar] | str | int | float]]
     minimise: NotRequired[list[str] | str]
     within: NotRequired[dict[str, str | int | float]]
-    language: NotRequired[str]
 
 
 class Download(Plan):
@@ -90,17 +89,15 @@ class Download(Plan):
 
 
 class Compare(Sent):
-    """Two or more plans, and the language of their comparison."""
+    """Two or more plans."""
 
     plans: list[Plan]
-    language: NotRequired[str]
 
 
 class Picture(Sent):
-    """The name of a design, and the language of its picture."""
+    """The name of a design."""
 
     name: str
-    language: NotRequired[str]
 
 
 class Dropped(Sent):
@@ -116,7 +113,6 @@ class Listed(Dropped):
     answers: NotRequired[dict[str, str]]
     path: NotRequired[str]
     text: NotRequired[str]
-    language: NotRequired[str]
 
 
 class Apply(Dropped):
@@ -149,7 +145,7 @@ REQUESTS: dict[str, type] = {
     "check": Plan,
     "build": Build,
     "complete": Complete,
-    "formats": Sent,
+    "formats": Plan,
     "form": Form,
     "space": Space,
     "set": Set,
@@ -217,7 +213,7 @@ def _named(kind: Any) -> str:
 
 def plan_of(workspace: Workspace, request: Request) -> PlanFile:
     """Return the plan of a request. Raises Refused, and PlanErrors for text that no file can hold."""
-    return workspace.plan_file(text_of(request, "path"), text_of(request, "text"))
+    return workspace.plan_file(request["path"], request["text"])
 
 
 def language_of(request: Request, otherwise: str = ENGLISH) -> Language:

@@ -12,7 +12,7 @@ from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
 from bomgen.serve.edits import data_of, value_at, without
 from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD
 from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.workspace import Request, Workspace, text_of
+from bomgen.serve.workspace import Request, Workspace
 from bomgen.workflow.inputs import source_of
 
 Data = dict[str, Any]
@@ -29,7 +29,7 @@ def space(_workspace: Workspace, request: Request) -> Data:
 
     A key has its value in the plan, and choices if it takes words.
     """
-    words, data = language_of(request), data_of(text_of(request, "text"))
+    words, data = language_of(request), data_of(request["text"])
     asked = (question.path for question in QUESTIONS if question.group != QUOTE and question not in OF_SUPPORT)
     keys = dict.fromkeys([*asked, *SEARCHED, *_scalars(data)])
     workload = data.get(WORKLOAD)
@@ -81,7 +81,7 @@ def search(workspace: Workspace, request: Request) -> Data:
     from bomgen.output.search_results import render_search  # which load NumPy
     from bomgen.workflow.design_search import find_front, open_search
 
-    words, text = language_of(request), text_of(request, "text")
+    words, text = language_of(request), request["text"]
     file = plan_of(workspace, {**request, "text": without(text, (KEY,)) if request.get("over") else text})
     over, within, minimise = request.get("over") or {}, request.get("within") or {}, request.get("minimise") or ()
     space = open_search(

@@ -31,7 +31,7 @@ from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S
 from bomgen.serve.pages import Pages
 from bomgen.serve.problems import error_data
 from bomgen.serve.requests import read_request
-from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, text_of, unpack
+from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, unpack
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
@@ -342,7 +342,7 @@ def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
     try:
         return OWN_CALLS[name](server, request, page)
     except Refused as error:
-        raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
+        raise HttpError(HTTPStatus.BAD_REQUEST, "refused", error.said(request)) from None
     except FileChanged as changed:
         message = "the file has changed on disk since it was read"
         raise HttpError(HTTPStatus.CONFLICT, "changed", message, text=changed.text, version=changed.version) from None
@@ -358,15 +358,17 @@ def _files(server: PageServer, _request: Data, _page: str) -> Data:
 
 def _open(server: PageServer, request: Data, _page: str) -> Data:
     if "gallery" in request:
-        return open_design(text_of(request, "gallery"))
+        return open_design(request["gallery"])
     if "packed" in request:
-        return {"path": "shared.yaml", "text": unpack(text_of(request, "packed")), "version": NO_VERSION}
-    text, version = server.workspace.read(path := text_of(request, "path"))
+        return {"path": "shared.yaml", "text": unpack(request["packed"]), "version": NO_VERSION}
+    if "path" not in request:
+        raise Refused("`path`, `gallery` or `packed` must be text")
+    text, version = server.workspace.read(path := request["path"])
     return {"path": path, "text": text, "version": version}
 
 
 def _save(server: PageServer, request: Data, _page: str) -> Data:
-    version = server.workspace.save(text_of(request, "path"), text_of(request, "text"), text_of(request, "version"))
+    version = server.workspace.save(request["path"], request["text"], request["version"])
     return {"version": version}
 
 

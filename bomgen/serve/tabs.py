@@ -15,7 +15,7 @@ from bomgen.output.registry import QUOTE
 from bomgen.output.source import DocumentInputs
 from bomgen.results.result import Report
 from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.workspace import Refused, Request, Workspace, open_design, text_of
+from bomgen.serve.workspace import Refused, Request, Workspace, open_design
 from bomgen.workflow.pipeline import list_cables, work_out
 
 Data = dict[str, Any]
@@ -27,6 +27,8 @@ CHAPTERS = {
     "prices": ("prices",),
 }
 """The chapters of the report that a tab shows, by their ids."""
+EMPTY = "ui-nothing-{tab}"
+"""The word for a tab that has nothing to show."""
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
@@ -46,9 +48,16 @@ def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
     """Return the function that shows some chapters of the report."""
 
     def show(source: DocumentInputs) -> str:
-        return _page(_part(source, source.chapters(CHAPTERS[tab]).sections), source.language)
+        sections = source.chapters(CHAPTERS[tab]).sections
+        return _page(_part(source, sections or [_nothing(tab, source)]), source.language)
 
     return show
+
+
+def _nothing(tab: str, source: DocumentInputs) -> Section:
+    """Return the section of a tab without chapters, which says what they would come from."""
+    said = source.language.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
+    return Section(tab, source.language.word("ui-nothing"), text=(said,))
 
 
 def _cables_tab(source: DocumentInputs) -> str:
@@ -78,7 +87,8 @@ def _cables(report: Report, words: Language) -> Section:
             break
     titles = {column.source: column.title for column in titled_columns(words)} | {"fabric": words.word("wiring-fabric")}
     head = tuple(Column(name, titles[name], "number" if name == "length_m" else "text") for name in CABLE_COLUMNS)
-    title = f"{words.integer(len(rows))} / {words.integer(wiring.pieces)}"
+    key = "ui-cables-first" if len(rows) < wiring.pieces else "ui-cables-all"
+    title = words.word(key, shown=words.integer(len(rows)), all=words.integer(wiring.pieces))
     name = report.plan.cluster_name or ""
     listed = Table(f"cables.{name}" if name else "cables", title, head, tuple(rows), open=True)
     return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
@@ -110,7 +120,7 @@ def compare_plans(workspace: Workspace, request: Request) -> Data:
 
 def picture(workspace: Workspace, request: Request) -> Data:
     """Return the drawing of a design as the report has it: of its network, else of a rack, else its first chart."""
-    opened, words = open_design(text_of(request, "name")), language_of(request)
+    opened, words = open_design(request["name"]), language_of(request)
     report = work_out(workspace.plan_file(opened["path"], opened["text"]))
     sections = DocumentInputs(report, (), words).chapters(DRAWN).sections
     drawings = [drawing for section in sections for drawing in section.drawings]

@@ -146,7 +146,9 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         return {"result": found}
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
-    except (Refused, NotEditable) as error:
+    except Refused as error:
+        return failure(HTTPStatus.BAD_REQUEST, "refused", error.said(request["request"]))
+    except NotEditable as error:
         return failure(HTTPStatus.BAD_REQUEST, "refused", str(error))
     except PlanErrors as errors:
         path, text = (request["request"].get(key) or "" for key in ("path", "text"))

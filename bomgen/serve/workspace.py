@@ -18,6 +18,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from bomgen.core.language import language
+from bomgen.core.messages import message
+from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own
 from bomgen.output.writer import replace, write_new
@@ -44,6 +47,12 @@ _TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title"
 class Refused(Exception):
     """A request that is not carried out; its text says why."""
 
+    def said(self, request: Request) -> str:
+        """Return why, in the language of the request where it has a sentence for it."""
+        code = request.get("language")
+        [why] = self.args
+        return language(code).message(why) if code in languages() else str(why)
+
 
 class FileChanged(Exception):
     """A file that someone else has written since it was read."""
@@ -51,14 +60,6 @@ class FileChanged(Exception):
     def __init__(self, text: str, version: str) -> None:
         super().__init__("the file has changed on disk")
         self.text, self.version = text, version
-
-
-def text_of(request: Request, key: str) -> str:
-    """Return a text of a request. Raises Refused for another value."""
-    value = request.get(key)
-    if not isinstance(value, str):
-        raise Refused(f"`{key}` must be text")
-    return value
 
 
 class Workspace:
@@ -97,15 +98,15 @@ class Workspace:
         if devices or not path.isprintable() or find_invisible(path) is not None:
             raise Refused(f"{quote(path, len(path))} has characters or names that not every system allows")
         if not path or "\0" in path or "\\" in path or ":" in path or any(part.startswith(".") for part in parts):
-            raise Refused(f"'{path}' is not a path below the folder; write it such as plans/my-cluster.yaml")
+            raise Refused(message("refused-path", path=path))
         if not path.endswith(SUFFIXES):
-            raise Refused(f"'{path}' is not a plan; its name ends with .yaml")
+            raise Refused(message("refused-name", path=path))
         try:
             place = real(self.folder / path)
         except OSError as error:
             raise Refused(f"'{path}': {error.strerror}") from None
         if not place.is_relative_to(self.folder):
-            raise Refused(f"'{path}' leads out of the folder")
+            raise Refused(message("refused-outside", path=path))
         if any(part.startswith(".") for part in place.relative_to(self.folder).parts) or place.suffix not in SUFFIXES:
             raise Refused(f"'{path}' is a link to a file that is not a plan")
         return place
@@ -134,7 +135,7 @@ class Workspace:
                 raise FileChanged("", NO_VERSION)
             if now is None:
                 if not place.parent.is_dir():
-                    raise Refused(f"there is no folder for '{path}'; make it first")
+                    raise Refused(message("refused-no-folder", path=path))
                 write_new(content, place)
             else:
                 replace({place.name: content}, place.parent)
@@ -203,7 +204,7 @@ def unpack(packed: str) -> str:
         unpacking = zlib.decompressobj()
         content = unpacking.decompress(urlsafe_b64decode(f"{packed}=="), MAX_BYTES)
         if not unpacking.eof:
-            raise Refused("the link holds no whole plan; copy all of it")
+            raise Refused(message("refused-cut-link"))
         return content.decode("utf-8")
     except (ValueError, zlib.error):
-        raise Refused("the link holds no plan; copy all of it") from None
+        raise Refused(message("refused-link")) from None

@@ -288,6 +288,110 @@ const stories = {
     return seen;
   },
 
+  // Somebody who knows no YAML: a new plan by keys alone, whose quote is addressed, and what it says before it has prices.
+  async begin(open) {
+    const page = await open(), seen = { axe: {} }, input = (key) => page.locator(`#form [name="${key}"]`);
+    const reach = async (name) => {
+      for (let tabs = 0; tabs < 60 && (await page.evaluate(() => document.activeElement.name || document.activeElement.textContent)) !== name; tabs++) await page.keyboard.press("Tab");
+    };
+    await page.button("New plan", page.dialog).waitFor();
+    await reach("New plan");
+    await page.keyboard.press("Enter");
+    await page.until(() => document.activeElement.name === "purpose");
+    seen.begin = await page.textContent("#state");
+    seen.headings = await page.locator("#form h2").allTextContents();
+    const found = await judged(page);
+    if (found.length) seen.axe.begin = found;
+    await page.keyboard.press("ArrowDown");
+    await page.built();
+    for (const [key, value] of [["quote.tax", "19"], ["quote.customer", "Acme"], ["quote.charges.support.years", "3"]]) {
+      await reach(key);
+      const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
+      await page.keyboard.type(value);
+      await page.keyboard.press("Tab");
+      await answered;
+      await page.built();
+      await page.evaluate(() => document.querySelector("#form [name=purpose]").focus());
+    }
+    await page.tab("Prices").click();
+    await page.built();
+    seen.prices = await page.frame().textContent();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.button("Parts without a price (CSV)").click()]);
+    seen.list = fs.readFileSync(await file.path(), "utf8");
+    await page.button("Download").click();
+    await page.dialog.locator("p.warning").waitFor();
+    seen.missing = await page.dialog.locator("p.warning").textContent();
+    seen.formats = await page.dialog.locator(".list button").allTextContents();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+s");
+    await page.dialog.getByRole("textbox").fill("begun.yaml");
+    await page.dialog.getByRole("textbox").press("Enter");
+    await page.until(() => document.getElementById("file").textContent === "begun.yaml");
+    seen.written = read("begun.yaml");
+    return seen;
+  },
+
+  // Two questions about a list: the second shows that the first was answered wrongly.
+  async back(open) {
+    const page = await open("back"), seen = {};
+    const choice = page.dialog.locator(".fields select");
+    const next = async (value) => {
+      await choice.selectOption(value);
+      await page.button("Continue", page.dialog).click();
+    };
+    const back = async (value) => {
+      await page.button("Back", page.dialog).click();
+      await page.until((value) => document.querySelector("#dialog .fields select")?.value === value, value);
+    };
+    await page.drop("open.csv", "Price list");
+    await choice.waitFor();
+    await next("price=C");
+    const currency = page.dialog.locator("option[value='currency=SEK']");
+    await currency.waitFor({ state: "attached" });
+    seen.currencies = (await choice.locator("option").allTextContents()).slice(0, 3);
+    await back("price=C");
+    await next("price=B");
+    await currency.waitFor({ state: "attached" });
+    await next("currency=SEK");
+    await page.dialog.locator("p.error").waitFor();
+    seen.refused = await page.dialog.locator("p.error").textContent();
+    await back("currency=SEK");
+    await next("currency=USD");
+    await page.dialog.locator("div.warning li").waitFor();
+    seen.near = await page.dialog.locator("div.warning li").allTextContents();
+    await back("currency=USD");
+    return seen;
+  },
+
+  async gallery(open) {
+    const page = await open(), seen = {}, designs = page.dialog.locator(".list").nth(1).getByRole("button");
+    await designs.first().waitFor();
+    seen.all = await designs.count();
+    await page.dialog.getByRole("searchbox").fill("h200 xe9680");
+    seen.shown = await page.dialog.locator(".list").nth(1).locator("button:visible").allTextContents();
+    return seen;
+  },
+
+  // The only plan of a folder, beside a copy of it and a design.
+  async alone(_open, browser) {
+    const seen = {}, server = await serve(at("alone")), page = await visit(browser, server.address);
+    await page.start("alone");
+    await page.button("Compare").click();
+    seen.said = await page.dialog.locator("p").first().textContent();
+    await page.button("Save a copy as this file", page.dialog).click();
+    await page.dialog.getByRole("checkbox", { name: "alone-2.yaml" }).check();
+    seen.copy = read("alone/alone-2.yaml");
+    await page.dialog.getByText("Designs", { exact: true }).click();
+    await page.dialog.getByRole("checkbox", { name: "a100-32-zh" }).check();
+    await page.dialog.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.dialog.locator("iframe").waitFor();
+    const compared = page.dialog.frameLocator("iframe").locator("body");
+    await compared.locator("table").first().waitFor();
+    seen.compared = await compared.textContent();
+    await page.leave();
+    return seen;
+  },
+
   // Keys alone: from the list of plans to an edit that is saved and another tab of the result.
   async keyboard(open) {
     const page = await open(), seen = { unseen: [] };
@@ -345,9 +449,15 @@ const stories = {
       }
     };
     await judge("page");
+    await page.tab("Prices").click();
+    await page.built();
+    await judge("prices");
+    await page.tab("Quote").click();
+    await page.built();
     for (const name of ["Open", "Download", "Import", "Search", "Compare", "Share"]) {
       await page.button(name).click();
       await page.dialog.waitFor();
+      if (name === "Download") await page.dialog.locator(".list button").first().waitFor();
       await judge(name);
       await page.keyboard.press("Escape");
     }
@@ -384,6 +494,7 @@ const stories = {
       for (const action of await page.locator(".actions button:not(#save, #theme)").all()) {
         await action.click();
         await page.dialog.waitFor();
+        if (await action.getAttribute("id") === "download") await page.dialog.locator(".list button").first().waitFor();
         const inside = await page.dialog.evaluate((dialog) => Math.max(dialog.scrollWidth - dialog.clientWidth, dialog.getBoundingClientRect().right - innerWidth));
         seen.overflow[`${await action.textContent()} …`] = Math.max(inside, 0);
         await page.keyboard.press("Escape");

@@ -53,11 +53,15 @@ PLANS = {
     **dict.fromkeys(("everyone", "phone", "dark", "typing", "other", "share", "stranger", "killed/killed"), FIXED),
     **dict.fromkeys(("search", "browsers"), SEARCHED),
     "days": TRAINING,
+    "back": FIXED.partition("quote:")[0],
+    "alone/alone": FIXED,
     "prices": FIXED.partition("quote:")[0],
 }
 """The plan of each story that begins with one."""
 LIST = "Part number,Price USD,Price USD\ndgx-h100,300000,200000\nqm9700,25000,20000\n"
 """A price list of two columns that may be the price."""
+OPEN = "Part number,Price,Price\ndgx-h100,300000,200000\nqm97000,25000,20000\n"
+"""A list that names no currency, either, and has a slip in a part number."""
 LANGUAGES = 2
 
 
@@ -68,6 +72,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "killed").mkdir()
     for name, text in PLANS.items():
         (place / f"{name}.yaml").write_text(text.replace("NAME", Path(name).name), "utf-8")
+    (place / "alone").mkdir()
+    (place / "open.csv").write_text(OPEN, "utf-8")
     (place / "list.csv").write_text(LIST, "utf-8")
     (place / "quote.xlsx").write_bytes(_edited(place / "quote.yaml"))
     return place
@@ -150,6 +156,50 @@ def test_the_form_writes_a_plan_that_builds(story, folder, tmp_path):
     assert seen["written"] == (folder / "from-form.yaml").read_text("utf-8")
     done = CliRunner().invoke(main, ["build", str(folder / "from-form.yaml"), "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output
+
+
+def test_a_plan_begins_with_the_form(story, folder, tmp_path):
+    """By keys alone; its blocks have comments, and the page says what a quote lacks and how parts get prices."""
+    seen = story("begin")
+    assert seen["begin"].startswith("Answer the first question")
+    assert seen["headings"] == ["Workload", "Hardware", "Network", "Storage and site", "Prices", "Quote"]
+    assert seen["axe"] == {}
+    written = seen["written"]
+    for line in ("workload:", "  training:", "quote:"):
+        assert [text for text in written.splitlines() if text.startswith(line) and "# " in text], written
+    for line in ("tax: 19%", "customer: Acme", "kind: support, years: 3"):
+        assert line in written
+    assert "has a price yet" in seen["prices"]
+    assert "dgx-h100" in seen["list"]
+    assert seen["missing"].startswith("A quote to a customer also needs: Seller, Date of the quote.")
+    names = "".join(seen["formats"])
+    assert "wiring-ibnet" in names
+    assert not [text for text in seen["formats"] if text.startswith("dot")]
+    done = CliRunner().invoke(main, ["build", str(folder / "begun.yaml"), "-o", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+
+
+def test_an_answer_about_a_list_can_be_changed(story):
+    """Back shows the question before with its answer, after a refusal, too; slips are named."""
+    seen = story("back")
+    assert "has prices in SEK" in seen["refused"]
+    assert seen["currencies"][:2] == ["Choose …", "USD"]
+    assert seen["near"] == ["qm97000 ≈ qm9700"]
+
+
+def test_designs_are_filtered(story):
+    """By words of title and name."""
+    seen = story("gallery")
+    assert seen["all"] > len(seen["shown"]) > 0
+    assert all("H200" in text and "XE9680" in text for text in seen["shown"])
+
+
+def test_the_only_plan_is_compared(story):
+    """With a copy that the page saves, and with a design."""
+    seen = story("alone")
+    assert seen["said"].startswith("There is no other plan in this folder.")
+    assert seen["copy"] == FIXED.replace("NAME", "alone")
+    assert "32 卡 A100" in seen["compared"] or "my-a100-32-zh" in seen["compared"]
 
 
 def test_a_price_list_is_asked_about_and_used(story):

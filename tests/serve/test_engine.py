@@ -125,8 +125,20 @@ def test_the_first_cables_are_listed(workspace: Workspace) -> None:
     """Of 512 to the leaves and as many to the spines, with the number of all."""
     found = engine.build(workspace, asked(text=PLAN.replace("servers: 4", "servers: 64"), tabs=["cables"]))
     text = text_of(found["tabs"]["cables"])
-    assert f"{tabs.CABLES_SHOWN} / 1,024" in text
+    assert f"First {tabs.CABLES_SHOWN} of 1,024 cables; download the list for all" in text
     assert text.count("compute-SL-") == tabs.CABLES_SHOWN
+    found = engine.build(
+        workspace, asked(text=PLAN.replace("servers: 4", "servers: 2"), tabs=["cables"], language="zh")
+    )
+    assert "16 根线缆" in text_of(found["tabs"]["cables"])
+
+
+def test_an_empty_tab_says_why(workspace: Workspace) -> None:
+    """Without prices and networks."""
+    text = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\n"
+    found = engine.build(workspace, asked(text=text, tabs=["prices", "network"]))["tabs"]
+    said = {"prices": "lines has a price yet", "network": "has no fabrics"}
+    assert [tab for tab, word in said.items() if word not in text_of(found[tab])] == []
 
 
 def test_an_unknown_tab_is_refused(workspace: Workspace) -> None:
@@ -147,11 +159,31 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
 
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
-    names = [each["format"] for each in downloads.formats(workspace, {})["formats"]]
+    names = [each["format"] for each in downloads.formats(workspace, asked())["formats"]]
     assert {"xlsx", "json", "wiring-csv"} <= {*names}
     assert downloads.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
     with pytest.raises(Refused, match="no format"):
         downloads.download(workspace, asked(format="doc"))
+
+
+def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> None:
+    """No deprecated one, subnets of InfiniBand fabrics only, and drawings and cables only where there are fabrics."""
+    ethernet = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: {topology: fat-tree, switch: sn5600}}\n"
+    alone = PLAN[: PLAN.index("fabrics:")]
+    managed = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: default, in_band: default}\n"
+    offered = []
+    for text in (PLAN, managed, ethernet, alone):
+        names = {each["format"] for each in downloads.formats(workspace, asked(text=text))["formats"]}
+        offered.append([name in names for name in ("dot", "svg", "wiring-csv", "wiring-ibnet")])
+    assert offered == [[False, True, True, True]] * 2 + [[False, True, True, False], [False] * 4]
+    assert downloads.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
+
+
+def test_what_a_quote_does_not_say_is_named(workspace: Workspace) -> None:
+    """A quote can be written without, and not sent."""
+    assert downloads.formats(workspace, asked())["missing"] == ["customer", "vendor", "date"]
+    text = f"{PLAN}  customer: A\n  vendor: B\n"
+    assert downloads.formats(workspace, asked(text=text))["missing"] == ["date"]
 
 
 def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from bomgen.output.registry import DOCUMENTS, WIRINGS
+from bomgen.serve.downloads import WIRING
 from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
@@ -39,8 +41,8 @@ def words_of(code: str) -> dict[str, str]:
 
 
 def without_editor(words: dict[str, str]) -> dict[str, str]:
-    """Return words without those of the editor, which is English by itself."""
-    return {key: word for key, word in words.items() if not key.startswith("editor.")}
+    """Return words without those of the editor and of the engine, which are English by themselves."""
+    return {key: word for key, word in words.items() if key.partition(".")[0] not in ("editor", "stages", "formats")}
 
 
 def test_both_languages_have_the_same_words_and_places() -> None:
@@ -75,3 +77,16 @@ def test_the_editor_has_the_phrases_that_are_translated() -> None:
     phrases = [key.removeprefix("editor.") for key in words_of("zh") if key.startswith("editor.")]
     assert phrases
     assert [phrase for phrase in phrases if f'"{phrase}"' not in bundle] == []
+
+
+def test_formats_and_stages_have_chinese_words() -> None:
+    """Every format that is offered, and every stage that a call reports with a text of its own."""
+    chinese = words_of("zh")
+    offered = [name for name in DOCUMENTS.names if DOCUMENTS.constant(name, "DEPRECATED") is None]
+    offered += [WIRING + name for name in WIRINGS.names]
+    assert {key.removeprefix("formats.") for key in chinese if key.startswith("formats.")} == {*offered}
+    code = PAGE.parents[1]
+    sources = [path.read_text("utf-8") for room in ("workflow", "output") for path in (code / room).glob("*.py")]
+    stages = {name for text in sources for name in re.findall(r'\bstage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)', text)}
+    assert stages
+    assert stages - {key.removeprefix("stages.") for key in chinese} == set()

@@ -83,6 +83,23 @@ def test_prices_of_no_part_of_the_plan_are_named(workspace: Workspace) -> None:
         assert found["unused"] == ["210-BGHS"], found
 
 
+def test_the_currency_of_the_plan_is_offered_first(workspace: Workspace) -> None:
+    """Then those that the list names, then all others."""
+    content = b"Prices in USD or EUR\nPart number,Price\ndgx-h100,300000\n"
+    request = dropped("list.csv", content) | {"text": f"{PLAN}quote: {{currency: SEK}}\n"}
+    offered = [choice["label"] for choice in received.prices(workspace, request)["questions"][0]["choices"]]
+    assert offered[:4] == ["SEK", "EUR", "USD", "AED"]
+    assert len(offered) == len({*offered})
+
+
+def test_numbers_close_to_parts_of_the_plan_are_named(workspace: Workspace) -> None:
+    """A slip is, a part that the plan does not buy is not."""
+    content = b"part,price,currency\nqm97000,100,USD\nother-thing-9,100,USD\ndgx-h200,100,USD\n"
+    assert received.prices(workspace, dropped("list.csv", content))["near"] == [
+        {"part": "qm97000", "parts": ["qm9700"]}
+    ]
+
+
 def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) -> None:
     """The list is that of `bomgen prices --for`, names parts by their ids, and prices them once it is filled in."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
@@ -115,11 +132,11 @@ def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("content", "keys", "first", "answers", "price"),
     [
-        ("Part number,Price\ndgx-h100,300000\n", ["currency"], "currency=AED", ["currency=USD"], 300000),
+        ("Part number,Price\ndgx-h100,300000\n", ["currency"], "currency=USD", ["currency=USD"], 300000),
         (
             "Prices in USD or EUR\nPart number,Price\ndgx-h100,300000\n",
             ["currency"],
-            "currency=EUR",
+            "currency=USD",
             ["currency=USD"],
             300000,
         ),

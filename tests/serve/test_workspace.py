@@ -58,3 +58,19 @@ def test_a_long_line_is_completed_at_its_end(folder: Path) -> None:
     """Half a million words before the place of the cursor cost nothing."""
     text = "x: " + "a " * 500_000
     assert complete(Workspace(folder), {"path": "a.yaml", "text": text, "line": 1, "column": len(text)})
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "'a.txt' is not a plan"),
+        ("zh", "不是方案文件；文件名须以"),
+        ("xx", "'a.txt' is not a plan"),
+        (None, "'a.txt'"),
+    ],
+)
+def test_a_refusal_is_said_in_the_language_of_the_page(tmp_path: Path, language: str | None, said: str) -> None:
+    """English where the page has another one that is not known."""
+    with pytest.raises(Refused, match="is not a plan") as refused:
+        Workspace(tmp_path).place("a.txt")
+    assert said in refused.value.said({"language": language})

@@ -1,4 +1,6 @@
 // The calls of bomgen serve.
+import { languageCode } from "./dom.js";
+
 const token = new URLSearchParams(location.search).get("token") || "";
 const page = crypto.randomUUID();
 let turn = 0;
@@ -16,7 +18,7 @@ async function send(name, request) {
     return await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ page, ...request }),
+      body: JSON.stringify({ page, language: languageCode(), ...request }),
     });
   } catch {
     throw new CallError({ error: "lost" });

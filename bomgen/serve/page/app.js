@@ -27,7 +27,7 @@ const stored = (name) => { try { return localStorage.getItem(name); } catch { re
 
 /** What the tools need of the page. */
 const page = {
-  get request() { return { path: plan.path, text: editor.text, language: languageCode() }; },
+  get request() { return { path: plan.path, text: editor.text }; },
   plan, load, save, tell, report,
   setText(text) { editor.text = text; edited(); },
 };
@@ -45,7 +45,7 @@ function report(error) {
 }
 
 function showFile() {
-  byId("file").textContent = plan.path + (unsaved() ? ` (${word("unsaved")})` : "");
+  byId("file").textContent = unsaved() ? word("in-brackets", plan.path, word("unsaved")) : plan.path;
   byId("save").disabled = !unsaved();
   document.title = `${unsaved() ? "• " : ""}${plan.path} – bomgen`;
 }
@@ -113,6 +113,7 @@ function showProblems(problems) {
 }
 
 function showProblemCount() {
+  byId("problems-title").hidden = problemCount === null;
   byId("problems-title").textContent = problemCount ? word("problems", problemCount) : problemCount === 0 ? word("no-problems") : "";
 }
 
@@ -155,11 +156,13 @@ function take(file) {
   edited();
 }
 /** Begin with an empty text and the form, whose first answer writes a plan. */
-function beginPlan() {
+async function beginPlan() {
   if (!mayLeave()) return;
   closeDialog();
   take({ path: NEW, text: "", version: "" });
   showView("form");
+  await showForm();
+  byId("questions").elements.purpose?.focus();
 }
 page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 
@@ -229,7 +232,7 @@ const pictures = new Map();
 async function drawDesigns(designs, places) {
   for (const [at, { name }] of designs.entries()) {
     try {
-      if (!pictures.has(name) && places[at].isConnected) pictures.set(name, (await call("picture", { name, language: languageCode() })).svg);
+      if (!pictures.has(name) && places[at].isConnected) pictures.set(name, (await call("picture", { name })).svg);
     } catch (error) {
       if (["cancelled", "lost"].includes(error.data?.error)) return;
     }

@@ -16,7 +16,7 @@ export const word = (name, ...values) => (words()[name] ?? name).replace(/\{(\d)
 export const sentence = ({ message, remedy }) => (remedy ? `${message}${/\p{Script=Han}/u.test(remedy) ? "；" : "; "}${remedy}` : message);
 
 /** What a problem says, behind its place: a line of the plan, or of another file. */
-export const placed = (problem) => `${problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line)}: ${sentence(problem)}`;
+export const placed = (problem) => word("said", problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line), sentence(problem));
 
 /** What to say of a call that failed. */
 export const complaint = (error) => (error.data?.error === "lost" ? word("lost") : word("failed", error.message));

@@ -20,9 +20,9 @@ export async function searchDialog(page) {
     const chosen = space.own.minimise ?? space.minimise, bounds = space.own.within ?? {};
     const measures = space.measures.map(({ name, label, unit }) => ({
       name,
-      minimise: make("input", { type: "checkbox", checked: chosen.includes(name), ariaLabel: `${word("minimise")}: ${label}` }),
-      most: make("input", { value: bounds[name] ?? "", size: 10, ariaLabel: `${word("at-most")}: ${label}` }),
-      label: unit === "count" || unit === "money" || unit === name ? label : `${label} (${unit})`,
+      minimise: make("input", { type: "checkbox", checked: chosen.includes(name), ariaLabel: word("said", word("minimise"), label) }),
+      most: make("input", { value: bounds[name] ?? "", size: 10, ariaLabel: word("said", word("at-most"), label) }),
+      label: unit === "count" || unit === "money" || unit === name ? label : word("in-brackets", label, unit),
     }));
     const place = make("div");
     const run = async () => {
@@ -33,7 +33,7 @@ export async function searchDialog(page) {
       if (found) showDesigns(page, place, found);
     };
     openDialog(word("search"), make("p", {}, word("search-keys")), keys, rows, make("div", { className: "row" }, button(word("add-key"), () => add("", ""))),
-      make("div", { className: "wide" }, table([word("measure"), word("minimise"), word("at-most")], measures.map((each) => [each.label, each.minimise, each.most]))),
+      make("div", { className: "measures" }, table([word("measure"), word("minimise"), word("at-most")], measures.map((each) => [each.label, each.minimise, each.most]))),
       make("div", { className: "row" }, button(word("start"), run, { className: "main" })), place);
   } catch (error) {
     page.report(error);
@@ -84,11 +84,11 @@ function showDesigns(page, place, found) {
   const number = new Intl.NumberFormat(languageCode(), { maximumFractionDigits: 2 });
   const shown = (point, { name }) => (point.measures[name] === null || point.measures[name] === undefined ? "–" : number.format(point.measures[name]));
   const settings = (point) => Object.entries(point.set).map(([key, value]) => `${key}=${value}`).join(", ");
-  const said = (point) => `${settings(point)}: ${found.measures.map((each) => `${each.label} ${shown(point, each)}`).join(", ")}${point.breaks ? ` (${word("beyond")})` : ""}`;
+  const said = (point) => word("said", settings(point), [...found.measures.map((each) => `${each.label} ${shown(point, each)}`), ...(point.breaks ? [word("beyond")] : [])].join(word("comma")));
   const row = (point) => [settings(point), ...found.measures.map((each) => shown(point, each)), point.breaks ? word("beyond") : "", button(word("pick"), () => pick(point))];
   place.replaceChildren(
     make("p", {}, (found.stopped ? `${word("stopped")} ` : "") + (found.points.length ? word("points", found.points.length) : word("no-points"))),
-    make("ul", {}, ...found.search.refused.map((each) => make("li", {}, `${each.reason}: ${number.format(each.designs)}`))),
+    make("ul", {}, ...found.search.refused.map((each) => make("li", {}, word("said", each.reason, number.format(each.designs))))),
     chart(found.measures, [...beyond, ...found.points], said, pick),
     make("div", { className: "wide", tabIndex: 0 }, table([word("design"), ...found.measures.map((each) => each.label), "", ""], [...found.points, ...beyond].map(row))));
 }

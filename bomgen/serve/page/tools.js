@@ -1,7 +1,13 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
 import { closeDialog, onClose, openDialog } from "./dialog.js";
-import { button, complaint, field, framed, make, placed, saveFile, sentence, word } from "./dom.js";
+import { button, complaint, field, framed, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
+
+/** A stage of a long call in the language of the page. */
+const stageName = (stage) => {
+  const [, begun, name] = /^(alternative) (.+)$/.exec(stage) ?? [];
+  return begun ? `${words().stages[begun] ?? begun} ${name}` : words().stages[stage] ?? stage;
+};
 
 /** Run a long call with its progress and a button that stops it. Returns null when it failed. */
 export async function long(page, place, name, request) {
@@ -12,7 +18,8 @@ export async function long(page, place, name, request) {
     return await call(name, { ...page.request, ...request, turn: newTurn() }, (progress) => {
       const { stage, done, of } = progress;
       if (of) Object.assign(bar, { max: of, value: done });
-      said.textContent = of ? `${stage}: ${done} / ${of}` : stage;
+      const name = stageName(stage);
+      said.textContent = of ? word("said", name, `${done} / ${of}`) : name;
     });
   } catch (error) {
     const problems = error.data?.problems ?? [];
@@ -46,14 +53,16 @@ export function unpricedButton(page) {
 }
 
 export async function downloadDialog(page) {
-  const place = make("div", { role: "status" });
+  const place = make("div", { role: "status" }, word("working")), list = make("div", { className: "list" });
   const say = (text) => { place.textContent = text; };
+  openDialog(word("download"), place, list);
   try {
-    const { formats } = await call("formats");
-    openDialog(word("download"), place, make("div", { className: "list" },
-      ...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, each.about))).parentNode)));
+    const { formats, missing } = await call("formats", page.request);
+    const lacks = missing.map((name) => words().questions[name]).join(word("and"));
+    place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
+    list.append(...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
   } catch (error) {
-    page.report(error);
+    say(error.data?.error === "problems" ? word("not-built-yet") : complaint(error));
   }
 }
 
@@ -78,7 +87,7 @@ export async function importDialog(page, chosen) {
   const dropped = { name: chosen.name, base64: await base64(chosen) };
   const place = make("div");
   const kinds = { "is-prices": takePrices, "is-bill": takeBill, "is-quote": takeQuote };
-  const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), () => action(page, place, dropped, {})));
+  const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), () => action(page, place, dropped, [])));
   if (/\.ya?ml$/i.test(chosen.name)) {
     const open = async () => page.take({ path: chosen.name, text: await chosen.text(), version: "" });
     buttons.unshift(button(word("is-plan"), open));
@@ -86,55 +95,71 @@ export async function importDialog(page, chosen) {
   openDialog(word("import"), make("p", {}, word("import-what", chosen.name)), make("div", { className: "row" }, ...buttons), place);
 }
 
-/** Ask what a file leaves open; `again` gets the answers. */
-function ask(questions, answers, again) {
+/** Ask what a file leaves open: `again` gets the answers, in steps. Going back asks the last ones anew, with their answers. */
+function ask(questions, steps, again) {
+  const kept = steps.kept ?? {};
   const inputs = questions.map((question) => {
     const input = question.choices.length
       ? make("select", {}, make("option", { value: "" }, word("choose")), ...question.choices.map((choice) => make("option", { value: choice.value }, choice.label)))
       : make("input", {});
+    input.value = kept[question.key] ?? "";
     return [question, input];
   });
   const done = () => {
     const open = inputs.find(([, input]) => !input.value);
     if (open) return open[1].focus();
-    again({ ...answers, ...Object.fromEntries(inputs.map(([question, input]) => [question.key, input.value])) });
+    again(Object.assign([...steps, Object.fromEntries(inputs.map(([question, input]) => [question.key, input.value]))], { kept }));
   };
-  return make("div", { className: "fields" }, ...inputs.map(([question, input]) => field(question.message, input)), button(word("answer"), done, { className: "main" }));
+  return make("div", { className: "fields" }, ...inputs.map(([question, input]) => field(question.message, input)),
+    make("div", { className: "row" }, button(word("answer"), done, { className: "main" }), goBack(steps, again)));
 }
+
+/** A button back to the last questions; nothing before the first. */
+function goBack(steps, again) {
+  if (!steps.length) return "";
+  const kept = Object.assign({}, steps.kept, ...steps);
+  return button(word("back"), () => again(Object.assign(steps.slice(0, -1), { kept })));
+}
+
+const answersOf = (steps) => Object.assign({}, ...steps);
 
 const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, sentence(each))));
 
 const MOST_NAMED = 10; // rows of a price list
 
-async function takePrices(page, place, dropped, answers) {
-  const found = await long(page, place, "prices", { ...dropped, answers });
-  if (!found) return;
-  if (found.questions.length) return place.replaceChildren(ask(found.questions, answers, (more) => takePrices(page, place, dropped, more)));
+async function takePrices(page, place, dropped, steps) {
+  const again = (more) => takePrices(page, place, dropped, more);
+  const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) });
+  if (!found) return place.append(goBack(steps, again));
+  if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const content = [listed(found.problems)];
+  if (steps.length) content.push(make("div", { className: "row" }, goBack(steps, again)));
   if (found.coverage) {
     const { before, after } = found.coverage;
     const { unused } = found;
-    const named = unused.slice(0, MOST_NAMED).join(", ") + (unused.length > MOST_NAMED ? ", …" : "");
+    const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("comma"));
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
       make("p", {}, `${before.amount} → ${after.amount} ${after.currency}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
+      found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("comma"))}`)))) : "",
       found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
 }
 
-async function takeBill(page, place, dropped, answers) {
-  const found = await long(page, place, "xray", { ...dropped, answers });
-  if (!found) return;
-  if (found.questions.length) return place.replaceChildren(ask(found.questions, answers, (more) => takeBill(page, place, dropped, more)));
+async function takeBill(page, place, dropped, steps) {
+  const again = (more) => takeBill(page, place, dropped, more);
+  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps) });
+  if (!found) return place.append(goBack(steps, again));
+  if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
-  place.replaceChildren(listed(found.problems), use, found.html ? framed(found.html, word("is-bill")) : "");
+  place.replaceChildren(listed(found.problems), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
 }
 
 const KEPT = { plan: "choice-plan", force: "choice-force" };
 
-async function takeQuote(page, place, dropped, choices) {
+async function takeQuote(page, place, dropped, choices) { // by the key of a conflict
   const found = await long(page, place, "apply", { ...dropped, choices });
   if (!found) return;
   const open = found.conflicts.filter((conflict) => !conflict.chosen);
@@ -158,7 +183,7 @@ async function use(page, place, files, text) {
     for (const each of files) await call("save", each);
     page.setText(text);
     closeDialog();
-    if (files.length) page.tell(word("saved", files.map((each) => each.path).join(", ")));
+    if (files.length) page.tell(word("saved", files.map((each) => each.path).join(word("comma"))));
   } catch (error) {
     place.prepend(make("p", { className: "error" }, complaint(error)));
   }
@@ -168,22 +193,34 @@ async function use(page, place, files, text) {
 
 export async function compareDialog(page) {
   try {
-    const { plans } = await call("files");
-    const boxes = plans.filter((each) => each.path !== page.plan.path).map((each) => make("input", { type: "checkbox", value: each.path, title: each.title }));
-    const place = make("div");
+    const found = await call("files");
+    const box = (title, name, request) => Object.assign(make("input", { type: "checkbox", value: name, title }), { request });
+    const plans = found.plans.filter((each) => each.path !== page.plan.path).map((each) => box(each.title, each.path, { path: each.path }));
+    const designs = found.gallery.map((each) => box(each.title, each.name, { gallery: each.name }));
+    const place = make("div"), copy = make("input", { value: page.plan.path.replace(/(\.ya?ml)$/, "-2$1"), "aria-label": word("name-file") });
     const run = async () => {
       const others = [];
-      for (const box of boxes.filter((each) => each.checked)) {
-        const { path, text } = await call("open", { path: box.value });
+      for (const each of [...plans, ...designs].filter((each) => each.checked)) {
+        const { path, text } = await call("open", each.request);
         others.push({ path, text });
       }
       if (!others.length) return place.replaceChildren(make("p", { className: "error" }, word("compare-hint")));
       const { path, text } = page.request;
-      const found = await long(page, place, "compare", { plans: [{ path, text }, ...others] });
-      if (found) place.replaceChildren(framed(found.html, word("compare")));
+      const compared = await long(page, place, "compare", { plans: [{ path, text }, ...others] });
+      if (compared) place.replaceChildren(framed(compared.html, word("compare")));
     };
-    openDialog(word("compare"), make("p", {}, word("compare-hint")),
-      make("div", { className: "list" }, ...boxes.map((box) => make("label", {}, box, ` ${box.title} `, make("small", {}, box.value)))),
+    const saveCopy = async () => {
+      try {
+        await call("save", { path: copy.value.trim(), text: page.request.text, version: "" });
+        await compareDialog(page);
+      } catch (error) {
+        place.replaceChildren(make("p", { className: "error" }, complaint(error)));
+      }
+    };
+    const list = (boxes) => make("div", { className: "list" }, ...boxes.map((each) => make("label", {}, each, ` ${each.title} `, make("small", {}, each.value))));
+    openDialog(word("compare"), make("p", {}, word(plans.length ? "compare-hint" : "compare-none")), list(plans),
+      make("div", { className: "row" }, copy, button(word("save-copy-as"), saveCopy)),
+      make("details", { open: !plans.length }, make("summary", {}, word("compare-designs")), list(designs)),
       make("div", { className: "row" }, button(word("compare"), run, { className: "main" })), place);
   } catch (error) {
     page.report(error);

@@ -27,6 +27,11 @@ export default {
   "link-hint": "A colleague opens the link in their own bomgen serve: Open, last field. Nothing is sent to a server.",
   "search-keys": "Keys to vary, each with values (value, value) or a range (from..to)", key: "Key", "value-list": "Values", "add-key": "Add key",
   remove: "Remove", from: "From", to: "To", measure: "Measure", minimise: "Minimise", "at-most": "At most", beyond: "exceeds a limit",
+  "in-brackets": "{0} ({1})", said: "{0}: {1}", comma: ", ", and: ", ", back: "Back",
+  unaddressed: "A quote to a customer also needs: {0}. Fill them in on the Form tab.",
+  near: "Part numbers that are not known, but close to unpriced parts of the plan:",
+  "compare-none": "There is no other plan in this folder. Save a copy of this one to change, or compare with a design.",
+  "save-copy-as": "Save a copy as this file", "compare-designs": "Designs",
   "new-plan": "New plan", "new-hint": "Answer a few questions; no YAML needed.", begin: "Answer the first question of the form, or type a plan.",
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
   questions: {
@@ -38,5 +43,5 @@ export default {
   },
   values: { training: "Training", inference: "Inference", none: "Fixed size" },
   "no-points": "No design meets the limits, or a measure is missing (cost needs prices).",
-  editor: {},
+  editor: {}, stages: {}, formats: {},
 };
