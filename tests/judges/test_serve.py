@@ -69,10 +69,10 @@ LANGUAGES = 2
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the plans and the files that are dropped."""
     place = tmp_path_factory.mktemp("serve")
-    (place / "killed").mkdir()
+    for name in ("killed", "alone"):
+        (place / name).mkdir()
     for name, text in PLANS.items():
         (place / f"{name}.yaml").write_text(text.replace("NAME", Path(name).name), "utf-8")
-    (place / "alone").mkdir()
     (place / "open.csv").write_text(OPEN, "utf-8")
     (place / "list.csv").write_text(LIST, "utf-8")
     (place / "quote.xlsx").write_bytes(_edited(place / "quote.yaml"))
