@@ -12,7 +12,7 @@ const checkout = path.resolve(__dirname, "../..");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
-const desk = { width: 1440, height: 900 }, phone = { width: 390, height: 844 };
+const desk = { width: 1440, height: 900 }, phone = { width: 390, height: 844 }, wall = { width: 1920, height: 1080 };
 const patience = 20000; // milliseconds in which a step has its effect on a busy machine
 const atOnce = 2;
 const upToDate = /Up to date|已是最新/;
@@ -474,8 +474,8 @@ const stories = {
     return seen;
   },
 
-  async phone(open) {
-    const page = await open("phone", { viewport: phone, hasTouch: true }), seen = { overflow: {}, words: {}, frames: {} };
+  async phone(open, _browser, name = "phone", options = { viewport: phone, hasTouch: true }) {
+    const page = await open(name, options), seen = { overflow: {}, words: {}, frames: {} };
     for (const language of ["en", "zh"]) {
       await page.selectOption("#language", language);
       await page.built();
@@ -505,6 +505,8 @@ const stories = {
     }
     return seen;
   },
+
+  wall: (open, browser) => stories.phone(open, browser, "wall", { viewport: wall }),
 
   async dark(open) {
     const page = await open("dark", { colorScheme: "dark" }), seen = {};

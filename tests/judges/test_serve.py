@@ -50,7 +50,9 @@ quote:
 SEARCHED = TRAINING.replace("    target_days: 30\n", "").replace("gpu: h100-sxm", "gpu: h100-sxm\n  servers: 64")
 PLANS = {
     **dict.fromkeys(("mistake", "completion", "quote", "download", "save", "writers", "keyboard"), FIXED),
-    **dict.fromkeys(("everyone", "phone", "dark", "typing", "other", "share", "stranger", "killed/killed"), FIXED),
+    **dict.fromkeys(
+        ("everyone", "phone", "wall", "dark", "typing", "other", "share", "stranger", "killed/killed"), FIXED
+    ),
     **dict.fromkeys(("search", "browsers"), SEARCHED),
     "days": TRAINING,
     "back": FIXED.partition("quote:")[0],
@@ -69,10 +71,10 @@ LANGUAGES = 2
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the plans and the files that are dropped."""
     place = tmp_path_factory.mktemp("serve")
-    (place / "killed").mkdir()
+    for name in ("killed", "alone"):
+        (place / name).mkdir()
     for name, text in PLANS.items():
         (place / f"{name}.yaml").write_text(text.replace("NAME", Path(name).name), "utf-8")
-    (place / "alone").mkdir()
     (place / "open.csv").write_text(OPEN, "utf-8")
     (place / "list.csv").write_text(LIST, "utf-8")
     (place / "quote.xlsx").write_bytes(_edited(place / "quote.yaml"))
@@ -318,9 +320,10 @@ def test_axe_finds_nothing(story):
     assert seen["axe"] == {}
 
 
-def test_a_telephone_is_wide_enough(story):
-    """No view, tab or dialog is wider than 390 pixels, in either language, nor is a document in the frame."""
-    seen = story("phone")
+@pytest.mark.parametrize("name", ["phone", "wall"])
+def test_every_screen_is_wide_enough(story, name):
+    """No view, tab or dialog is wider than 390 or 1920 pixels, in either language, nor is a document in the frame."""
+    seen = story(name)
     assert {name: wide for name, wide in (seen["overflow"] | seen["frames"]).items() if wide} == {}
     assert len(seen["frames"]) == LANGUAGES * len(seen["words"]["en"]["tabs"])
     assert [seen["words"][code]["lang"] for code in ("en", "zh")] == ["en", "zh"]
