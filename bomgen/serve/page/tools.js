@@ -137,11 +137,11 @@ async function takePrices(page, place, dropped, steps) {
   if (found.coverage) {
     const { before, after } = found.coverage;
     const { unused } = found;
-    const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("comma"));
+    const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("and"));
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
       make("p", {}, `${before.amount} → ${after.amount} ${after.currency}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
-      found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("comma"))}`)))) : "",
+      found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
       found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
@@ -183,7 +183,7 @@ async function use(page, place, files, text) {
     for (const each of files) await call("save", each);
     page.setText(text);
     closeDialog();
-    if (files.length) page.tell(word("saved", files.map((each) => each.path).join(word("comma"))));
+    if (files.length) page.tell(word("saved", files.map((each) => each.path).join(word("and"))));
   } catch (error) {
     place.prepend(make("p", { className: "error" }, complaint(error)));
   }
