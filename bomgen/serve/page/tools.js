@@ -159,22 +159,21 @@ async function takeBill(page, place, dropped, steps) {
 
 const KEPT = { plan: "choice-plan", force: "choice-force" };
 
-async function takeQuote(page, place, dropped, choices) { // by the key of a conflict
-  const found = await long(page, place, "apply", { ...dropped, choices });
-  if (!found) return;
-  const open = found.conflicts.filter((conflict) => !conflict.chosen);
-  const choose = open.map((conflict) => make("select", {}, make("option", { value: "" }, word("choose")), ...conflict.choices.map((choice) =>
-    make("option", { value: choice.value }, choice.label || (choice.value in KEPT ? word(KEPT[choice.value]) : choice.value)))));
-  const go = () => takeQuote(page, place, dropped, { ...choices, ...Object.fromEntries(open.map(({ key }, at) => [key, choose[at].value])) });
+async function takeQuote(page, place, dropped, steps) {
+  const again = (more) => takeQuote(page, place, dropped, more);
+  const found = await long(page, place, "apply", { ...dropped, choices: answersOf(steps) });
+  if (!found) return place.append(goBack(steps, again));
+  const labelled = ({ value, label }) => ({ value, label: label || (value in KEPT ? word(KEPT[value]) : value) });
+  const open = found.conflicts.filter((conflict) => !conflict.chosen)
+    .map((conflict) => ({ key: conflict.key, message: sentence(conflict), choices: conflict.choices.map(labelled) }));
   const said = (each) => make("li", {}, each);
   place.replaceChildren(
     make("p", {}, word("edits", found.changes.length)), make("ul", {}, ...found.changes.map(said), ...found.follows.map(said)),
     ...(found.passed_over.length ? [make("h3", {}, word("passed-over")), make("ul", {}, ...found.passed_over.map(said))] : []),
     found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
-    open.length
-      ? make("div", { className: "fields" }, make("h3", {}, word("conflicts")),
-        ...open.map((conflict, at) => field(sentence(conflict), choose[at])), button(word("answer"), go, { className: "main" }))
-      : button(word("use-edits"), () => use(page, place, found.files, found.text), { className: "main" }));
+    ...(open.length
+      ? [make("h3", {}, word("conflicts")), ask(open, steps, again)]
+      : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, place, found.files, found.text), { className: "main" }), goBack(steps, again))]));
 }
 
 /** Save files beside the plan, and take its new text; it is saved by the user. */
