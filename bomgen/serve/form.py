@@ -234,13 +234,15 @@ def _for_purpose(text: str, purpose: str) -> str:
 
 
 def _with_support(text: str, key: str, answer: Any) -> str:
-    """Return the text with years or share of its support; an empty answer removes the charge."""
+    """Return the text with years or share of its support; without years there is no charge."""
     data = read(text, "").data
     at, charge = _support(data)
     charges = value_at(data, CHARGES) or []
     if answer in (None, ""):
         if key not in charge:
             return text
+        if key == SHARE:
+            return remove_item(text, (*CHARGES, at, key))
         return remove_item(text, (*CHARGES, at)) if len(charges) > 1 else without(text, CHARGES)
     value = answer if key == SHARE else _as_typed(answer)
     if charge:

@@ -76,12 +76,15 @@ def test_a_server_with_another_gpu_goes(workspace: Workspace) -> None:
 
 
 def test_support_is_a_charge(workspace: Workspace) -> None:
-    """Years and share of one charge: other charges and comments stay, and without an answer the charge goes."""
+    """Years and share of one charge: other charges and comments stay, and without years the charge goes."""
     years, share = "quote.charges.support.years", "quote.charges.support.share"
     found = form(workspace, {"text": TEXT, "answers": {years: "3", share: "4"}})
     assert uncommented(found["text"]) == f"{TEXT}quote:\n  charges: [{{kind: support, years: 3, share: 4%}}]\n"
     assert (values(found)["support"], values(found)["support-share"]) == (3, "4%")
-    assert form(workspace, {"text": found["text"], "answers": {share: ""}})["text"] == TEXT
+    assert form(workspace, {"text": found["text"], "answers": {share: ""}})["text"] == found["text"].replace(
+        ", share: 4%", ""
+    )
+    assert form(workspace, {"text": found["text"], "answers": {years: ""}})["text"] == TEXT
     freight = f"{TEXT}quote:\n  charges:\n    - {{kind: freight, price: 900}} # kept, too\n"
     found = form(workspace, {"text": freight, "answers": {years: 5}})
     assert found["text"] == f"{freight}    - {{kind: support, years: 5}}\n"
