@@ -27,6 +27,8 @@ def wait_for(holds: Callable[[], bool]) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as on POSIX systems")
 def test_a_change_is_built(tmp_path: Path) -> None:
     """The plan is built, built again after a change, wrong ones are said, and Ctrl-C ends with 130."""
+    # A shell has its background jobs ignore Ctrl-C, and so would the program that a test among them starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     plan, result, said = tmp_path / "small.yaml", tmp_path / "dist" / "small" / "bom.csv", tmp_path / "said"
     plan.write_text(PLAN, "utf-8")
     command = [sys.executable, "-m", "bomgen", "build", "small.yaml", "-f", "csv", "--watch"]
