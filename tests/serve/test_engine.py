@@ -263,6 +263,13 @@ def test_what_someone_else_has_written_is_kept(workspace: Workspace) -> None:
     assert workspace.read("small.yaml")[0] == "other"
 
 
+def test_saving_what_is_there_is_no_conflict(workspace: Workspace) -> None:
+    """Whoever saves twice, or got no answer, has the version of what was written."""
+    _, version = workspace.read("small.yaml")
+    saved = workspace.save("small.yaml", "again", version)
+    assert workspace.save("small.yaml", "again", version) == saved
+
+
 @pytest.mark.parametrize(
     "path",
     ["", "../x.yaml", "/etc/x.yaml", "a/../../x.yaml", "x.txt", ".git/x.yaml", "a\\b.yaml", "x\0.yaml", "C:x.yaml"],
