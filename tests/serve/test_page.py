@@ -61,6 +61,9 @@ def test_every_word_is_used_and_known() -> None:
     asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
     asked["groups"] = {question.group for question in QUESTIONS}
     asked["values"] = {*PURPOSES, NONE}
+    asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
+    code = "".join(path.read_text("utf-8") for path in [*PAGE.parent.glob("*.py"), PAGE / "api.js"])
+    assert [error for error in asked["errors"] if f'"{error}"' not in code] == []
     words = without_editor(words_of("en"))
     grouped = {key for key in words if "." in key}
     assert words.keys() - grouped - used == set()

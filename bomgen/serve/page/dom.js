@@ -19,7 +19,7 @@ export const sentence = ({ message, remedy }) => (remedy ? `${message}${/\p{Scri
 export const placed = (problem) => word("said", problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line), sentence(problem));
 
 /** What to say of a call that failed. */
-export const complaint = (error) => (error.data?.error === "lost" ? word("lost") : word("failed", error.message));
+export const complaint = (error) => words().errors[error.data?.error] ?? word("failed", error.message);
 
 export function setLanguage(chosen) {
   code = chosen in languages ? chosen : "en";
@@ -70,6 +70,8 @@ async function whenLoaded(frame) {
   if (frame.contentDocument?.URL !== "about:srcdoc" || frame.contentDocument.readyState !== "complete") {
     await new Promise((done) => frame.addEventListener("load", done, { once: true }));
   }
+  // What is dragged over the frame is dropped on the page: without pointer events the frame lets it through.
+  frame.contentDocument.addEventListener("dragenter", () => document.body.classList.add("over"));
   // A link to a source opens beside the page, one within the document leads to its place.
   frame.contentDocument.addEventListener("click", (event) => {
     const to = event.target.closest("a[href]")?.getAttribute("href");

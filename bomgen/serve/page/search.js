@@ -1,8 +1,8 @@
 // The search for designs: what varies, what is compared and bounded, and the front to pick from.
 import { call } from "./api.js";
 import { chart } from "./chart.js";
-import { closeDialog, openDialog } from "./dialog.js";
-import { button, complaint, field, languageCode, make, table, word } from "./dom.js";
+import { closeDialog, complain, openDialog } from "./dialog.js";
+import { button, field, languageCode, make, table, word } from "./dom.js";
 import { long } from "./tools.js";
 
 const WIDEST = 8; // a slider reaches from an eighth of the plan's number to eight times as many
@@ -77,7 +77,7 @@ function showDesigns(page, place, found) {
       page.setText(text);
       closeDialog();
     } catch (error) {
-      place.prepend(make("p", { className: "error" }, complaint(error)));
+      complain(error);
     }
   };
   const beyond = [...found.points.map((point) => point.next), found.search.nearest].filter(Boolean);

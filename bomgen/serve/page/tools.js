@@ -1,6 +1,6 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
-import { closeDialog, onClose, openDialog } from "./dialog.js";
+import { closeDialog, complain, onClose, openDialog } from "./dialog.js";
 import { button, complaint, field, framed, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
 
 /** A stage of a long call in the language of the page. */
@@ -9,11 +9,12 @@ const stageName = (stage) => {
   return begun ? `${words().stages[begun] ?? begun} ${name}` : words().stages[stage] ?? stage;
 };
 
-/** Run a long call with its progress and a button that stops it. Returns null when it failed. */
-export async function long(page, place, name, request) {
+/** Run a long call with its progress and a button that stops it. Null when it failed: then the place says why, above `more`. */
+export async function long(page, place, name, request, more = "") {
   const bar = make("progress", { "aria-label": word("working") }), said = make("span", { role: "status" }, word("working"));
   place.replaceChildren(make("div", { className: "row" }, bar, said, button(word("stop"), stop)));
-  onClose(stop);
+  complain(null);
+  onClose(() => bar.isConnected && stop());
   try {
     return await call(name, { ...page.request, ...request, turn: newTurn() }, (progress) => {
       const { stage, done, of } = progress;
@@ -23,11 +24,9 @@ export async function long(page, place, name, request) {
     });
   } catch (error) {
     const problems = error.data?.problems ?? [];
-    place.replaceChildren(make("p", { className: "error" }, complaint(error)),
-      make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))));
+    // A newer call may have the place by now.
+    if (bar.isConnected) place.replaceChildren(make("p", { className: "error" }, complaint(error)), make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))), more);
     return null;
-  } finally {
-    onClose(() => {});
   }
 }
 
@@ -41,7 +40,7 @@ async function download(page, format, say) {
     saveFile(name, content);
     say(name);
   } catch (error) {
-    say(complaint(error));
+    if (error.data?.error !== "cancelled") say(complaint(error)); // a newer download has begun
   }
 }
 
@@ -62,7 +61,7 @@ export async function downloadDialog(page) {
     place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
     list.append(...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
   } catch (error) {
-    say(error.data?.error === "problems" ? word("not-built-yet") : complaint(error));
+    say(complaint(error));
   }
 }
 
@@ -84,10 +83,15 @@ export async function importDialog(page, chosen) {
     return openDialog(word("import"), make("p", {}, word("import-hint")), button(word("choose-file"), () => input.click(), { className: "main" }),
       make("p", {}, word("unpriced-hint")), unpricedButton(page));
   }
-  const dropped = { name: chosen.name, base64: await base64(chosen) };
   const place = make("div");
   const kinds = { "is-prices": takePrices, "is-bill": takeBill, "is-quote": takeQuote };
-  const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), () => action(page, place, dropped, [])));
+  const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), async () => {
+    try {
+      action(page, place, { name: chosen.name, base64: await base64(chosen) }, []);
+    } catch (error) {
+      complain(error);
+    }
+  }));
   if (/\.ya?ml$/i.test(chosen.name)) {
     const open = async () => page.take({ path: chosen.name, text: await chosen.text(), version: "" });
     buttons.unshift(button(word("is-plan"), open));
@@ -129,8 +133,8 @@ const MOST_NAMED = 10; // rows of a price list
 
 async function takePrices(page, place, dropped, steps) {
   const again = (more) => takePrices(page, place, dropped, more);
-  const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) });
-  if (!found) return place.append(goBack(steps, again));
+  const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
+  if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const content = [listed(found.problems)];
   if (steps.length) content.push(make("div", { className: "row" }, goBack(steps, again)));
@@ -142,7 +146,7 @@ async function takePrices(page, place, dropped, steps) {
       make("p", {}, `${before.amount} → ${after.amount} ${after.currency}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
-      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
+      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
@@ -150,8 +154,8 @@ async function takePrices(page, place, dropped, steps) {
 
 async function takeBill(page, place, dropped, steps) {
   const again = (more) => takeBill(page, place, dropped, more);
-  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps) });
-  if (!found) return place.append(goBack(steps, again));
+  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
+  if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
   place.replaceChildren(listed(found.problems), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
@@ -161,8 +165,8 @@ const KEPT = { plan: "choice-plan", force: "choice-force" };
 
 async function takeQuote(page, place, dropped, steps) {
   const again = (more) => takeQuote(page, place, dropped, more);
-  const found = await long(page, place, "apply", { ...dropped, choices: answersOf(steps) });
-  if (!found) return place.append(goBack(steps, again));
+  const found = await long(page, place, "apply", { ...dropped, choices: answersOf(steps) }, goBack(steps, again));
+  if (!found) return;
   const labelled = ({ value, label }) => ({ value, label: label || (value in KEPT ? word(KEPT[value]) : value) });
   const open = found.conflicts.filter((conflict) => !conflict.chosen)
     .map((conflict) => ({ key: conflict.key, message: sentence(conflict), choices: conflict.choices.map(labelled) }));
@@ -173,18 +177,18 @@ async function takeQuote(page, place, dropped, steps) {
     found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
     ...(open.length
       ? [make("h3", {}, word("conflicts")), ask(open, steps, again)]
-      : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, place, found.files, found.text), { className: "main" }), goBack(steps, again))]));
+      : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, found.files, found.text), { className: "main" }), goBack(steps, again))]));
 }
 
 /** Save files beside the plan, and take its new text; it is saved by the user. */
-async function use(page, place, files, text) {
+async function use(page, files, text) {
   try {
     for (const each of files) await call("save", each);
     page.setText(text);
     closeDialog();
     if (files.length) page.tell(word("saved", files.map((each) => each.path).join(word("and"))));
   } catch (error) {
-    place.prepend(make("p", { className: "error" }, complaint(error)));
+    complain(error);
   }
 }
 
@@ -194,26 +198,26 @@ export async function compareDialog(page) {
   try {
     const found = await call("files");
     const box = (title, name, request) => Object.assign(make("input", { type: "checkbox", value: name, title }), { request });
-    const plans = found.plans.filter((each) => each.path !== page.plan.path).map((each) => box(each.title, each.path, { path: each.path }));
+    const plans = found.plans.filter((each) => each.path !== page.request.path).map((each) => box(each.title, each.path, { path: each.path }));
     const designs = found.gallery.map((each) => box(each.title, each.name, { gallery: each.name }));
-    const place = make("div"), copy = make("input", { value: page.plan.path.replace(/(\.ya?ml)$/, "-2$1"), "aria-label": word("name-file") });
+    const place = make("div"), copy = make("input", { value: page.request.path.replace(/(\.ya?ml)$/, "-2$1"), "aria-label": word("name-file") });
     const run = async () => {
-      const others = [];
-      for (const each of [...plans, ...designs].filter((each) => each.checked)) {
-        const { path, text } = await call("open", each.request);
-        others.push({ path, text });
-      }
+      const others = [...plans, ...designs].filter((each) => each.checked);
       if (!others.length) return place.replaceChildren(make("p", { className: "error" }, word("compare-hint")));
-      const { path, text } = page.request;
-      const compared = await long(page, place, "compare", { plans: [{ path, text }, ...others] });
-      if (compared) place.replaceChildren(framed(compared.html, word("compare")));
+      try {
+        const opened = await Promise.all(others.map((each) => call("open", each.request)));
+        const compared = await long(page, place, "compare", { plans: [page.request, ...opened] });
+        if (compared) place.replaceChildren(framed(compared.html, word("compare")));
+      } catch (error) {
+        complain(error);
+      }
     };
     const saveCopy = async () => {
       try {
         await call("save", { path: copy.value.trim(), text: page.request.text, version: "" });
         await compareDialog(page);
       } catch (error) {
-        place.replaceChildren(make("p", { className: "error" }, complaint(error)));
+        complain(error);
       }
     };
     const list = (boxes) => make("div", { className: "list" }, ...boxes.map((each) => make("label", {}, each, ` ${each.title} `, make("small", {}, each.value))));
@@ -238,7 +242,7 @@ export async function shareDialog(page) {
     await navigator.clipboard.writeText(link.value);
     event.target.textContent = word("copied");
   };
-  const name = `${page.plan.path.split("/").pop().replace(/\.ya?ml$/, "")}.html`;
+  const name = `${page.request.path.split("/").pop().replace(/\.ya?ml$/, "")}.html`;
   place.replaceChildren(
     make("div", { className: "row" }, button(word("share-file"), () => saveFile(name, new Blob([found.html], { type: "text/html" })), { className: "main" })),
     field(word("share-link"), link), button(word("copy"), copy), make("p", {}, word("link-hint")));
