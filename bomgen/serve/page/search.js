@@ -2,7 +2,7 @@
 import { call } from "./api.js";
 import { chart } from "./chart.js";
 import { closeDialog, complain, openDialog } from "./dialog.js";
-import { button, field, languageCode, make, table, word } from "./dom.js";
+import { button, languageCode, make, table, word } from "./dom.js";
 import { long } from "./tools.js";
 
 const WIDEST = 8; // a slider reaches from an eighth of the plan's number to eight times as many

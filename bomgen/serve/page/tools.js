@@ -1,7 +1,7 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
 import { closeDialog, complain, onClose, openDialog } from "./dialog.js";
-import { button, complaint, field, framed, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
+import { button, complaint, field, framed, make, placed, saveFile, sentence, word, words } from "./dom.js";
 
 /** A stage of a long call in the language of the page. */
 const stageName = (stage) => {
