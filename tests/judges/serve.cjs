@@ -343,11 +343,16 @@ const stories = {
     await page.built();
     await page.tab("Form").click();
     await page.until(() => document.querySelector("#form [name='cluster.gpu']").value === "h100-sxm");
+    await page.locator("#form [name='quote.customer']").fill("Acme");
     await page.keyboard.press("Control+s");
     await page.dialog.getByRole("textbox").fill("from-form.yaml");
     await page.dialog.getByRole("textbox").press("Enter");
     await page.until(() => document.getElementById("file").textContent === "from-form.yaml");
     seen.written = read("from-form.yaml");
+    await page.locator("#form [name='quote.customer']").fill("Nobody");
+    await page.button("Save").click();
+    await page.until(() => document.getElementById("save").disabled && document.getElementById("file").textContent === "from-form.yaml");
+    seen.again = read("from-form.yaml");
     return seen;
   },
 

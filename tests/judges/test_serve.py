@@ -153,12 +153,13 @@ def test_days_change_the_total(story):
 
 
 def test_the_form_writes_a_plan_that_builds(story, folder, tmp_path):
-    """Answers become keys of the text, and the text becomes answers; comments stay."""
+    """Answers become keys of the text, before it is saved, too, and the text becomes answers; comments stay."""
     seen = story("form")
     assert "h200-sxm" in seen["text"]
     assert seen["text"].startswith("# The published calculation of optical modules")
     assert "gpu: h100-sxm" in seen["written"]
-    assert seen["written"] == (folder / "from-form.yaml").read_text("utf-8")
+    assert "customer: Acme" in seen["written"]
+    assert seen["again"] == seen["written"].replace("Acme", "Nobody") == (folder / "from-form.yaml").read_text("utf-8")
     done = CliRunner().invoke(main, ["build", str(folder / "from-form.yaml"), "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output
 

@@ -289,6 +289,15 @@ async function showForm(answers) {
   }
 }
 
+let answering = Promise.resolve();
+/** Do something with the plan once it has what is typed into the form, whose fields tell only when they are left. */
+const answered = (action) => async () => {
+  const input = document.activeElement;
+  if (input?.form === byId("questions") && input.value !== input.dataset.known) input.dispatchEvent(new Event("change"));
+  await answering;
+  action(page);
+};
+
 const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
 
 /** Show the answer of the plan, unless another one is being typed. */
@@ -308,7 +317,7 @@ function group([name, asked]) {
 
 function question(asked) {
   const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
-  const change = (event) => event.target.checkValidity() && showForm({ [name]: event.target.value });
+  const change = ({ target }) => { if (target.checkValidity()) answering = showForm({ [name]: target.value }); };
   const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
   if (asked.kind === "choice" && choices.length && choices.length < 12) {
     if (name !== "purpose") choices.unshift(make("option", { value: "" }, word("not-set")));
@@ -357,23 +366,24 @@ tabList(byId("tabs"), (tab) => {
 });
 tabList(byId("views"), (tab) => showView(tab.id.replace("view-", "")));
 byId("questions").onsubmit = (event) => event.preventDefault();
+byId("questions").oninput = () => { byId("save").disabled = false; };
 byId("language").onchange = (event) => { speak(event.target.value); build(); };
 byId("theme").onclick = () => {
   const now = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   setTheme(now === "dark" ? "light" : "dark");
 };
 byId("open").onclick = openFiles;
-byId("save").onclick = save;
+byId("save").onclick = answered(save);
 byId("copy").onclick = () => saveFile(plan.path.split("/").pop(), new Blob([page.request.text]));
-byId("download").onclick = () => downloadDialog(page);
-byId("import").onclick = () => importDialog(page);
-byId("search").onclick = () => searchDialog(page);
-byId("compare").onclick = () => compareDialog(page);
-byId("share").onclick = () => shareDialog(page);
+byId("download").onclick = answered(downloadDialog);
+byId("import").onclick = answered(importDialog);
+byId("search").onclick = answered(searchDialog);
+byId("compare").onclick = answered(compareDialog);
+byId("share").onclick = answered(shareDialog);
 
 addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey)) return;
-  const action = { s: save, o: openFiles, Enter: build }[event.key];
+  const action = { s: answered(save), o: openFiles, Enter: build }[event.key];
   if (!action) return;
   event.preventDefault();
   if (!byId("dialog").open) action();
