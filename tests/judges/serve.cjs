@@ -285,6 +285,10 @@ const stories = {
     await servers.press("Tab");
     seen.form = await page.locator("#form").getByRole("alert").textContent();
     seen.answers = await page.locator("#form [name='cluster.gpu']").inputValue();
+    await page.locator("#form [name='purpose']").selectOption("training");
+    await page.locator("#form [name='title']").fill("Meanwhile");
+    await page.locator("#form [name='workload.training.tokens']").waitFor();
+    seen.typed = await page.locator("#form [name='title']").inputValue();
     await page.route("**/api/form*", (route) => route.fulfill({ status: 499, json: { error: "cancelled", message: "" } }), { times: 1 });
     await page.locator("#form [name='title']").fill("After all");
     await page.locator("#form [name='title']").press("Tab");

@@ -277,6 +277,7 @@ def test_a_refusal_is_said_where_it_was_asked_for(story):
     assert seen["kept"] == PLANS["refused"].replace("NAME", "refused")
     assert "cannot be edited alone" in seen["form"]
     assert seen["answers"] == "h100-sxm"
+    assert seen["typed"] == "Meanwhile"
     assert "title: After all" in seen["title"]
     assert seen["folder"].startswith("Failed: ")
 

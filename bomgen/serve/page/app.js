@@ -273,13 +273,9 @@ async function showForm(answers) {
     if (text !== editor.text) return answers && showForm(answers);
     failed.textContent = "";
     if (answers) page.setText(found.text);
-    const inputs = found.questions.map((asked) => form.elements[nameOf(asked)]);
-    const same = inputs.every(Boolean) && inputs.length === form.elements.length;
-    if (!same) {
-      const focused = document.activeElement?.name;
-      form.replaceChildren(...Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).map(group));
-      if (focused) form.elements[focused]?.focus();
-    }
+    const focused = document.activeElement?.name;
+    Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).forEach(showGroup);
+    if (focused && !document.activeElement.name) form.elements[focused]?.focus();
     for (const asked of found.questions) fill(form.elements[nameOf(asked)], asked);
   } catch (error) {
     if (answers && error.data?.error === "cancelled") return showForm(answers); // by a build that waited for it
@@ -309,10 +305,14 @@ function fill(input, asked) {
   input.dataset.known = value;
 }
 
-/** The questions of a group below its heading. */
-function group([name, asked]) {
-  const id = `group-${name}`;
-  return make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map(question));
+/** Show the questions of a group below its heading; where they are those that are shown, what is being typed stays. */
+function showGroup([name, asked]) {
+  const id = `group-${name}`, shown = byId(id)?.parentNode;
+  const names = [...(shown?.querySelectorAll("[name]") ?? [])].map((input) => input.name);
+  if (names.join() === asked.map(nameOf).join()) return;
+  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map(question));
+  if (shown) shown.replaceWith(made);
+  else byId("questions").append(made);
 }
 
 function question(asked) {
