@@ -302,8 +302,14 @@ const stories = {
     seen.headings = await page.locator("#form h2").allTextContents();
     const found = await judged(page);
     if (found.length) seen.axe.begin = found;
-    await page.keyboard.press("ArrowDown");
-    await page.built();
+    seen.purposes = [];
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) {
+      const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
+      await page.keyboard.press(key);
+      await answered;
+      await page.built();
+      seen.purposes.push(await page.locator("#form [name=purpose]").inputValue());
+    }
     for (const [key, value] of [["quote.tax", "19"], ["quote.customer", "Acme"], ["quote.charges.support.years", "3"]]) {
       await reach(key);
       const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
@@ -324,9 +330,10 @@ const stories = {
     seen.formats = await page.dialog.locator(".list button").allTextContents();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+s");
-    await page.dialog.getByRole("textbox").fill("begun.yaml");
+    await page.dialog.getByRole("textbox").fill("begun");
     await page.dialog.getByRole("textbox").press("Enter");
     await page.until(() => document.getElementById("file").textContent === "begun.yaml");
+    seen.dialog = await page.dialog.isVisible();
     seen.written = read("begun.yaml");
     return seen;
   },

@@ -166,7 +166,10 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
     assert seen["begin"].startswith("Answer the first question")
     assert seen["headings"] == ["Workload", "Hardware", "Network", "Storage and site", "Prices", "Quote"]
     assert seen["axe"] == {}
+    assert seen["purposes"] == ["training", "inference", "training"]
+    assert not seen["dialog"]
     written = seen["written"]
+    assert "\nname: begun\n" in written
     for line in ("workload:", "  training:", "quote:"):
         assert [text for text in written.splitlines() if text.startswith(line) and "# " in text], written
     for line in ("tax: 19%", "customer: Acme", "kind: support, years: 3"):

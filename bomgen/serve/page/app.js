@@ -10,6 +10,7 @@ const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"]
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
 const NEW = "my-cluster.yaml"; // until it is saved under another name
 const PAUSE = 50; // milliseconds without typing before a build
+const SLUG = /^[a-z0-9][a-z0-9-]*$/; // the name of a plan
 
 // `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
 const plan = { path: "plan.yaml", version: "", saved: null, opened: "" };
@@ -20,6 +21,7 @@ const editor = createEditor(byId("text"), {
   complete: (text, line, column) => call("complete", { path: plan.path, text, line, column }).catch(() => null),
 });
 
+const stem = (path) => path.split("/").pop().replace(/\.ya?ml$/i, "");
 const unsaved = () => editor.text !== (plan.saved ?? "");
 const typed = () => unsaved() && editor.text !== plan.opened;
 const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows have none */ } };
@@ -187,8 +189,19 @@ async function write() {
 
 function nameFile() {
   const name = make("input", { value: plan.path, required: true });
-  const done = () => { plan.path = name.value.trim() || plan.path; closeDialog(); write(); };
-  name.onkeydown = (event) => { if (event.key === "Enter") done(); };
+  const done = () => {
+    const named = name.value.trim() || plan.path, before = stem(plan.path);
+    plan.path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`;
+    // Files and cover of the quote have the name of the plan, which follows that of its file.
+    if ([before, stem(plan.path)].every((each) => SLUG.test(each))) {
+      const text = editor.text.replace(new RegExp(`^name: ${before}(?=\\s|$)`, "m"), `name: ${stem(plan.path)}`);
+      if (text !== editor.text) editor.text = text;
+    }
+    closeDialog();
+    write();
+  };
+  // The key must not press the button that gets the focus back.
+  name.onkeydown = (event) => { if (event.key === "Enter") { event.preventDefault(); done(); } };
   openDialog(word("save"), make("div", { className: "fields" }, field(word("name-file"), name)), button(word("save"), done, { className: "main" }));
   name.select();
 }
@@ -274,11 +287,11 @@ async function showForm(answers) {
 
 const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
 
-/** Show the answer of the plan, unless another one is being typed. */
+/** Show the answer of the plan, unless another one is being typed; a new field has none yet. */
 function fill(input, asked) {
   const value = asked.value === null ? "" : String(asked.value);
   if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
-  if (input !== document.activeElement || input.value === input.dataset.known) input.value = value;
+  if (input !== document.activeElement || input.value === (input.dataset.known ?? input.value)) input.value = value;
   Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
   input.dataset.known = value;
 }
