@@ -291,6 +291,7 @@ const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
 function fill(input, asked) {
   const value = asked.value === null ? "" : String(asked.value);
   if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
+  for (const option of input.options ?? []) if (!option.value) option.text = word(asked.held ? "in-yaml" : "not-set");
   if (input !== document.activeElement || input.value === (input.dataset.known ?? input.value)) input.value = value;
   Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
   input.dataset.known = value;

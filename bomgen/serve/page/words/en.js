@@ -36,12 +36,16 @@ export default {
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to train", requests: "Requests per minute",
-    gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology", storage: "Dataset size",
+    ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",
+    gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "GPU servers", network: "Compute fabric switch", topology: "Compute fabric topology",
+    "in-band": "In-band network", "out-of-band": "Out-of-band network",
+    "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
     support: "Years of support", "support-share": "Support per year, % of hardware",
     tax: "Tax rate", title: "Title", customer: "Customer", vendor: "Seller", date: "Date of the quote",
+    valid: "Valid for, days", delivery: "Time of delivery", payment: "Terms of payment", warranty: "Warranty", language: "Language of the quote",
   },
-  values: { training: "Training", inference: "Inference", none: "Fixed size" },
+  values: { training: "Training", inference: "Inference", none: "Fixed size", default: "Default design", en: "English", zh: "中文" },
   "no-points": "No design meets the limits, or a measure is missing (cost needs prices).",
   editor: {}, stages: {}, formats: {},
 };

@@ -36,12 +36,16 @@ export default {
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "训练天数", requests: "每分钟请求数",
-    gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑", storage: "数据集大小",
+    ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
+    gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "计算网络交换机", topology: "计算网络拓扑",
+    "in-band": "带内管理网络", "out-of-band": "带外管理网络",
+    "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率", prices: "价格表", currency: "货币", years: "运营年数（用于计算运行成本）",
     support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
     tax: "税率", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
+    valid: "有效期（天）", delivery: "交货期", payment: "付款方式", warranty: "质保", language: "报价单语言",
   },
-  values: { training: "训练", inference: "推理", none: "固定规模" },
+  values: { training: "训练", inference: "推理", none: "固定规模", default: "默认设计", en: "English", zh: "中文" },
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
   stages: {
     "plan": "读取方案", "sizes": "计算规模", "fabrics and racks": "设计网络与机柜", "bill and prices": "配置清单与价格", "checks": "检查",
