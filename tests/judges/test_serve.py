@@ -176,6 +176,8 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
         assert line in written
     assert "has a price yet" in seen["prices"]
     assert "dgx-h100" in seen["list"]
+    assert "part: dgx-h100, price: 280000" in seen["book"]
+    assert seen["total"].startswith("at least")
     assert seen["missing"].startswith("A quote to a customer also needs: Seller, Date of the quote.")
     names = "".join(seen["formats"])
     assert "wiring-ibnet" in names
@@ -204,6 +206,9 @@ def test_the_only_plan_is_compared(story):
     seen = story("alone")
     assert seen["said"].startswith("There is no other plan in this folder.")
     assert seen["copy"] == FIXED.replace("NAME", "alone")
+    assert "my-a100-32-zh.yaml" not in seen["compared"]
+    assert "a100-32-zh.yaml" in seen["compared"]
+    assert seen["scrolled"]
     assert "32 卡 A100" in seen["compared"] or "my-a100-32-zh" in seen["compared"]
 
 
@@ -249,6 +254,7 @@ def test_workbooks_have_the_bytes_of_the_command(story, folder, tmp_path):
             files = {name: archive.read(name) for name in names}
     assert "quote.xlsx" in names
     assert files == {name: (tmp_path / "download" / name).read_bytes() for name in names}
+    assert "A small cluster" in seen["printed"]
 
 
 def test_a_plan_is_saved_in_place(story):

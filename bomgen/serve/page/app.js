@@ -1,6 +1,6 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, complaint, field, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, grouped, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
@@ -122,8 +122,7 @@ function showProblemCount() {
 const money = (amount, currency) => {
   if (amount === null) return "";
   const sign = amount.startsWith("-") ? "−" : Number(amount) ? "+" : "";
-  const [whole, part] = amount.replace("-", "").split(".");
-  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part ? `.${part}` : ""} ${currency}`;
+  return `${sign}${grouped(amount.replace("-", ""))} ${currency}`;
 };
 
 function showDelta(delta) {
