@@ -230,7 +230,14 @@ const stories = {
     const workbooks = page.dialog.getByRole("button", { name: /xlsx/ }).first();
     const [file] = await Promise.all([page.waitForEvent("download"), workbooks.click()]);
     await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
-    return { name: file.suggestedFilename() };
+    await page.evaluate(() => {
+      const { get } = Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, "contentWindow");
+      const printing = (frame) => { frame.addEventListener("beforeprint", () => { window.printed = frame.document.body.textContent; }); return frame; };
+      Object.defineProperty(HTMLIFrameElement.prototype, "contentWindow", { get() { return printing(get.call(this)); } });
+    });
+    await page.dialog.getByRole("button", { name: /^print/ }).click();
+    await page.until(() => window.printed);
+    return { name: file.suggestedFilename(), printed: await page.evaluate(() => window.printed) };
   },
 
   async save(open) {
@@ -374,8 +381,14 @@ const stories = {
     seen.headings = await page.locator("#form h2").allTextContents();
     const found = await judged(page);
     if (found.length) seen.axe.begin = found;
-    await page.keyboard.press("ArrowDown");
-    await page.built();
+    seen.purposes = [];
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) {
+      const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
+      await page.keyboard.press(key);
+      await answered;
+      await page.built();
+      seen.purposes.push(await page.locator("#form [name=purpose]").inputValue());
+    }
     for (const [key, value] of [["quote.tax", "19"], ["quote.customer", "Acme"], ["quote.charges.support.years", "3"]]) {
       await reach(key);
       const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
@@ -390,15 +403,28 @@ const stories = {
     seen.prices = await page.frame().textContent();
     const [file] = await Promise.all([page.waitForEvent("download"), page.button("Parts without a price (CSV)").click()]);
     seen.list = fs.readFileSync(await file.path(), "utf8");
+    await page.button("Enter missing prices").click();
+    const server = page.dialog.locator("tr", { hasText: "dgx-h100" }).getByRole("textbox");
+    await server.waitFor();
+    const asked = await judged(page);
+    if (asked.length) seen.axe.prices = asked;
+    await server.fill("280000");
+    await page.button("Continue", page.dialog).click();
+    await page.button("Save the price book and use it in the plan", page.dialog).click();
+    await page.dialog.waitFor({ state: "hidden" });
+    await page.built();
+    seen.total = await page.total();
+    seen.book = read("my-cluster-prices.prices.yaml");
     await page.button("Download").click();
     await page.dialog.locator("p.warning").waitFor();
     seen.missing = await page.dialog.locator("p.warning").textContent();
     seen.formats = await page.dialog.locator(".list button").allTextContents();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+s");
-    await page.dialog.getByRole("textbox").fill("begun.yaml");
+    await page.dialog.getByRole("textbox").fill("begun");
     await page.dialog.getByRole("textbox").press("Enter");
     await page.until(() => document.getElementById("file").textContent === "begun.yaml");
+    seen.dialog = await page.dialog.isVisible();
     seen.written = read("begun.yaml");
     return seen;
   },
@@ -460,6 +486,7 @@ const stories = {
     const compared = page.dialog.frameLocator("iframe").locator("body");
     await compared.locator("table").first().waitFor();
     seen.compared = await compared.textContent();
+    seen.scrolled = await page.dialog.evaluate((dialog) => dialog.querySelector("iframe").getBoundingClientRect().top < dialog.getBoundingClientRect().bottom / 2);
     await page.leave();
     return seen;
   },

@@ -170,13 +170,18 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
     assert seen["begin"].startswith("Answer the first question")
     assert seen["headings"] == ["Workload", "Hardware", "Network", "Storage and site", "Prices", "Quote"]
     assert seen["axe"] == {}
+    assert seen["purposes"] == ["training", "inference", "training"]
+    assert not seen["dialog"]
     written = seen["written"]
+    assert "\nname: begun\n" in written
     for line in ("workload:", "  training:", "quote:"):
         assert [text for text in written.splitlines() if text.startswith(line) and "# " in text], written
     for line in ("tax: 19%", "customer: Acme", "kind: support, years: 3"):
         assert line in written
     assert "has a price yet" in seen["prices"]
     assert "dgx-h100" in seen["list"]
+    assert "part: dgx-h100, price: 280000" in seen["book"]
+    assert seen["total"].startswith("at least")
     assert seen["missing"].startswith("A quote to a customer also needs: Seller, Date of the quote.")
     names = "".join(seen["formats"])
     assert "wiring-ibnet" in names
@@ -205,6 +210,9 @@ def test_the_only_plan_is_compared(story):
     seen = story("alone")
     assert seen["said"].startswith("There is no other plan in this folder.")
     assert seen["copy"] == FIXED.replace("NAME", "alone")
+    assert "my-a100-32-zh.yaml" not in seen["compared"]
+    assert "a100-32-zh.yaml" in seen["compared"]
+    assert seen["scrolled"]
     assert "32 卡 A100" in seen["compared"] or "my-a100-32-zh" in seen["compared"]
 
 
@@ -250,6 +258,7 @@ def test_workbooks_have_the_bytes_of_the_command(story, folder, tmp_path):
             files = {name: archive.read(name) for name in names}
     assert "quote.xlsx" in names
     assert files == {name: (tmp_path / "download" / name).read_bytes() for name in names}
+    assert "A small cluster" in seen["printed"]
 
 
 def test_a_plan_is_saved_in_place(story):

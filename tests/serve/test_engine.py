@@ -179,6 +179,14 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     assert downloads.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
 
+def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that can only fail is none; the browser prints instead."""
+    monkeypatch.setattr(downloads, "find_spec", {}.get)
+    names = {each["format"] for each in downloads.formats(workspace, asked())["formats"]}
+    assert not names & {"pdf", "wiring-parquet"}
+    assert {"xlsx", "html", "wiring-csv"} < names
+
+
 def test_what_a_quote_does_not_say_is_named(workspace: Workspace) -> None:
     """A quote can be written without, and not sent."""
     assert downloads.formats(workspace, asked())["missing"] == ["customer", "vendor", "date"]

@@ -1,6 +1,6 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, complaint, field, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, grouped, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, complain, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
@@ -10,6 +10,7 @@ const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"]
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
 const NEW = "my-cluster.yaml"; // until it is saved under another name
 const PAUSE = 50; // milliseconds without typing before a build
+const SLUG = /^[a-z0-9][a-z0-9-]*$/; // the name of a plan
 
 // `saved` is the text on disk, null for a new plan; `opened` the text that the page began with; `end` ends its lines.
 let plan = { path: "plan.yaml", version: "", saved: null, opened: "", end: "\n" };
@@ -20,6 +21,7 @@ const editor = createEditor(byId("text"), {
   complete: (text, line, column) => call("complete", { path: plan.path, text, line, column }).catch(() => null),
 });
 
+const stem = (path) => path.split("/").pop().replace(/\.ya?ml$/i, "");
 const unsaved = () => editor.text !== (plan.saved ?? "");
 const typed = () => unsaved() && editor.text !== plan.opened;
 const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows have none */ } };
@@ -129,8 +131,7 @@ function showProblemCount() {
 const money = (amount, currency) => {
   if (amount === null) return "";
   const sign = amount.startsWith("-") ? "−" : Number(amount) ? "+" : "";
-  const [whole, part] = amount.replace("-", "").split(".");
-  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part ? `.${part}` : ""} ${currency}`;
+  return `${sign}${grouped(amount.replace("-", ""))} ${currency}`;
 };
 
 function showDelta(delta) {
@@ -202,7 +203,15 @@ async function write(path, version) {
 
 function nameFile() {
   const name = make("input", { value: plan.path, required: true });
-  const done = async (event) => { event.preventDefault(); if (await write(name.value.trim(), "")) closeDialog(); };
+  let before = stem(plan.path);
+  const done = async (event) => {
+    event.preventDefault();
+    const named = name.value.trim(), path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`, after = stem(path);
+    // Files and cover of the quote have the name of the plan, which follows that of its file.
+    if (SLUG.test(before) && SLUG.test(after)) page.setText(editor.text.replace(new RegExp(`^name: ${before}(?=\\s|$)`, "m"), `name: ${after}`));
+    before = after;
+    if (await write(path, "")) closeDialog();
+  };
   openDialog(word("save"), make("form", { className: "fields", onsubmit: done }, field(word("name-file"), name), make("button", { className: "main" }, word("save"))));
   name.select();
 }
@@ -296,11 +305,12 @@ const answered = (action) => async () => {
 
 const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
 
-/** Show the answer of the plan, unless another one is being typed. */
+/** Show the answer of the plan, unless another one is being typed; a new field has none yet. */
 function fill(input, asked) {
   const value = asked.value === null ? "" : String(asked.value);
   if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
-  if (input !== document.activeElement || input.value === input.dataset.known) input.value = value;
+  for (const option of input.options ?? []) if (!option.value) option.text = word(asked.held ? "in-yaml" : "not-set");
+  if (input !== document.activeElement || input.value === (input.dataset.known ?? input.value)) input.value = value;
   Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
   input.dataset.known = value;
 }

@@ -39,6 +39,12 @@ export function make(tag, properties = {}, ...children) {
   return made;
 }
 
+/** An amount in its text with separators of thousands. */
+export const grouped = (amount) => {
+  const [whole, part] = amount.split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
+};
+
 export const button = (text, onclick, properties = {}) => make("button", { type: "button", onclick, ...properties }, text);
 export const field = (title, input) => make("label", {}, make("span", {}, title), input);
 
@@ -85,10 +91,10 @@ async function whenLoaded(frame) {
   });
 }
 
-/** A frame with a document of bomgen. */
-export function framed(html, title) {
-  const frame = make("iframe", { sandbox: "allow-same-origin", srcdoc: BLANK, title });
-  frame.addEventListener("load", () => showDocument(frame, html), { once: true });
+/** A frame with a document of bomgen. It may open the print dialog, which the page asks for: it runs no scripts. */
+export function framed(html, title, then = () => {}) {
+  const frame = make("iframe", { sandbox: "allow-same-origin allow-modals", srcdoc: BLANK, title });
+  frame.addEventListener("load", async () => { await showDocument(frame, html); then(frame); }, { once: true });
   return frame;
 }
 const BLANK = "<!doctype html>";

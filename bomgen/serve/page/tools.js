@@ -1,7 +1,7 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
 import { closeDialog, complain, onClose, openDialog } from "./dialog.js";
-import { button, complaint, field, framed, make, placed, saveFile, sentence, word, words } from "./dom.js";
+import { button, complaint, field, framed, grouped, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
 
 /** A stage of a long call in the language of the page. */
 const stageName = (stage) => {
@@ -44,11 +44,55 @@ async function download(page, format, say) {
   }
 }
 
-/** A button for the list of parts without a price, to be filled in and dropped on the page. */
+const UNPRICED = "unpriced-csv";
+
+/** Buttons for the parts without a price: to enter prices here, or in a list that is dropped on the page afterwards. */
 export function unpricedButton(page) {
   const said = make("span", { role: "status" });
-  const ask = () => download(page, "unpriced-csv", (text) => { said.textContent = text; });
-  return make("div", { className: "row" }, button(word("unpriced"), ask), said);
+  const ask = () => download(page, UNPRICED, (text) => { said.textContent = text; });
+  return make("div", { className: "row" }, button(word("enter-prices"), () => enterPrices(page)), button(word("unpriced"), ask), said);
+}
+
+/** Rows of a CSV file as bomgen writes it, and such a row. */
+const csvRows = (text) => text.trim().split(/\r?\n/).map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain));
+const csvRow = (values) => values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",");
+
+/** Ask for prices of the parts without one. They become a list, as if it were dropped; each time one of its own. */
+async function enterPrices(page) {
+  const list = make("div", {}, word("working")), place = make("div");
+  openDialog(word("enter-prices"), list, place);
+  try {
+    const { content } = await file("download", { ...page.request, format: UNPRICED, turn: newTurn() });
+    const [head, ...rows] = csvRows(await content.text());
+    const [part, description, price, currency] = ["part", "description", "price", "currency"].map((name) => head.indexOf(name));
+    const inputs = rows.map((row) => make("input", { inputMode: "decimal", autocomplete: "off", ariaLabel: row[description] }));
+    const done = async () => {
+      rows.forEach((row, at) => { row[price] = inputs[at].value.trim(); });
+      const priced = rows.filter((row) => row[price]), first = rows.findIndex((row) => !row[price]);
+      if (!priced.length) return inputs[first].focus();
+      const plan = page.request.path.split("/").pop().replace(/\.ya?ml$/i, "");
+      let name = `${plan}-prices`;
+      for (let at = 2; page.request.text.includes(`${name}.prices.yaml`); at++) name = `${plan}-prices-${at}`;
+      takePrices(page, place, { name: `${name}.csv`, base64: await base64(new Blob([[head, ...priced].map(csvRow).join("\n")])) }, []);
+    };
+    list.replaceChildren(
+      table([word("part"), word("description"), word("unit-price")], rows.map((row, at) => [row[part], row[description], make("div", { className: "row" }, inputs[at], row[currency])])),
+      make("div", { className: "row" }, button(word("answer"), done, { className: "main" })));
+    inputs[0].focus();
+  } catch (error) {
+    list.replaceChildren(make("p", { className: "error" }, complaint(error)));
+  }
+}
+
+/** Show the quote and open the print dialog of the browser, which may save it as PDF. */
+async function printQuote(page, place, say) {
+  say(word("working"));
+  try {
+    const { tabs } = await call("build", { ...page.request, turn: newTurn(), tabs: ["quote"] });
+    place.replaceChildren(framed(tabs.quote, word("quote"), (frame) => frame.contentWindow.print()));
+  } catch (error) {
+    say(complaint(error));
+  }
 }
 
 export async function downloadDialog(page) {
@@ -59,7 +103,9 @@ export async function downloadDialog(page) {
     const { formats, missing } = await call("formats", page.request);
     const lacks = missing.map((name) => words().questions[name]).join(word("and"));
     place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
-    list.append(...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
+    const print = button("", () => printQuote(page, place, say));
+    print.append(make("span", {}, word("print"), make("small", {}, word("print-hint"))));
+    list.append(print, ...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
   } catch (error) {
     say(complaint(error));
   }
@@ -143,7 +189,7 @@ async function takePrices(page, place, dropped, steps) {
     const { unused } = found;
     const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("and"));
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
-      make("p", {}, `${before.amount} → ${after.amount} ${after.currency}`),
+      make("p", {}, `${grouped(before.amount)} → ${grouped(after.amount)} ${after.currency}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
       found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));
@@ -174,7 +220,7 @@ async function takeQuote(page, place, dropped, steps) {
   place.replaceChildren(
     make("p", {}, word("edits", found.changes.length)), make("ul", {}, ...found.changes.map(said), ...found.follows.map(said)),
     ...(found.passed_over.length ? [make("h3", {}, word("passed-over")), make("ul", {}, ...found.passed_over.map(said))] : []),
-    found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
+    found.after && !open.length ? make("p", {}, `${grouped(found.before)} → ${grouped(found.after)} ${found.currency}`) : "",
     ...(open.length
       ? [make("h3", {}, word("conflicts")), ask(open, steps, again)]
       : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, found.files, found.text), { className: "main" }), goBack(steps, again))]));
@@ -205,9 +251,13 @@ export async function compareDialog(page) {
       const others = [...plans, ...designs].filter((each) => each.checked);
       if (!others.length) return place.replaceChildren(make("p", { className: "error" }, word("compare-hint")));
       try {
-        const opened = await Promise.all(others.map((each) => call("open", each.request)));
-        const compared = await long(page, place, "compare", { plans: [page.request, ...opened] });
-        if (compared) place.replaceChildren(framed(compared.html, word("compare")));
+        const opened = await Promise.all(others.map(({ request }) => call("open", request)));
+        // A design opens as a new plan of its name, which may be that of the open plan, too.
+        const plans = others.map(({ request }, at) => ({ ...opened[at], path: request.path ?? `${request.gallery}.yaml` }));
+        const compared = await long(page, place, "compare", { plans: [page.request, ...plans] });
+        if (!compared) return;
+        place.replaceChildren(framed(compared.html, word("compare")));
+        place.scrollIntoView();
       } catch (error) {
         complain(error);
       }
