@@ -185,17 +185,19 @@ function save() {
   saving = saving.then(next, next);
 }
 
-async function write(path, version) {
-  const file = plan, text = editor.text;
+/** Write a text into a file; once it is there, it is that of the editor, too. */
+async function write(path, version, text = editor.text) {
+  const file = plan, given = editor.text;
   try {
     const saved = await call("save", { path, text: asFile(text), version });
     Object.assign(file, { path, version: saved.version, saved: text, opened: text });
     if (file !== plan) return true; // another one was opened meanwhile
+    if (text !== given) editor.text = text;
     edited();
     tell(word("saved", path));
     return true;
   } catch (error) {
-    if (error.data?.error === "changed" && file === plan) showChanged(path, error.data);
+    if (error.data?.error === "changed" && file === plan) showChanged(path, error.data, text);
     else refuse(error);
     return false;
   }
@@ -203,24 +205,23 @@ async function write(path, version) {
 
 function nameFile() {
   const name = make("input", { value: plan.path, required: true });
-  let before = stem(plan.path);
   const done = async (event) => {
     event.preventDefault();
-    const named = name.value.trim(), path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`, after = stem(path);
+    const named = name.value.trim(), path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`, before = stem(plan.path), after = stem(path);
     // Files and cover of the quote have the name of the plan, which follows that of its file.
-    if (SLUG.test(before) && SLUG.test(after)) page.setText(editor.text.replace(new RegExp(`^name: ${before}(?=\\s|$)`, "m"), `name: ${after}`));
-    before = after;
-    if (await write(path, "")) closeDialog();
+    const follows = SLUG.test(before) && SLUG.test(after);
+    const text = follows ? editor.text.replace(new RegExp(`^name: ${before}(?=\\s|$)`, "m"), `name: ${after}`) : editor.text;
+    if (await write(path, "", text)) closeDialog();
   };
   openDialog(word("save"), make("form", { className: "fields", onsubmit: done }, field(word("name-file"), name), make("button", { className: "main" }, word("save"))));
   name.select();
 }
 
 /** Another program wrote the file, or a new plan has its name: nothing is lost until the user has chosen. */
-function showChanged(path, theirs) {
+function showChanged(path, theirs, mine) {
   const text = make("pre", { className: "wide", tabIndex: 0 }, theirs.text), why = word(plan.version ? "changed-why" : "replaces", path);
   openDialog(word(plan.version ? "changed" : "save"), make("p", {}, why), make("div", { className: "row" },
-    button(word("mine"), async () => { if (await write(path, theirs.version)) closeDialog(); }),
+    button(word("mine"), async () => { if (await write(path, theirs.version, mine)) closeDialog(); }),
     button(word("theirs"), () => { closeDialog(); take({ path, ...theirs }, page.setText); }, { className: "main" })), text);
 }
 

@@ -88,7 +88,7 @@ async function enterPrices(page) {
 async function printQuote(page, place, say) {
   say(word("working"));
   try {
-    const { tabs } = await call("build", { ...page.request, turn: newTurn(), tabs: ["quote"] });
+    const { tabs } = await call("build", { ...page.request, tabs: ["quote"] });
     place.replaceChildren(framed(tabs.quote, word("quote"), (frame) => frame.contentWindow.print()));
   } catch (error) {
     say(complaint(error));
