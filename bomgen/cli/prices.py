@@ -43,7 +43,7 @@ from bomgen.workflow.pipeline import list_unpriced_parts
     metavar="part=C,price=F",
     multiple=True,
     help="Meaning of columns in a vendor's list, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
-    "scale=0.01, sheet=NAME, header=LINE; none ignores a column.",
+    "scale=0.01, tax=19%, repeated=lowest, sheet=NAME, header=LINE; none ignores a column.",
 )
 @click.option(
     "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"

@@ -12,7 +12,7 @@ from bomgen.core.money import decimal
 from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.price_lists import PriceList
+from bomgen.reading.price_lists import OTHER_PRICE, PriceList
 from bomgen.results.result import Report
 
 FIRST = 5
@@ -27,9 +27,10 @@ REASONS = {
     SUM: ("subtotal or total", "subtotals and totals"),
     NOTE: ("note", "notes"),
     HEADER: ("header again", "headers again"),
+    OTHER_PRICE: ("row with another price of a part", "rows with other prices of parts"),
     SAME: ("row that repeats another", "rows that repeat others"),
 }
-NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART)
+NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, OTHER_PRICE)
 """Reasons for skipped rows that a reader may miss."""
 
 

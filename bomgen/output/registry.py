@@ -13,6 +13,7 @@ A document, a module of `output/formats/`, has
 - `write(source)`: takes `DocumentInputs` and returns the bytes of the file, or for a file per fabric the bytes by
   fabric; for two kinds `write(source, kind)`;
 - `DEPRECATED`, if the format will be removed: what to use instead.
+- `PACKAGE`, if it needs one that bomgen does not: its name, as Python imports it.
 """
 
 from __future__ import annotations

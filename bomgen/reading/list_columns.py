@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, suggestion
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts_and_dates import COMMA, ORDERS, POINT, read_amount
+from bomgen.reading.amounts_and_dates import COMMA, ORDERS, PERCENT, POINT, read_amount
 from bomgen.reading.cells import MAX_COLUMNS, Broken, RawTable, TableCell, cell_at, fill_merged
 from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
@@ -26,6 +26,9 @@ MAYBE_PART = "maybe_part"
 PRICES = (NET, PRICE, LIST)
 """Roles of price columns, in order of preference."""
 SHEET, DECIMAL, CURRENCY, HEADER, DATES, SCALE = "sheet", "decimal", "currency", "header", "dates", "scale"
+TAX, REPEATED = "tax", "repeated"
+FIRST, LAST, LOWEST, HIGHEST = REPEATS = ("first", "last", "lowest", "highest")
+"""Which of several prices of a part is kept: that of a row, or an amount."""
 NO_COLUMN = "none"
 """Value of `--columns` for a role without a column: `valid_until=none`."""
 QUANTITY, FROM_QUANTITY = "quantity", "from_quantity"
@@ -43,6 +46,10 @@ LEAST = 2
 QUESTION = "columns"
 DIGIT = re.compile("[0-9]")
 """A digit, which every part number has, and no heading of parts."""
+_RATE = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,3})?)\s*[%％]")
+MOST_TAX = 28
+"""Rates above those that countries have."""
+_TAX = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3})?%")
 _SCALE = re.compile(r"[1-9][0-9]{0,6}|0\.0{0,5}[1-9]")
 _LETTER = re.compile(r"[A-Z]{1,2}")
 
@@ -92,6 +99,10 @@ class RequestedColumns(NamedTuple):
     dates: str | None = None
     scale: Decimal | None = None
     """Factor from amounts to unit prices in the currency."""
+    tax: Decimal | None = None
+    """Rate of the tax that prices include."""
+    repeated: str | None = None
+    """Which price of a part is kept that has several, one of REPEATS."""
 
 
 NOTHING = RequestedColumns({})
@@ -110,12 +121,12 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
         key, equals, value = (each.strip() for each in pair.partition("="))
         if not equals or not value:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
-        if key in (SHEET, DECIMAL, HEADER, DATES, SCALE) or (key == CURRENCY and value.upper() in minor_units()):
+        if key in SETTINGS or (key == CURRENCY and value.upper() in minor_units()):
             others[key] = value
         elif key in roles:
             columns[key] = value
         else:
-            known = [*roles, SHEET, DECIMAL, HEADER, DATES, SCALE]
+            known = [*roles, *SETTINGS]
             raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'valid columns: ' + ', '.join(known))}")
     if others.get(DECIMAL, "point") not in DECIMALS:
         raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
@@ -125,6 +136,10 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
         raise ValueError(f"dates={others[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
     if not _SCALE.fullmatch(others.get(SCALE, "1")):
         raise ValueError(f"scale={others[SCALE]} is no number; write scale=0.01 for prices per 100 pieces")
+    if not _TAX.fullmatch(others.get(TAX, "0%")):
+        raise ValueError(f"tax={others[TAX]} is no rate; write tax=19% for prices that include this tax, or tax=0%")
+    if others.get(REPEATED, FIRST) not in REPEATS:
+        raise ValueError(f"repeated={others[REPEATED]} is no rule; write one of {', '.join(REPEATS)}")
     return RequestedColumns(
         columns,
         others.get(SHEET),
@@ -133,9 +148,13 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
         int(others[HEADER]) if HEADER in others else None,
         others.get(DATES),
         Decimal(others[SCALE]) if SCALE in others else None,
+        Decimal(others[TAX].removesuffix("%")) / PERCENT if TAX in others else None,
+        others.get(REPEATED),
     )
 
 
+SETTINGS = (SHEET, DECIMAL, HEADER, DATES, SCALE, TAX, REPEATED)
+"""Settings other than columns and currency."""
 ROLES = (
     *(PART, PRICE, LIST, NET, DISCOUNT, PAID, "quantity", "amount", CURRENCY, "lead_time", "description", "vendor"),
     *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate", *UNITS),
@@ -378,8 +397,13 @@ class _Choice:
                 self.breaks += zip([role] * len(places), quantities, map(self._column, places), strict=True)
         is_net_known = not {NET, PRICE}.isdisjoint(found) or (found and not _DISCOUNTS.isdisjoint(self.by_role))
         if not is_net_known and (taxed := self.by_role.get(TAXED)):
-            what = f"'{self.headings[taxed[0]].text}' has prices including tax, but quotes add the tax of the plan"
-            raise self._question(PRICE, taxed, what)
+            heading = self.headings[taxed[0]].text
+            what = f"'{heading}' has prices including tax, but quotes add the tax of the plan"
+            if len(taxed) > 1:
+                raise self._question(PRICE, taxed, what)
+            if self.asked.tax is None:
+                raise tax_question(self._mark(taxed[0]), what, heading, self.file)
+            found[PRICE] = self._column(taxed[0])
         if not found:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
             raise self._question(PRICE, numbers, "no price column was recognised")
@@ -424,6 +448,15 @@ def column_choices(role: str, headings: Sequence[str], places: Iterable[int]) ->
     """Return columns to choose from for a role."""
     letters = ((column_letters(at + 1), headings[at]) for at in places)
     return tuple(Choice(f"{role}={letter}", f"{letter}: {text}" if text else letter) for letter, text in letters)
+
+
+def tax_question(mark: Mark, what: str, text: str, file: str) -> PlanErrors:
+    """Return the question which tax prices include; the rate in a text comes first."""
+    rates = [*(f"{rate}%" for rate in _RATE.findall(text)), "0%", *(f"{rate}%" for rate in range(1, MOST_TAX))]
+    choices = tuple(Choice(f"{TAX}={rate}", rate) for rate in dict.fromkeys(rates))
+    asked = Question(TAX, f"{what}: which rate do they include?", choices)
+    named = [choice.setting for choice in choices[:1] if choice.label != "0%"] or [f"{TAX}=19%"]
+    return question_error(mark, asked, f"bomgen prices {file}", [*named, f"{TAX}=0%"])
 
 
 def question_error(mark: Mark, question: Question, command: str, answers: Iterable[str]) -> PlanErrors:

@@ -52,6 +52,7 @@ from bomgen.reading.list_columns import (
     ListLayout,
     RequestedColumns,
     question_error,
+    tax_question,
 )
 from bomgen.reading.list_words import (
     ONE,
@@ -128,6 +129,8 @@ class Conventions:
         self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(others)]
         """Text above the header, in notes, and in rows without a part."""
         self._refuse_tax()
+        self.taxed = self._taxed()
+        """What prices are divided by for those before tax."""
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]
         if UNIT in self.units and PACK in self.units:
@@ -161,6 +164,8 @@ class Conventions:
             value, currency = written.value(self.point), written.currency
         if not isinstance(value, Decimal) or value < 0:
             return None
+        if role and role in self.taxed:
+            value = (value / self.taxed[role]).quantize(PLACES).normalize()
         if self.units or self.scales:
             pieces = self.pieces(cells) if role in AMOUNTS else ONE
             if pieces is None:
@@ -207,14 +212,27 @@ class Conventions:
 
     def _refuse_tax(self) -> None:
         role = self.net or self.base
-        if role is None or self.asked.columns.keys() & set(PRICES) or has_tax(self.columns[role].heading.text) is False:
+        if (
+            role is None
+            or self.asked.tax is not None
+            or self.asked.columns.keys() & set(PRICES)
+            or has_tax(self.columns[role].heading.text) is False
+        ):
             return
         rows = (*_first_texts(self.layout.titles), *self.notes_below)
         for cell in (cell for row in rows for cell in row if isinstance(cell.value, str)):
             text = str(cell.value)
             if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
                 message = f"'{text}' states that prices include tax, but quotes add the tax of the plan"
-                raise self._question(cell.mark, message, [f"{role}={self.columns[role].letter}"])
+                raise tax_question(cell.mark, message, text, self.file)
+
+    def _taxed(self) -> dict[str, Decimal]:
+        if not self.asked.tax:
+            return {}
+        self.notes.append(f"prices without their {(PERCENT * self.asked.tax).normalize():f} % tax, as asked")
+        columns = {role: column for role, column in self.columns.items() if role in AMOUNTS}
+        taxed = (role for role, column in columns.items() if has_tax(column.heading.text) is not False)
+        return dict.fromkeys(taxed, 1 + self.asked.tax)
 
     def _scales(self) -> dict[str, Decimal]:
         columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]

@@ -197,6 +197,8 @@ class _RowReader:
         price = self._price(cells, base, net, entry["currency"])
         if price is not None:
             entry["price"], places["price"] = price
+            if how.taxed:
+                entry["price"] = rounded(Fraction(entry["price"]), entry["currency"] or "")
         for role in self.more:
             if (cell := cells.get(role)) is not None:
                 self._more(cells, cell, role, entry)

@@ -6,26 +6,33 @@ written as bomgen writes them. Any other table is a vendor's list, whose columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, Question
+from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_price_book, find_slips, price_book
 from bomgen.reading.cells import RawTable, shorten_texts
 from bomgen.reading.list_columns import (
+    FIRST,
+    HIGHEST,
+    LAST,
+    LOWEST,
     MAX_HEADER,
     NOTHING,
     PART,
     PRICE,
     QUESTION,
+    REPEATED,
+    REPEATS,
     ListLayout,
     RequestedColumns,
     column_choices,
     layouts,
+    question_error,
 )
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
@@ -36,6 +43,10 @@ from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_ta
 SHEET = "prices"
 """The sheet with the columns of a price book; the first visible one if there is none of this name."""
 
+OTHER_PRICE = "another price of the part"
+"""Reason for skipping a row."""
+MOST_REPEATED = 3
+"""Parts with several prices that a question names."""
 NEEDED = (PART, PRICE)
 """The columns that every list has."""
 JUDGED_TEXT, JUDGED_WORKBOOK = 1 << 16, 1 << 19
@@ -53,6 +64,19 @@ class PriceList(NamedTuple):
     left_out: tuple[UnpricedRow, ...]
     warnings: tuple[Problem, ...]
     notes: tuple[str, ...]
+
+
+class PricedPart(NamedTuple):
+    """A price of a list, with the place of its row and of its values."""
+
+    entry: dict[str, Any]
+    mark: Mark
+    places: Mapping[str, Mark]
+
+    @property
+    def tier(self) -> tuple[str, int]:
+        """Return part and least quantity, for which a book has one price."""
+        return str(self.entry["part"]).lower(), int(self.entry.get("from_quantity") or 1)
 
 
 def open_book(content: bytes, file: str) -> Source:
@@ -109,30 +133,68 @@ def read_list(
         unread += [] if of_sheet else [table.name]
     if not found:
         raise _ask_for_columns("no header row was found", file, seen[0])
-    entries, marks = list[dict[str, Any]](), dict[Path, Mark]()
-    top = Mark(file, 1, 1)
-    marks |= {(): top, ("prices",): top}
+    priced = list[PricedPart]()
     left_out, warnings, notes = list[UnpricedRow](), list[Problem](), list[str]()
     read: Seen = {}
     for each in found:
         rows = read_rows(each, file, asked, read)
-        for entry, (mark, places) in zip(rows.entries, rows.places, strict=True):
-            path: Path = ("prices", len(entries))
-            entries.append(entry)
-            marks[path] = mark
-            for key, place in places.items():
-                marks[(*path, key)] = place
+        priced += (PricedPart(entry, *places) for entry, places in zip(rows.entries, rows.places, strict=True))
         left_out += rows.left_out
         warnings += rows.warnings
         said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
         notes += [note for note in said if note not in notes]
-    if not entries:
+    if not priced:
         raise _ask_for_columns("no row has a part and a price", file, found[0].table)
-    source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
+    priced, others = _one_price_each(priced, file, asked.repeated)
+    left_out += others
+    top = Mark(file, 1, 1)
+    marks: dict[Path, Mark] = {(): top, ("prices",): top}
+    for at, part in enumerate(priced):
+        marks[("prices", at)] = part.mark
+        marks |= {("prices", at, key): place for key, place in part.places.items()}
+    source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": [part.entry for part in priced]}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)
     hidden = hidden_sheets(content, file)
     return PriceList(source, tuple(found), tuple(unread), hidden, tuple(left_out), tuple(warnings), tuple(notes))
+
+
+def _one_price_each(
+    priced: Sequence[PricedPart], file: str, kept: str | None
+) -> tuple[list[PricedPart], list[UnpricedRow]]:
+    """Return one price for each part and quantity, and the rows of the others; a question as long as `kept` is open."""
+    prices: dict[tuple[str, int], list[PricedPart]] = {}
+    for each in priced:
+        prices.setdefault(each.tier, []).append(each)
+    repeated = [same for same in prices.values() if len(same) > 1]
+    if not repeated:
+        return [*priced], []
+    comparable = all("price" in each.entry for same in repeated for each in same)
+    comparable = comparable and all(len({each.entry["currency"] for each in same}) == 1 for same in repeated)
+    if kept is None or (kept in (LOWEST, HIGHEST) and not comparable):
+        said = "; ".join(
+            f"{same[0].entry['part']}: "
+            + ", ".join(f"{each.entry.get('price', '?')} in line {each.mark.line}" for each in same)
+            for same in repeated[:MOST_REPEATED]
+        )
+        more = "; …" if len(repeated) > MOST_REPEATED else ""
+        choices = tuple(Choice(f"{REPEATED}={rule}", rule) for rule in (REPEATS if comparable else (FIRST, LAST)))
+        count = f"{len(repeated)} parts have" if len(repeated) > 1 else "1 part has"
+        asked = Question(REPEATED, f"{count} several prices ({said}{more})", choices)
+        settings = [choice.setting for choice in choices]
+        raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
+    chosen = {id(_kept(same, kept)) for same in prices.values()}
+    others = [each for each in priced if id(each) not in chosen]
+    rows = [UnpricedRow(each.mark, OTHER_PRICE, f"{each.entry['part']} | {each.entry.get('price')}") for each in others]
+    return [each for each in priced if id(each) in chosen], rows
+
+
+def _kept(same: Sequence[PricedPart], rule: str) -> PricedPart:
+    if rule == LOWEST:
+        return min(same, key=lambda each: each.entry["price"]) if len(same) > 1 else same[0]
+    if rule == HIGHEST:
+        return max(same, key=lambda each: each.entry["price"]) if len(same) > 1 else same[0]
+    return same[0 if rule == FIRST else -1]
 
 
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:

@@ -1,15 +1,13 @@
-"""The calls of the page by name: what answers each, and whether it is one that takes long."""
+"""The calls of the page by name: what answers each, what is sent with it, and whether it is one that takes long."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bomgen.serve import requests
 from bomgen.serve.problems import failure
-
-if TYPE_CHECKING:
-    from bomgen.serve.workspace import Workspace
+from bomgen.serve.workspace import Request, Workspace
 
 CANCELLED_STATUS = 499
 """Status of a call that a newer one has ended; HTTP has none, and this is the one that servers use."""
@@ -25,30 +23,32 @@ class Call(NamedTuple):
 
     module: str
     name: str
+    sent: type[requests.Sent]
+    """The fields of its request."""
     long: bool = False
     """Whether it may take long: it has a process of its own, and its progress is reported."""
 
-    def __call__(self, workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, workspace: Workspace, request: Request) -> dict[str, Any]:
         """Return the result of the call."""
         found: dict[str, Any] = getattr(import_module(f"bomgen.serve.{self.module}"), self.name)(workspace, request)
         return found
 
 
 CALLS = {
-    "check": Call("engine", "check"),
-    "build": Call("engine", "build"),
-    "complete": Call("completion", "complete"),
-    "formats": Call("downloads", "formats"),
-    "form": Call("form", "form"),
-    "space": Call("searching", "space"),
-    "set": Call("edits", "set_values"),
-    "picture": Call("tabs", "picture", long=True),
-    "prices": Call("received", "prices", long=True),
-    "xray": Call("received", "xray", long=True),
-    "apply": Call("received", "apply", long=True),
-    "search": Call("searching", "search", long=True),
-    "download": Call("downloads", "download", long=True),
-    "compare": Call("tabs", "compare_plans", long=True),
-    "share": Call("downloads", "share", long=True),
+    "check": Call("engine", "check", requests.Plan),
+    "build": Call("engine", "build", requests.Build),
+    "complete": Call("completion", "complete", requests.Complete),
+    "formats": Call("downloads", "formats", requests.Plan),
+    "form": Call("form", "form", requests.Form),
+    "space": Call("searching", "space", requests.Space),
+    "set": Call("edits", "set_values", requests.Set),
+    "picture": Call("tabs", "picture", requests.Picture, long=True),
+    "prices": Call("received", "prices", requests.Prices, long=True),
+    "xray": Call("received", "xray", requests.Bill, long=True),
+    "apply": Call("received", "apply", requests.Apply, long=True),
+    "search": Call("searching", "search", requests.Search, long=True),
+    "download": Call("downloads", "download", requests.Download, long=True),
+    "compare": Call("tabs", "compare_plans", requests.Compare, long=True),
+    "share": Call("downloads", "share", requests.Plan, long=True),
 }
 """The calls that work on plans; those that only read or write a file need no process (server.py)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mimetypes
 from base64 import b64encode
 from collections.abc import Mapping
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,7 +84,11 @@ def formats(workspace: Workspace, request: Request) -> Data:
 
 
 def _can_have(report: Report, form: str) -> bool:
-    """Return whether a format is not deprecated and can hold a result."""
+    """Return whether a format is not deprecated, can hold a result, and has the package that it needs."""
+    formats = WIRINGS if form.startswith(WIRING) else DOCUMENTS
+    package = formats.constant(form.removeprefix(WIRING), "PACKAGE")
+    if package and find_spec(package) is None:
+        return False
     fabrics = [fabric for cluster in report.each_cluster for fabric in cluster.design.fabrics]
     if not form.startswith(WIRING):
         of_fabrics = "{name}" in DOCUMENTS.constant(form, "FILE")

@@ -1,10 +1,10 @@
 """The form: the answers that a plan holds, and a plan's text with other answers.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. There are four exceptions: another purpose is another block of the
-workload, and a cluster of a fixed size has a size; a server that does not have a chosen GPU goes; support is a charge
-with years and a share, or none; and the first answer to an empty text begins a plan. Blocks that an answer begins have
-comments, from the descriptions in the schema.
+empty one removes it; comments and other keys stay. There are five exceptions: another purpose is another block of the
+workload, and a cluster of a fixed size has a size; a server that does not have a chosen GPU goes; a storage system gets
+a network; support is a charge with years and a share, or none; and the first answer to an empty text begins a plan with
+a quote in the language of the page. Blocks that an answer begins have comments, from the descriptions in the schema.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.messages import message
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.edits import INVALID, data_of, value_at, without
+from bomgen.serve.requests import language_of
 from bomgen.serve.workspace import Refused, Request, Workspace
-from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name
+from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name, server_of
 
 Data = dict[str, Any]
 
@@ -46,6 +47,7 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 TRAINING, INFERENCE = PURPOSES
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
 SIZES = SERVERS, ("cluster", "gpus")
+STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
 FIRST_GPU, FIRST_SERVERS = "h100-sxm", 4
 """The GPU of a new plan, which is that of the starter, and the servers of a fixed size: those of a scalable unit."""
 COMPUTE_DEFAULT = "fabric-compute-default"
@@ -72,23 +74,30 @@ class Question(NamedTuple):
     purpose: str = ""
     """The purpose that it belongs to; empty for all."""
     proposed: tuple[str, ...] = ()
-    """Answers that the schema does not name."""
+    """Answers that the schema does not name; a choice has no others."""
 
 
 HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
+LANGUAGE = "language"
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
     Question("days", (WORKLOAD, TRAINING, "target_days"), "number", WORKLOAD, TRAINING),
     Question("model", (WORKLOAD, INFERENCE, "model"), "choice", WORKLOAD, INFERENCE),
     Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", WORKLOAD, INFERENCE),
+    Question("ttft", (WORKLOAD, INFERENCE, "targets", "ttft"), "text", WORKLOAD, INFERENCE),
+    Question("tpot", (WORKLOAD, INFERENCE, "targets", "tpot"), "text", WORKLOAD, INFERENCE),
     Question("gpu", GPU, "choice", HARDWARE),
     Question("server", SERVER, "choice", HARDWARE),
     Question("gpus", ("cluster", "gpus"), "number", HARDWARE),
     Question("servers", SERVERS, "number", HARDWARE),
     Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
     Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
+    Question("in-band", (FABRICS, "in_band"), "choice", NETWORK, proposed=(DEFAULT,)),
+    Question("out-of-band", (FABRICS, "out_of_band"), "choice", NETWORK, proposed=(DEFAULT,)),
+    Question("storage-system", STORAGE, "choice", SITE),
     Question("storage", ("storage", "dataset"), "text", SITE),
+    Question("storage-network", STORAGE_NETWORK, "choice", SITE, proposed=(DEFAULT,)),
     Question("power", ("site", "rack", "power"), "text", SITE),
     Question("prices", (QUOTE, "price_book"), "text", PRICES, proposed=(INDICATIVE,)),
     Question("currency", (QUOTE, "currency"), "text", PRICES),
@@ -100,6 +109,11 @@ QUESTIONS = (
     Question("customer", (QUOTE, "customer"), "party", QUOTE),
     Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
     Question("date", (QUOTE, "date"), "date", QUOTE),
+    Question("valid", (QUOTE, "valid_days"), "number", QUOTE),
+    Question("delivery", (QUOTE, "delivery_time"), "text", QUOTE),
+    Question("payment", (QUOTE, "payment"), "text", QUOTE),
+    Question("warranty", (QUOTE, "warranty"), "text", QUOTE),
+    Question("language", (QUOTE, LANGUAGE), "choice", QUOTE),
 )
 """Questions in the order of the form. Those about support have the kind of the charge in place of its position."""
 OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len(CHARGES)] == CHARGES)
@@ -110,7 +124,8 @@ def form(_workspace: Workspace, request: Request) -> Data:
     text = request["text"]
     answers = request.get("answers")
     if answers is not None:
-        text = _answered(text, answers, nearest_name(str(request.get("path"))) or STARTER_NAME)
+        name, code = nearest_name(str(request.get("path"))) or STARTER_NAME, language_of(request).code
+        text = _answered(text, answers, name, {} if code == ENGLISH else {LANGUAGE: code})
     return {"text": text, "questions": _questions(data_of(text))}
 
 
@@ -133,7 +148,11 @@ def _questions(data: Data) -> list[Data]:
             else:
                 schemas, value = schemas_at(question.path), value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
-            words = values_of(schemas) if question.kind == "choice" else question.proposed
+            words = question.proposed
+            if question.path == SERVER:
+                words = _servers_of(data)
+            elif question.kind == "choice" and not words:
+                words = tuple(values_of(schemas))
             asked.append(
                 {
                     "id": question.id,
@@ -147,6 +166,15 @@ def _questions(data: Data) -> list[Data]:
                 }
             )
     return asked
+
+
+def _servers_of(data: Data) -> tuple[str, ...]:
+    """Return the servers that have the GPU of a plan, the usual one first; all for a GPU that is not known."""
+    try:
+        usual, others = server_of(str(value_at(data, GPU))) or ("", ())
+        return tuple(filter(None, (usual, *others)))
+    except UnknownPart:
+        return tuple(values_of(schemas_at(SERVER)))
 
 
 def _path_of(question: Question, data: Data) -> tuple[str, ...]:
@@ -170,8 +198,8 @@ def _purpose(data: Data) -> str:
     return str(named[0]) if named else NONE
 
 
-def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
-    """Return the text with answers by dotted key, or by `purpose`; an empty one begins a plan of this name.
+def _answered(text: str, answers: Mapping[str, Any], name: str, quote: Mapping[str, str]) -> str:
+    """Return the text with answers by dotted key, or by `purpose`; an empty one begins a plan of this name and quote.
 
     Raises Refused where an answer cannot be written.
     """
@@ -183,7 +211,7 @@ def _answered(text: str, answers: Mapping[str, Any], name: str) -> str:
             data = read(text, "").data
             if data is None:
                 comments = f"{text.rstrip()}\n\n" if text.strip() else ""
-                text = comments + inquired(name, Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, {}))
+                text = comments + inquired(name, Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, quote))
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
             elif not isinstance(data, dict):
                 raise Refused(message(INVALID))
@@ -203,7 +231,7 @@ def _with_answer(text: str, question: Question, answer: Any) -> str:
     path, data = question.path, read(text, "").data
     if answer in (None, ""):
         above = value_at(data, path[:-1])
-        if path[0] == FABRICS and isinstance(above, dict) and [*above] == [path[-1]]:
+        if len(path) > len(STORAGE_NETWORK) and path[0] == FABRICS and [*(above or ())] == [path[-1]]:
             return set_value(text, path[:-1], DEFAULT)
         return without(text, path)
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
@@ -212,6 +240,8 @@ def _with_answer(text: str, question: Question, answer: Any) -> str:
             text, path[:-1], {**Catalog().find("assumption", COMPUTE_DEFAULT).value("value"), path[-1]: value}
         )
     text = set_value(text, _path_of(question, data), value, _comment_on)
+    if path == STORAGE and not value_at(data, STORAGE_NETWORK):
+        text = set_value(text, STORAGE_NETWORK, DEFAULT)
     return _with_fitting_server(text) if path == GPU else text
 
 
@@ -267,7 +297,7 @@ def _with_fitting_server(text: str) -> str:
     server, gpu = value_at(data, SERVER), value_at(data, GPU)
     try:
         fits = not isinstance(server, str) or catalog.find("server", server).value("gpu") == catalog.find("gpu", gpu).id
-    except PlanErrors:
+    except UnknownPart:
         return text
     return text if fits else without(text, SERVER)
 

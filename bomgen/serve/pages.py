@@ -36,7 +36,7 @@ A call without a turn is interrupted after the former when a newer turn comes.
 MOST_SECONDS = 600
 """Seconds that a call may take."""
 BUSY = failure(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many calls wait; try again")
-LOST = failure(HTTPStatus.INTERNAL_SERVER_ERROR, "lost", "the process has ended; try again")
+ENDED = failure(HTTPStatus.INTERNAL_SERVER_ERROR, "ended", "the process has ended; try again")
 
 Answer = dict[str, Any]
 
@@ -181,7 +181,7 @@ class Lane:
             if self._is_to_end or self._closed:
                 yield CANCELLED
                 return
-        yield LOST
+        yield ENDED
 
     @property
     def _is_to_end(self) -> bool:

@@ -31,7 +31,7 @@ from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, vers
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, content_of
-from bomgen.xray.contents import to_data, xray_document
+from bomgen.xray.contents import xray_document
 from bomgen.xray.files import open_bill, plan_name, plan_text
 from bomgen.xray.inspection import inspect
 
@@ -105,7 +105,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
         "html": html(describe(found, built_in_parts()), language(ENGLISH), script=False).decode() if found else "",
     }
     if not request.get("text"):
-        return answer | {"book": write(entries(source), Path(name).stem).decode()}
+        return answer
     return answer | _use(plan_of(workspace, request), name, entries(source))
 
 
@@ -166,7 +166,7 @@ def _coverage(report: Report) -> Data:
 
 
 def xray(_workspace: Workspace, request: Request) -> Data:
-    """Return the findings about a bill, and the plan that explains it, None without one."""
+    """Return what is found about a bill, as a page, and the plan that explains it, None without one."""
     name, content = file_of(request)
     words, catalog = language_of(request), Catalog()
     try:
@@ -176,7 +176,6 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     answer: Data = {
         "questions": [],
         "problems": [],
-        "findings": to_data(inspection.found),
         "html": html(xray_document(inspection.found, words), words, script=False).decode(),
         "plan": None,
     }

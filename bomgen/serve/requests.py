@@ -1,6 +1,6 @@
 """What the page sends with each call: the check that a request is such, and the plan and language that it names.
 
-`REQUESTS` has the fields of each call. `read_request` compares them with what came, whoever sent it, before a call
+Each class has the fields of a request. `read_request` compares them with what came, whoever sent it, before a call
 reads any of them. A field that may be missing may also be null; fields that the call does not have are ignored.
 """
 
@@ -107,10 +107,15 @@ class Dropped(Sent):
     base64: str
 
 
-class Listed(Dropped):
-    """A price list or bill, answers to the questions about its columns, and the plan that the prices are for."""
+class Bill(Dropped):
+    """A bill, and answers to the questions about its columns."""
 
     answers: NotRequired[dict[str, str]]
+
+
+class Prices(Bill):
+    """A price list, answers about its columns, and the plan that it is for."""
+
     path: NotRequired[str]
     text: NotRequired[str]
 
@@ -137,35 +142,11 @@ class Save(Plan):
     version: str
 
 
-REQUESTS: dict[str, type] = {
-    "files": Sent,
-    "open": Open,
-    "save": Save,
-    "stop": Sent,
-    "check": Plan,
-    "build": Build,
-    "complete": Complete,
-    "formats": Plan,
-    "form": Form,
-    "space": Space,
-    "set": Set,
-    "picture": Picture,
-    "prices": Listed,
-    "xray": Listed,
-    "apply": Apply,
-    "search": Search,
-    "download": Download,
-    "compare": Compare,
-    "share": Plan,
-}
-"""The fields of each call."""
-
-
-def read_request(call: str, data: Any) -> dict[str, Any]:
-    """Return the fields of a call that came with a request. Raises Refused if one is missing or of another type."""
-    if wrong := _wrong(REQUESTS[call], data, ""):
+def read_request(sent: type, data: Any) -> dict[str, Any]:
+    """Return the fields that came with a request. Raises Refused if one is missing or of another type."""
+    if wrong := _wrong(sent, data, ""):
         raise Refused(wrong)
-    request = {name: data[name] for name in _fields(REQUESTS[call]) if data.get(name) is not None}
+    request = {name: data[name] for name in _fields(sent) if data.get(name) is not None}
     if len(request.get("page", "")) > MOST_NAME or request.get("turn", 0) < 0:
         raise Refused(f"`page` has at most {MOST_NAME} characters, and `turn` is not negative")
     return request

@@ -99,7 +99,6 @@ def search(workspace: Workspace, request: Request) -> Data:
         "measures": [_measure(name, words) for name in front.minimised],
         "stopped": stopped is not None,
         "search": found,
-        "html": render_search(front, name, words, "html").decode("utf-8"),
     }
 
 

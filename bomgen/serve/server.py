@@ -13,7 +13,7 @@ import mimetypes
 import secrets
 import socket
 from base64 import b64decode
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import LineTooLong
@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from bomgen.core.resources import content
@@ -30,7 +30,7 @@ from bomgen.serve.calls import CALLS
 from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
 from bomgen.serve.pages import Pages
 from bomgen.serve.problems import error_data
-from bomgen.serve.requests import read_request
+from bomgen.serve.requests import Open, Save, Sent, read_request
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, unpack
 
 LOOPBACK = "127.0.0.1"
@@ -44,8 +44,8 @@ INDEX = "index.html"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 WRONG_ADDRESS = "the token is missing or wrong; use the address that `bomgen serve` printed"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Styles may be inline: the editor makes some, and so do documents in frames, which inherit the policy."""
 HEADERS = {
@@ -235,21 +235,22 @@ class _Handler(BaseHTTPRequestHandler):
         self._check_token()
         self._client.known = True
         above, _, name = self._address().path.rpartition("/")
-        if above != "/api" or (name not in CALLS and name not in OWN_CALLS):
+        call = CALLS.get(name) or OWN_CALLS.get(name)
+        if above != "/api" or call is None:
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such call")
         try:
-            request = read_request(name, self._body())
+            request = read_request(call.sent, self._body())
         except Refused as error:
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
         page, turn = request.get("page") or "page", request.get("turn", 0)
         self._client.wait()
-        if name in OWN_CALLS:
-            self._send(HTTPStatus.OK, _json(_own_call(self.server, name, request, page)), "application/json")
+        if isinstance(call, OwnCall):
+            self._send(HTTPStatus.OK, _json(_own_call(self.server, call, request, page)), "application/json")
             return
         answers = self.server.pages.call(page, name, request, turn, self._client.gone)
         if name == "download":
             self._download(answers)
-        elif CALLS[name].long:
+        elif call.long:
             self._stream(answers)
         else:
             [answer] = answers
@@ -337,10 +338,18 @@ def _page_files() -> set[str]:
 # calls that need no process -----------------------------------------------------------------------------------------
 
 
-def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
-    """Return the result of a call that only reads or writes a file."""
+class OwnCall(NamedTuple):
+    """A call that only reads or writes a file."""
+
+    answer: Callable[[PageServer, Data, str], Data]
+    sent: type[Sent]
+    """The fields of its request."""
+
+
+def _own_call(server: PageServer, call: OwnCall, request: Data, page: str) -> Data:
+    """Return the result of a call, or raise the error that it is."""
     try:
-        return OWN_CALLS[name](server, request, page)
+        return call.answer(server, request, page)
     except Refused as error:
         raise HttpError(HTTPStatus.BAD_REQUEST, "refused", error.said(request)) from None
     except FileChanged as changed:
@@ -377,4 +386,9 @@ def _stop(server: PageServer, _request: Data, page: str) -> Data:
     return {}
 
 
-OWN_CALLS = {"files": _files, "open": _open, "save": _save, "stop": _stop}
+OWN_CALLS = {
+    "files": OwnCall(_files, Sent),
+    "open": OwnCall(_open, Open),
+    "save": OwnCall(_save, Save),
+    "stop": OwnCall(_stop, Sent),
+}

@@ -122,13 +122,16 @@ class Workspace:
     def save(self, path: str, text: str, version: str) -> str:
         """Write a file in place and return its new version; `version` is the one read, empty for a new file.
 
-        Raises FileChanged if it has another version on disk, Refused, and OutputError if it cannot be written.
+        Raises FileChanged if it has another version on disk and not this text, Refused, and OutputError if it cannot be
+        written.
         """
         place, content = self.place(path), text.encode("utf-8")
         if len(content) > MAX_BYTES:
             raise Refused(f"a plan has at most {MAX_BYTES} bytes")
         with self._saving:
             now = self._content(place) if place.exists() else None
+            if now == content:
+                return version_of(now)
             if now is not None and version_of(now) != version:
                 raise FileChanged(now.decode("utf-8", "replace"), version_of(now))
             if now is None and version != NO_VERSION:

@@ -121,6 +121,21 @@ def test_the_cover_says_what_the_bill_lacks(tmp_path: Path, language: str, said:
             assert sentence in cover, name
 
 
+@pytest.mark.parametrize(
+    ("charged", "said"),
+    [
+        (["support"], "software licences, freight, installation and other services"),
+        (["freight"], "support contracts, installation and other services"),
+        (["freight", "installation"], "software licences, support contracts"),
+    ],
+)
+def test_a_charge_does_not_promise_the_other_services(tmp_path: Path, charged: list[str], said: str) -> None:
+    """Support that is sold does not mean that freight and installation are."""
+    text = quotes(built(tmp_path, {"charges": [{"kind": kind, "price": 100} for kind in charged]}))["md"]
+    without = text.partition("This quotation does not include: ")[2].partition("\n")[0]
+    assert without.removesuffix(".").removesuffix(", tax").endswith(said)
+
+
 @pytest.mark.parametrize(("language", "title"), [("en", "Bill of materials"), ("zh", "配置清单")])
 def test_a_bill_without_prices_is_no_quotation(tmp_path: Path, language: str, title: str) -> None:
     """It is headed as what it is, and there is nothing to sign."""

@@ -76,6 +76,8 @@ NOT_PROVOKED = {
     "decimal={} is neither": "usage of the command; tests/reading/test_price_lists.py",
     "dates={} is no order of dates": "usage of the command; tests/reading/test_price_lists.py",
     "scale={} is no number": "usage of the command; tests/reading/test_price_lists.py",
+    "tax={} is no rate": "usage of the command; tests/reading/test_price_lists.py",
+    "repeated={} is no rule": "usage of the command; tests/reading/test_price_lists.py",
     "header={} is no line": "usage of the command; tests/reading/test_price_lists.py",
     "the uplinks between the fabrics form a loop": "a search that has settled in every plan",
     "rounding {} servers up to whole leaves does not settle": "a search that has settled in every plan",

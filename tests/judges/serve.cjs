@@ -44,7 +44,7 @@ async function visit(browser, address, options = {}) {
   const seen = { requests: [], errors: [] };
   page.on("request", (request) => { if (new URL(request.url()).origin !== origin && !/^(data|blob|about):/.test(request.url())) seen.requests.push(request.url()); });
   page.on("pageerror", (error) => seen.errors.push(error.message));
-  page.on("console", (message) => { if (message.type() === "error" && !/status of 4(09|99)/.test(message.text())) seen.errors.push(message.text()); });
+  page.on("console", (message) => { if (message.type() === "error" && !/status of 4(00|09|99)/.test(message.text())) seen.errors.push(message.text()); });
   await page.goto(address);
   return Object.assign(page, {
     seen,
@@ -134,6 +134,11 @@ const stories = {
     await page.keyboard.type("m");
     await page.built();
     seen.left = await underlined.count();
+    await page.keyboard.press("Backspace");
+    await underlined.waitFor();
+    await page.tab("Racks").click();
+    await page.locator("#state", { hasText: "to see the result" }).waitFor();
+    seen.other = await page.frame().textContent();
     return seen;
   },
 
@@ -225,7 +230,14 @@ const stories = {
     const workbooks = page.dialog.getByRole("button", { name: /xlsx/ }).first();
     const [file] = await Promise.all([page.waitForEvent("download"), workbooks.click()]);
     await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
-    return { name: file.suggestedFilename() };
+    await page.evaluate(() => {
+      const { get } = Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, "contentWindow");
+      const printing = (frame) => { frame.addEventListener("beforeprint", () => { window.printed = frame.document.body.textContent; }); return frame; };
+      Object.defineProperty(HTMLIFrameElement.prototype, "contentWindow", { get() { return printing(get.call(this)); } });
+    });
+    await page.dialog.getByRole("button", { name: /^print/ }).click();
+    await page.until(() => window.printed);
+    return { name: file.suggestedFilename(), printed: await page.evaluate(() => window.printed) };
   },
 
   async save(open) {
@@ -237,6 +249,65 @@ const stories = {
     await page.until(() => !document.getElementById("file").textContent.includes("not saved"));
     seen.written = read("save.yaml");
     seen.text = await page.text();
+    return seen;
+  },
+
+  // A file of Windows, of which only what is typed changes; keys of the page type nothing, and saving goes on while keys are held.
+  async windows(open) {
+    const page = await open("windows"), seen = { opened: await page.textContent("#file") };
+    await page.rewrite("servers", 6);
+    await page.keyboard.press("Control+Enter");
+    await page.built();
+    for (let times = 0; times < 5; times++) page.keyboard.press("Control+s");
+    await page.until(() => !document.getElementById("file").textContent.includes("not saved"));
+    await page.built();
+    seen.dialogs = await page.dialog.count();
+    seen.written = read("windows.yaml");
+    return seen;
+  },
+
+  // What is refused is said where it was done, and leaves what was there.
+  async refused(open) {
+    const page = await open(), seen = {}, failed = page.dialog.getByRole("alert");
+    await page.dialog.getByRole("textbox").fill("http://127.0.0.1/#plan=eJzLAAAA");
+    await page.button("Open", page.dialog).click();
+    seen.link = await failed.textContent();
+    await page.dialog.getByRole("button", { name: /llama65b$/ }).click();
+    await page.built();
+    await page.keyboard.press("Control+s");
+    for (const name of ["none/refused.yaml", "refused.yaml"]) {
+      await page.dialog.getByRole("textbox").fill(name);
+      await page.dialog.getByRole("textbox").press("Enter");
+      if (name !== "refused.yaml") seen.name = await failed.textContent();
+    }
+    await page.button("Keep my version", page.dialog).waitFor();
+    seen.exists = await page.dialog.locator("p").allTextContents();
+    await page.keyboard.press("Escape");
+    seen.kept = read("refused.yaml");
+    await page.button("Open").click();
+    await page.start("refused");
+    await page.tab("Form").click();
+    const servers = page.locator("#form [name='cluster.servers']");
+    await servers.fill("8");
+    await servers.press("Tab");
+    seen.form = await page.locator("#form").getByRole("alert").textContent();
+    seen.answers = await page.locator("#form [name='cluster.gpu']").inputValue();
+    await page.locator("#form [name='purpose']").selectOption("training");
+    await page.locator("#form [name='title']").fill("Meanwhile");
+    await page.locator("#form [name='workload.training.tokens']").waitFor();
+    seen.typed = await page.locator("#form [name='title']").inputValue();
+    await page.route("**/api/form*", (route) => route.fulfill({ status: 499, json: { error: "cancelled", message: "" } }), { times: 1 });
+    await page.locator("#form [name='title']").fill("After all");
+    await page.locator("#form [name='title']").press("Tab");
+    await page.locator("#form").getByRole("alert").waitFor({ state: "hidden" });
+    seen.title = await page.text();
+    const pointer = await page.context().newCDPSession(page), { x, y } = await page.locator("#frame").boundingBox();
+    for (const type of ["dragEnter", "dragOver", "dragOver", "drop"]) {
+      await pointer.send("Input.dispatchDragEvent", { type, x: x + 50, y: y + 50, data: { items: [], files: [at("killed")], dragOperationsMask: 1 } });
+      await page.waitForTimeout(100);
+    }
+    await page.button("Price list", page.dialog).click();
+    seen.folder = await failed.textContent();
     return seen;
   },
 
@@ -255,6 +326,9 @@ const stories = {
       await page.until(() => !document.getElementById("file").textContent.includes("not saved"));
       seen[choice] = { on_disk, written: read("writers.yaml"), text: await page.text() };
     }
+    await page.line("gpu");
+    await page.keyboard.press("Control+z");
+    seen.undone = await page.text();
     return seen;
   },
 
@@ -280,11 +354,16 @@ const stories = {
     await page.built();
     await page.tab("Form").click();
     await page.until(() => document.querySelector("#form [name='cluster.gpu']").value === "h100-sxm");
+    await page.locator("#form [name='quote.customer']").fill("Acme");
     await page.keyboard.press("Control+s");
     await page.dialog.getByRole("textbox").fill("from-form.yaml");
     await page.dialog.getByRole("textbox").press("Enter");
     await page.until(() => document.getElementById("file").textContent === "from-form.yaml");
     seen.written = read("from-form.yaml");
+    await page.locator("#form [name='quote.customer']").fill("Nobody");
+    await page.button("Save").click();
+    await page.until(() => document.getElementById("save").disabled && document.getElementById("file").textContent === "from-form.yaml");
+    seen.again = read("from-form.yaml");
     return seen;
   },
 
@@ -302,8 +381,14 @@ const stories = {
     seen.headings = await page.locator("#form h2").allTextContents();
     const found = await judged(page);
     if (found.length) seen.axe.begin = found;
-    await page.keyboard.press("ArrowDown");
-    await page.built();
+    seen.purposes = [];
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) {
+      const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
+      await page.keyboard.press(key);
+      await answered;
+      await page.built();
+      seen.purposes.push(await page.locator("#form [name=purpose]").inputValue());
+    }
     for (const [key, value] of [["quote.tax", "19"], ["quote.customer", "Acme"], ["quote.charges.support.years", "3"]]) {
       await reach(key);
       const answered = page.waitForResponse((response) => response.url().includes("/api/form") && response.request().postDataJSON().answers);
@@ -318,15 +403,28 @@ const stories = {
     seen.prices = await page.frame().textContent();
     const [file] = await Promise.all([page.waitForEvent("download"), page.button("Parts without a price (CSV)").click()]);
     seen.list = fs.readFileSync(await file.path(), "utf8");
+    await page.button("Enter missing prices").click();
+    const server = page.dialog.locator("tr", { hasText: "dgx-h100" }).getByRole("textbox");
+    await server.waitFor();
+    const asked = await judged(page);
+    if (asked.length) seen.axe.prices = asked;
+    await server.fill("280000");
+    await page.button("Continue", page.dialog).click();
+    await page.button("Save the price book and use it in the plan", page.dialog).click();
+    await page.dialog.waitFor({ state: "hidden" });
+    await page.built();
+    seen.total = await page.total();
+    seen.book = read("my-cluster-prices.prices.yaml");
     await page.button("Download").click();
     await page.dialog.locator("p.warning").waitFor();
     seen.missing = await page.dialog.locator("p.warning").textContent();
     seen.formats = await page.dialog.locator(".list button").allTextContents();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+s");
-    await page.dialog.getByRole("textbox").fill("begun.yaml");
+    await page.dialog.getByRole("textbox").fill("begun");
     await page.dialog.getByRole("textbox").press("Enter");
     await page.until(() => document.getElementById("file").textContent === "begun.yaml");
+    seen.dialog = await page.dialog.isVisible();
     seen.written = read("begun.yaml");
     return seen;
   },
@@ -354,7 +452,7 @@ const stories = {
     await currency.waitFor({ state: "attached" });
     await next("currency=SEK");
     await page.dialog.locator("p.error").waitFor();
-    seen.refused = await page.dialog.locator("p.error").textContent();
+    seen.refused = await page.dialog.locator("p.error + ul").textContent();
     await back("currency=SEK");
     await next("currency=USD");
     await page.dialog.locator("div.warning li").waitFor();
@@ -388,6 +486,7 @@ const stories = {
     const compared = page.dialog.frameLocator("iframe").locator("body");
     await compared.locator("table").first().waitFor();
     seen.compared = await compared.textContent();
+    seen.scrolled = await page.dialog.evaluate((dialog) => dialog.querySelector("iframe").getBoundingClientRect().top < dialog.getBoundingClientRect().bottom / 2);
     await page.leave();
     return seen;
   },
@@ -523,13 +622,16 @@ const stories = {
     const seen = { before: await two.total() };
     const upTo = (most, unit) => Array.from({ length: most }, (_, number) => `${number + 1}${unit}`).join(", ");
     await one.search({ "cluster.servers": "2..9000", "workload.training.mfu": upTo(40, "%"), "workload.training.tokens": upTo(20, "T") }, ["Cost"]);
-    await one.dialog.getByRole("status").filter({ hasText: /: [1-9]/ }).waitFor();
+    for (const again of [true, false]) {
+      await one.dialog.getByRole("status").filter({ hasText: /: [1-9]/ }).waitFor();
+      if (again) await one.button("Start", one.dialog).click();
+    }
     await two.rewrite("servers", 5);
     await two.until((before) => document.querySelector("#headline dd").textContent !== before, seen.before);
     seen.searching = await one.dialog.locator("progress").count();
     seen.after = await two.total();
     await one.button("Stop", one.dialog).click();
-    await one.dialog.locator("p").filter({ hasText: /Stopped|ended before/ }).waitFor();
+    await one.dialog.locator("p").filter({ hasText: "Stopped" }).waitFor();
     seen.stopped = await one.dialog.locator("progress").count();
     seen.other = await one.text();
     return seen;

@@ -57,6 +57,8 @@ PLANS = {
     "days": TRAINING,
     "back": FIXED.partition("quote:")[0],
     "alone/alone": FIXED,
+    "windows": FIXED.replace("\n", "\r\n"),
+    "refused": f"{FIXED}spares: {{server: *servers}}\n".replace("servers: 4", "servers: &servers 4"),
     "prices": FIXED.partition("quote:")[0],
 }
 """The plan of each story that begins with one."""
@@ -74,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("killed", "alone"):
         (place / name).mkdir()
     for name, text in PLANS.items():
-        (place / f"{name}.yaml").write_text(text.replace("NAME", Path(name).name), "utf-8")
+        (place / f"{name}.yaml").write_bytes(text.replace("NAME", Path(name).name).encode())
     (place / "open.csv").write_text(OPEN, "utf-8")
     (place / "list.csv").write_text(LIST, "utf-8")
     (place / "quote.xlsx").write_bytes(_edited(place / "quote.yaml"))
@@ -121,7 +123,7 @@ def story(stories: dict[str, dict[str, Any]]) -> Callable[[str], dict[str, Any]]
 
 
 def test_a_mistake_is_underlined_with_its_remedy(story):
-    """While the result stays the last valid one; a corrected mistake leaves no mark."""
+    """While the result stays the last valid one, in its tab only; a corrected mistake leaves no mark."""
     seen = story("mistake")
     assert seen["underlined"] == "h100-sx"
     assert seen["tip"] == "no gpu 'h100-sx'; did you mean 'h100-sxm'?"
@@ -129,6 +131,7 @@ def test_a_mistake_is_underlined_with_its_remedy(story):
     assert seen["state"].startswith("Fix the errors")
     assert seen["kept"]
     assert seen["left"] == 0
+    assert seen["other"] == ""
 
 
 def test_parts_are_completed(story):
@@ -150,12 +153,13 @@ def test_days_change_the_total(story):
 
 
 def test_the_form_writes_a_plan_that_builds(story, folder, tmp_path):
-    """Answers become keys of the text, and the text becomes answers; comments stay."""
+    """Answers become keys of the text, before it is saved, too, and the text becomes answers; comments stay."""
     seen = story("form")
     assert "h200-sxm" in seen["text"]
     assert seen["text"].startswith("# The published calculation of optical modules")
     assert "gpu: h100-sxm" in seen["written"]
-    assert seen["written"] == (folder / "from-form.yaml").read_text("utf-8")
+    assert "customer: Acme" in seen["written"]
+    assert seen["again"] == seen["written"].replace("Acme", "Nobody") == (folder / "from-form.yaml").read_text("utf-8")
     done = CliRunner().invoke(main, ["build", str(folder / "from-form.yaml"), "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output
 
@@ -166,13 +170,18 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
     assert seen["begin"].startswith("Answer the first question")
     assert seen["headings"] == ["Workload", "Hardware", "Network", "Storage and site", "Prices", "Quote"]
     assert seen["axe"] == {}
+    assert seen["purposes"] == ["training", "inference", "training"]
+    assert not seen["dialog"]
     written = seen["written"]
+    assert "\nname: begun\n" in written
     for line in ("workload:", "  training:", "quote:"):
         assert [text for text in written.splitlines() if text.startswith(line) and "# " in text], written
     for line in ("tax: 19%", "customer: Acme", "kind: support, years: 3"):
         assert line in written
     assert "has a price yet" in seen["prices"]
     assert "dgx-h100" in seen["list"]
+    assert "part: dgx-h100, price: 280000" in seen["book"]
+    assert seen["total"].startswith("at least")
     assert seen["missing"].startswith("A quote to a customer also needs: Seller, Date of the quote.")
     names = "".join(seen["formats"])
     assert "wiring-ibnet" in names
@@ -201,6 +210,9 @@ def test_the_only_plan_is_compared(story):
     seen = story("alone")
     assert seen["said"].startswith("There is no other plan in this folder.")
     assert seen["copy"] == FIXED.replace("NAME", "alone")
+    assert "my-a100-32-zh.yaml" not in seen["compared"]
+    assert "a100-32-zh.yaml" in seen["compared"]
+    assert seen["scrolled"]
     assert "32 卡 A100" in seen["compared"] or "my-a100-32-zh" in seen["compared"]
 
 
@@ -246,6 +258,7 @@ def test_workbooks_have_the_bytes_of_the_command(story, folder, tmp_path):
             files = {name: archive.read(name) for name in names}
     assert "quote.xlsx" in names
     assert files == {name: (tmp_path / "download" / name).read_bytes() for name in names}
+    assert "A small cluster" in seen["printed"]
 
 
 def test_a_plan_is_saved_in_place(story):
@@ -255,8 +268,31 @@ def test_a_plan_is_saved_in_place(story):
     assert seen["written"] == seen["text"] == seen["unsaved"].replace("servers: 4", "servers: 6")
 
 
+def test_a_file_keeps_the_ends_of_its_lines(story):
+    """It is not changed by opening it; a key that is held saves once, and asks nothing."""
+    seen = story("windows")
+    assert seen["opened"] == "windows.yaml"
+    assert seen["dialogs"] == 0
+    written = PLANS["windows"].replace("NAME", "windows").replace("servers: 4", "servers: 6")
+    assert seen["written"] == written
+
+
+def test_a_refusal_is_said_where_it_was_asked_for(story):
+    """In the dialog or the form, which stay as they are; the name of another file is not taken without a question."""
+    seen = story("refused")
+    assert seen["link"].startswith("Failed: the link")
+    assert "no folder" in seen["name"]
+    assert "Replaces refused.yaml, which already exists." in seen["exists"]
+    assert seen["kept"] == PLANS["refused"].replace("NAME", "refused")
+    assert "cannot be edited alone" in seen["form"]
+    assert seen["answers"] == "h100-sxm"
+    assert seen["typed"] == "Meanwhile"
+    assert "title: After all" in seen["title"]
+    assert seen["folder"].startswith("Failed: ")
+
+
 def test_a_second_writer_loses_nothing(story):
-    """Nothing is written until somebody has chosen; then the file is the text that was chosen."""
+    """Nothing is written until somebody has chosen; then the file is the text that was chosen, and the other undone."""
     seen = story("writers")
     mine, theirs = seen["Keep my version"], seen["Load the version on disk"]
     for choice in (mine, theirs):
@@ -265,6 +301,7 @@ def test_a_second_writer_loses_nothing(story):
     assert "servers: 6" in mine["text"]
     assert "# by another program" not in mine["text"]
     assert theirs["text"] == theirs["on_disk"]
+    assert "servers: 7" in seen["undone"]
 
 
 def test_a_server_that_is_killed_takes_no_text_with_it(story):

@@ -116,6 +116,9 @@ def test_a_list_that_can_be_read_in_two_ways_is_asked_about(name: str) -> None:
         ("thousands.csv", "decimal=comma", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
         ("thousands.csv", "decimal=point", ("MQM9700-NS2F", Decimal(25), "EUR", None)),
         ("with-tax.csv", "price=B", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
+        ("with-tax.csv", "tax=19%", ("MQM9700-NS2F", Decimal("21008.40"), "EUR", None)),
+        ("with-tax.csv", "tax=0%", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
+        ("zh-title-with-tax.csv", "tax=13%", ("MQM9700-NS2F", Decimal("163716.81"), "CNY", None)),
         ("yen-or-yuan.csv", "currency=JPY", ("MQM9700-NS2F", Decimal(200000), "JPY", None)),
         ("zh-unclear.xlsx", "discount=G", ("MQM9700-NS2F", Decimal(30000), "CNY", None)),
         ("zh-unclear.xlsx", "paid=G", ("MQM9700-NS2F", Decimal(170000), "CNY", None)),
@@ -135,6 +138,31 @@ def test_columns_answers_the_question(name: str, columns: str, first: tuple[Any,
 
 
 @pytest.mark.parametrize(
+    ("rule", "price"), [("first", 879), ("last", 860), ("lowest", 845), ("highest", 879), ("lowest,tax=0%", 845)]
+)
+def test_one_of_several_prices_of_a_part_is_kept(rule: str, price: int) -> None:
+    """The other rows are named as left out."""
+    found = reading("several-prices.csv", f"repeated={rule}")
+    assert [(part, amount) for part, amount, *_ in prices(found)] == [("QM9700", 25000), ("MMA4Z00-NS", price)]
+    assert [row.reason for row in found.left_out] == ["another price of the part"] * 2
+
+
+def test_prices_of_two_currencies_are_not_compared() -> None:
+    """The lowest one is a question again."""
+    with pytest.raises(PlanErrors, match="repeated=first or repeated=last"):
+        reading("several-currencies.csv", "repeated=lowest")
+    assert prices(reading("several-currencies.csv", "repeated=last"))[0][1:3] == (Decimal(845), "EUR")
+
+
+def test_the_rate_that_a_list_names_is_offered_first() -> None:
+    """Others follow, and none."""
+    with pytest.raises(PlanErrors) as errors:
+        reading("zh-title-with-tax.csv")
+    [question] = errors.value.problems[0].questions
+    assert [choice.label for choice in question.choices[:3]] == ["13%", "0%", "1%"]
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("part", "asks for nothing"),
@@ -143,6 +171,8 @@ def test_columns_answers_the_question(name: str, columns: str, first: tuple[Any,
         ("dates=us", "write one of dmy, mdy, ymd"),
         ("header=top", "is no line"),
         ("scale=all", "is no number"),
+        ("tax=13", "is no rate"),
+        ("repeated=all", "is no rule"),
     ],
 )
 def test_what_columns_cannot_say(text: str, said: str) -> None:

@@ -73,6 +73,8 @@ def test_a_server_with_another_gpu_goes(workspace: Workspace) -> None:
     other = form(workspace, {"text": text, "answers": {"cluster.gpu": "h200-sxm"}})["text"]
     assert "server: " not in other
     assert form(workspace, {"text": text, "answers": {"cluster.gpu": "h100-sxm"}})["text"] == text
+    unknown = form(workspace, {"text": text, "answers": {"cluster.gpu": "h200"}})["text"]
+    assert unknown == text.replace("h100-sxm", "h200")
 
 
 def test_support_is_a_charge(workspace: Workspace) -> None:
@@ -179,6 +181,7 @@ def test_a_default_network_is_changed_in_one_answer(workspace: Workspace) -> Non
 def test_a_quote_is_addressed(workspace: Workspace) -> None:
     """Title, parties, date and tax; a party may have more than a name, and tax may depend on the category."""
     answers = {"title": "Our cluster", "quote.customer": "Acme", "quote.vendor": "We", "quote.date": "2026-11-28"}
+    answers |= {"quote.valid_days": "45", "quote.delivery_time": "9 weeks", "quote.payment": "in advance"}
     found = form(workspace, {"text": TEXT, "answers": {**answers, "quote.tax": "19"}})
     assert "tax: 19%\n" in found["text"]
     assert values(found)["tax"] == "19%"
@@ -186,13 +189,51 @@ def test_a_quote_is_addressed(workspace: Workspace) -> None:
         workspace,
         {"path": "small.yaml", "text": found["text"].replace("{topology: fat-tree}", "default"), "tabs": ["quote"]},
     )
-    assert all(said in built["tabs"]["quote"] for said in ("Our cluster", "Acme", "We", "28"))
+    shown = " ".join(built["tabs"]["quote"].replace("\xa0", " ").split())
+    for said in ("Our cluster", "Acme", "We", "28 November 2026", "12 January 2027", "9 weeks", "in advance"):
+        assert said in shown
     more = f"{TEXT}quote: {{customer: {{name: A, contact: B}}, tax: {{default: 19%}}}}\n"
     asked = {question["id"]: question for question in form(workspace, {"text": more})["questions"]}
     assert (asked["customer"]["value"], asked["tax"]["held"]) == ("A", True)
     found = form(workspace, {"text": more, "answers": {"quote.customer": "C"}})
     assert "customer: {name: C, contact: B}" in found["text"]
     assert "customer" not in form(workspace, {"text": more, "answers": {"quote.customer": ""}})["text"]
+
+
+def test_a_storage_system_has_a_network(workspace: Workspace) -> None:
+    """Storage that is asked for is on the bill with what connects it; an own network stays as it is."""
+    answers = {"storage.servers": "ddn-ai400x3", "storage.dataset": "1 PB"}
+    text = TEXT.replace("{topology: fat-tree}", "default")
+    found = form(workspace, {"text": text, "answers": answers})
+    assert "storage: default" in found["text"]
+    built = engine.build(workspace, {"path": "small.yaml", "text": found["text"], "tabs": ["bill"]})
+    assert "AI400X3" in built["tabs"]["bill"]
+    assert "Storage network" in built["tabs"]["bill"]
+    own = text.replace("default", "default, storage: {switch: sn5600}")
+    assert "storage: {switch: sn5600}" in form(workspace, {"text": own, "answers": answers})["text"]
+    networks = {"fabrics.storage": "", "storage.servers": "", "storage.dataset": ""}
+    assert form(workspace, {"text": found["text"], "answers": networks})["text"] == text
+
+
+def test_servers_are_those_of_the_gpu(workspace: Workspace) -> None:
+    """The usual one first; for a GPU that is not known all."""
+    servers = {}
+    for gpu in ("h200-sxm", "nothing"):
+        text = TEXT.replace("h100-sxm", gpu)
+        [server] = [found for found in form(workspace, {"text": text})["questions"] if found["id"] == "server"]
+        servers[gpu] = [choice["value"] for choice in server["choices"]]
+    assert servers["h200-sxm"][0] == "dgx-h200"
+    assert {"dell-xe9680-h200", "hgx-h200-8-generic"} < {*servers["h200-sxm"]} < {*servers["nothing"]}
+    assert "dell-xe9680-h100" not in servers["h200-sxm"]
+
+
+def test_a_plan_that_begins_on_a_chinese_page_has_a_chinese_quote(workspace: Workspace) -> None:
+    """And another language by an answer."""
+    begun = form(workspace, {"text": "", "language": "zh", "answers": {"purpose": "none"}})
+    assert values(begun)["language"] == "zh"
+    later = form(workspace, {"text": begun["text"], "language": "zh", "answers": {"quote.language": "en"}})
+    assert values(later)["language"] == "en"
+    assert values(form(workspace, {"text": TEXT, "language": "zh"}))["language"] is None
 
 
 def test_questions_come_in_groups(workspace: Workspace) -> None:

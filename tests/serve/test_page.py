@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.serve.downloads import WIRING
 from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS
@@ -60,7 +61,11 @@ def test_every_word_is_used_and_known() -> None:
     used = {name for text in sources for name in re.findall(r"""["'`]([\w-]+)["'`]""", text)}
     asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
     asked["groups"] = {question.group for question in QUESTIONS}
-    asked["values"] = {*PURPOSES, NONE}
+    proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
+    asked["values"] = {*PURPOSES, NONE, *proposed, *languages()}
+    asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
+    code = "".join(path.read_text("utf-8") for path in [*PAGE.parent.glob("*.py"), PAGE / "api.js"])
+    assert [error for error in asked["errors"] if f'"{error}"' not in code] == []
     words = without_editor(words_of("en"))
     grouped = {key for key in words if "." in key}
     assert words.keys() - grouped - used == set()

@@ -39,6 +39,7 @@ def main():
 """
 """The process of a page, in which a call has an error that nobody foresaw."""
 ALTERED = """
+import os
 from contextlib import suppress
 from importlib import import_module
 from time import sleep
@@ -56,6 +57,8 @@ def altered(function):
             except KeyboardInterrupt:
                 if "deeply" not in text:
                     raise
+        if "# end" in text:
+            os._exit(1)
         if "# keep" in text:
             with suppress(MemoryError):
                 while True:
@@ -69,7 +72,7 @@ for call in CALLS.values():
     module = import_module(f"bomgen.serve.{call.module}")
     setattr(module, call.name, altered(getattr(module, call.name)))
 """
-"""The process of a page, in which a comment lets a call take a minute, fill the memory, or answer with 32 MB."""
+"""The process of a page, in which a comment lets a call take a minute, fill the memory, answer with 32 MB, or end."""
 SOON_S = 20
 """Seconds in which a page goes on: two on an idle machine, for the look after clients, the end and a new process."""
 
@@ -528,6 +531,15 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
     finally:
         served.shutdown()
         served.server_close()
+
+
+@pytest.mark.usefixtures("altered")
+def test_a_call_that_ends_its_process_is_an_error(server: PageServer) -> None:
+    """It has two processes, and another error than a server that does not answer; the next call has a new process."""
+    request = {"path": "a.yaml", "page": "ends"}
+    status, answer = call(server, "check", **request, text=f"{PLAN}# end")
+    assert (status, answer["error"]) == (500, "ended")
+    assert call(server, "check", **request, text=PLAN)[0] == 200
 
 
 def test_a_process_that_ends_is_replaced(server: PageServer) -> None:

@@ -1,4 +1,4 @@
-"""The folder of the page: what a stranger put there is not read, written, waited for or cut off."""
+"""The folder of the page: plans are saved in place, and what is none is not read, written, waited for or cut off."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from bomgen.core.yaml_source import MAX_BYTES
 from bomgen.serve.completion import complete
-from bomgen.serve.workspace import NO_VERSION, Refused, Workspace
+from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace
 
 PLAN = "bomgen: 1\nname: 'two words'  # and a comment\ncluster: {gpu: h100-sxm, servers: 2}\n"
 
@@ -34,14 +34,53 @@ def test_only_plans_are_listed(folder: Path) -> None:
     assert [(each["path"], each["title"]) for each in Workspace(folder).plans()] == [("plan.yaml", "two words")]
 
 
-@pytest.mark.parametrize("path", ["git.yaml", "hidden.yaml", "text.yaml", "con.yaml", "a\nb.yaml", "a\x1b[31m.yaml"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("git.yaml", "hidden.yaml", "text.yaml", "con.yaml", "a\nb.yaml", "a\x1b[31m.yaml", "x\0.yaml"),
+        *("", "../x.yaml", "/etc/x.yaml", "a/../../x.yaml", "x.txt", ".git/x.yaml", "a\\b.yaml", "C:x.yaml"),
+    ],
+)
 def test_what_is_no_plan_is_neither_read_nor_written(path: str, folder: Path) -> None:
-    """Links to hidden files and files of another kind, names of devices, and characters that cannot be seen."""
+    """Paths outside, links to hidden and other files, names of devices, and characters that cannot be seen."""
     workspace = Workspace(folder)
     with pytest.raises(Refused):
         workspace.read(path)
     with pytest.raises(Refused):
         workspace.save(path, PLAN, NO_VERSION)
+    with pytest.raises(Refused):
+        workspace.plan_file(path, PLAN)
+
+
+def test_a_link_that_leads_outside_is_refused(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It is not listed, either."""
+    outside = tmp_path_factory.mktemp("outside") / "x.yaml"
+    outside.write_text(PLAN, "utf-8")
+    (folder / "link.yaml").symlink_to(outside)
+    with pytest.raises(Refused, match="leads out"):
+        Workspace(folder).read("link.yaml")
+    assert [plan["path"] for plan in Workspace(folder).plans()] == ["plan.yaml"]
+
+
+def test_a_file_is_saved_in_place(folder: Path) -> None:
+    """It then has another version; saving what is there already, as by pressing a key twice, is no conflict."""
+    workspace = Workspace(folder)
+    text, version = workspace.read("plan.yaml")
+    assert text == PLAN
+    saved = workspace.save("plan.yaml", f"{PLAN}# more\n", version)
+    assert workspace.read("plan.yaml") == (f"{PLAN}# more\n", saved)
+    assert workspace.save("plan.yaml", f"{PLAN}# more\n", version) == saved
+
+
+@pytest.mark.parametrize("version", [NO_VERSION, "read"])
+def test_what_someone_else_has_written_is_kept(folder: Path, version: str) -> None:
+    """Whether the page read the file before or names a new one so."""
+    workspace = Workspace(folder)
+    read = workspace.read("plan.yaml")[1]
+    (folder / "plan.yaml").write_text("other", "utf-8")
+    with pytest.raises(FileChanged) as changed:
+        workspace.save("plan.yaml", PLAN, version and read)
+    assert changed.value.text == workspace.read("plan.yaml")[0] == "other"
 
 
 @pytest.mark.parametrize("path", ["pipe.yaml", "large.yaml"])

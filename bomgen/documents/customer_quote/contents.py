@@ -30,8 +30,8 @@ from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import PricedLine, is_total, lines_to_price, unpriced_gpus
 
 CHINESE = "zh"
-OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
-"""Categories often ordered with a cluster; a quote lists those without a line as not included."""
+OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "freight", "installation")
+"""Categories and charges often ordered with a cluster; a quote lists those without a line as not included."""
 WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
 """Text that identifies warranty terms; a quote without any states that it has no warranty terms."""
 FACTS = ("delivery_time", "delivery_place", "incoterm")
@@ -504,9 +504,9 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
 
 
 def _missing(quote: CustomerQuote) -> list[str]:
-    """Return the categories often ordered with a cluster of which a quote has no line; none where its scope is set."""
-    held = {name for line in quote.lines for name in (line.category, line.charge)}
-    return [category for category in OFFERED_BESIDE if category not in held] if quote.scope is None else []
+    """Return what is often ordered with a cluster and has no line in a quote; nothing where its scope is set."""
+    held = {line.charge or line.category for line in quote.lines}
+    return [name for name in OFFERED_BESIDE if name not in held] if quote.scope is None else []
 
 
 def _name_missing(missing: Iterable[str], language: Language) -> str:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 ABOUT = "The quote as PDF; needs the extra bomgen[pdf]."
 FILE = "quote.pdf"
 BINARY = True
+PACKAGE = "weasyprint"
 
 
 def write(source: DocumentInputs) -> bytes:

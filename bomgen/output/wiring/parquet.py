@@ -12,6 +12,7 @@ ABOUT = "The columns of the CSV, for notebooks and databases."
 BINARY = True
 SEVERAL_FILES = False
 ONE_FABRIC = False
+PACKAGE = "pyarrow"
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:

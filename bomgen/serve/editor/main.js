@@ -1,10 +1,10 @@
 // The text editor of the page: CodeMirror 6 with YAML, completion, problems and search.
-import { autocompletion, completionKeymap, startCompletion } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, isolateHistory } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentService, syntaxHighlighting } from "@codemirror/language";
-import { lintGutter, lintKeymap, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, openSearchPanel, searchKeymap } from "@codemirror/search";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -86,9 +86,9 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
     get text() {
       return view.state.doc.toString();
     },
-    /** Replace what differs, so that undo, cursor and scroll position stay. */
-    set text(text) {
-      const old = view.state.doc.toString();
+    /** Replace what differs, so that cursor and scroll position stay and it is undone by itself. Lines end with a line feed. */
+    set text(given) {
+      const old = view.state.doc.toString(), text = given.replace(/\r\n?/g, "\n");
       if (old === text) return;
       let start = 0;
       const most = Math.min(old.length, text.length);
@@ -97,7 +97,7 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
       while (end < most - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
       view.dispatch({
         changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) },
-        annotations: fromPage.of(true),
+        annotations: [fromPage.of(true), isolateHistory.of("full")],
       });
     },
     /** Take the text of another plan, whose history is its own. */
@@ -124,9 +124,5 @@ export function createEditor(parent, { label, phrases, changed, complete }) {
       view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
       view.focus();
     },
-    focus: () => view.focus(),
-    complete: () => startCompletion(view),
-    search: () => openSearchPanel(view),
-    nextProblem: () => nextDiagnostic(view),
   };
 }

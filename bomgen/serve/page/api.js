@@ -13,15 +13,16 @@ export class CallError extends Error {
   }
 }
 
-async function send(name, request) {
+/** Send a request and `read` its answer. */
+async function send(name, request, read) {
   try {
-    return await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
+    return await read(await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ page, language: languageCode(), ...request }),
-    });
-  } catch {
-    throw new CallError({ error: "lost" });
+    }));
+  } catch (error) {
+    throw error instanceof CallError ? error : new CallError({ error: "lost" });
   }
 }
 
@@ -29,8 +30,7 @@ async function send(name, request) {
 export const newTurn = () => ++turn;
 
 /** Call, and return the answer. Progress of a long call goes to `progress`. */
-export async function call(name, request = {}, progress = () => {}) {
-  const response = await send(name, request);
+export const call = (name, request = {}, progress = () => {}) => send(name, request, async (response) => {
   let answer;
   if ((response.headers.get("Content-Type") || "").includes("ndjson")) {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -49,14 +49,14 @@ export async function call(name, request = {}, progress = () => {}) {
   } else answer = await response.json();
   if (!answer || answer.error) throw new CallError(answer || { error: "lost" });
   return answer;
-}
+});
 
 /** Ask for a file, and return its name and content. */
-export async function file(name, request) {
-  const response = await send(name, request);
+export const file = (name, request) => send(name, request, async (response) => {
   if (!response.ok) throw new CallError(await response.json());
   const named = /filename="(.*)"/.exec(response.headers.get("Content-Disposition") || "");
   return { name: named ? named[1] : "bomgen", content: await response.blob() };
-}
+});
 
-export const stop = () => send("stop", {});
+/** Stop the long call; what it has found is its answer. */
+export const stop = () => call("stop").catch(() => {});

@@ -1,8 +1,8 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
-import { byId, button, complaint, field, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { byId, button, complaint, field, grouped, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
-import { closeDialog, openDialog } from "./dialog.js";
+import { closeDialog, complain, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
 import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButton } from "./tools.js";
 
@@ -10,9 +10,10 @@ const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"]
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
 const NEW = "my-cluster.yaml"; // until it is saved under another name
 const PAUSE = 50; // milliseconds without typing before a build
+const SLUG = /^[a-z0-9][a-z0-9-]*$/; // the name of a plan
 
-// `saved` is the text on disk, null for a new plan; `opened` the text that the page began with.
-const plan = { path: "plan.yaml", version: "", saved: null, opened: "" };
+// `saved` is the text on disk, null for a new plan; `opened` the text that the page began with; `end` ends its lines.
+let plan = { path: "plan.yaml", version: "", saved: null, opened: "", end: "\n" };
 let shownTab = "quote", shown = { tab: "", html: "" }, timer = 0, problemCount = null;
 
 const editor = createEditor(byId("text"), {
@@ -20,15 +21,19 @@ const editor = createEditor(byId("text"), {
   complete: (text, line, column) => call("complete", { path: plan.path, text, line, column }).catch(() => null),
 });
 
+const stem = (path) => path.split("/").pop().replace(/\.ya?ml$/i, "");
 const unsaved = () => editor.text !== (plan.saved ?? "");
 const typed = () => unsaved() && editor.text !== plan.opened;
 const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows have none */ } };
 const stored = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
 
+/** A text of the editor, whose lines end with a line feed, as the file has it. */
+const asFile = (text) => text.replaceAll("\n", plan.end);
+
 /** What the tools need of the page. */
 const page = {
-  get request() { return { path: plan.path, text: editor.text }; },
-  plan, load, save, tell, report,
+  get request() { return { path: plan.path, text: asFile(editor.text) }; },
+  tell, report,
   setText(text) { editor.text = text; edited(); },
 };
 
@@ -43,6 +48,9 @@ function report(error) {
   if (!(error instanceof CallError)) throw error;
   if (error.data.error !== "cancelled") tell(complaint(error), true, GONE.includes(error.data.error));
 }
+
+/** Say what went wrong where somebody looks: in the dialog if it is open. */
+const refuse = (error) => (byId("dialog").open ? complain : report)(error);
 
 function showFile() {
   byId("file").textContent = unsaved() ? word("in-brackets", plan.path, word("unsaved")) : plan.path;
@@ -66,10 +74,13 @@ async function build() {
   const tab = shownTab, text = editor.text;
   if (!text.trim()) return showEmpty();
   try {
-    const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved, tabs: [tab] });
+    const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved && asFile(plan.saved), tabs: [tab] });
     if (text !== editor.text || tab !== shownTab) return;
     showProblems(answer.problems);
-    if (!(tab in answer.tabs)) return tell(word(shown.html ? "not-built" : "not-built-yet"), true);
+    if (!(tab in answer.tabs)) {
+      if (tab !== shown.tab) showResult({ tab, html: "" });
+      return tell(shown.html ? word("not-built") : words().errors.problems, true);
+    }
     showFigures(byId("headline"), answer.headline);
     showFigures(byId("figures"), answer.figures);
     byId("more").hidden = !answer.figures.length;
@@ -97,7 +108,7 @@ function showEmpty() {
 const showFigures = (list, figures) => list.replaceChildren(...figures.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
 
 function showResult(result) {
-  byId("unpriced").hidden = result.tab !== "prices";
+  byId("unpriced").hidden = result.tab !== "prices" || !result.html;
   const same = result.tab === shown.tab;
   if (same && result.html === shown.html) return;
   shown = result;
@@ -120,8 +131,7 @@ function showProblemCount() {
 const money = (amount, currency) => {
   if (amount === null) return "";
   const sign = amount.startsWith("-") ? "−" : Number(amount) ? "+" : "";
-  const [whole, part] = amount.replace("-", "").split(".");
-  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part ? `.${part}` : ""} ${currency}`;
+  return `${sign}${grouped(amount.replace("-", ""))} ${currency}`;
 };
 
 function showDelta(delta) {
@@ -145,16 +155,18 @@ async function load(request) {
     take(await call("open", request));
     closeDialog();
   } catch (error) {
-    report(error);
+    refuse(error);
   }
 }
 
-function take(file) {
-  Object.assign(plan, { path: file.path, version: file.version, saved: file.version ? file.text : null, opened: file.text });
-  editor.open(file.text);
+/** Begin with the text of a file, which `show` puts into the editor. */
+function take({ path, text, version }, show = (text) => editor.open(text)) {
+  show(text);
+  plan = { path, version, saved: version ? editor.text : null, opened: editor.text, end: text.includes("\r\n") ? "\r\n" : "\n" };
   showResult({ tab: "", html: "" });
   edited();
 }
+
 /** Begin with an empty text and the form, whose first answer writes a plan. */
 async function beginPlan() {
   if (!mayLeave()) return;
@@ -166,39 +178,51 @@ async function beginPlan() {
 }
 page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 
-async function save() {
-  if (!unsaved()) return;
-  if (!plan.version) return nameFile();
-  return write();
+let saving = Promise.resolve();
+/** Save the plan, but only after the last save: until it ends, the version of the file is not known. */
+function save() {
+  const next = () => unsaved() && (plan.version ? write(plan.path, plan.version) : nameFile());
+  saving = saving.then(next, next);
 }
 
-async function write() {
-  const text = editor.text;
+/** Write a text into a file; once it is there, it is that of the editor, too. */
+async function write(path, version, text = editor.text) {
+  const file = plan, given = editor.text;
   try {
-    const { version } = await call("save", { path: plan.path, text, version: plan.version });
-    Object.assign(plan, { version, saved: text, opened: text });
+    const saved = await call("save", { path, text: asFile(text), version });
+    Object.assign(file, { path, version: saved.version, saved: text, opened: text });
+    if (file !== plan) return true; // another one was opened meanwhile
+    if (text !== given) editor.text = text;
     edited();
-    tell(word("saved", plan.path));
+    tell(word("saved", path));
+    return true;
   } catch (error) {
-    if (error.data?.error === "changed") showChanged(error.data);
-    else report(error);
+    if (error.data?.error === "changed" && file === plan) showChanged(path, error.data, text);
+    else refuse(error);
+    return false;
   }
 }
 
 function nameFile() {
   const name = make("input", { value: plan.path, required: true });
-  const done = () => { plan.path = name.value.trim() || plan.path; closeDialog(); write(); };
-  name.onkeydown = (event) => { if (event.key === "Enter") done(); };
-  openDialog(word("save"), make("div", { className: "fields" }, field(word("name-file"), name)), button(word("save"), done, { className: "main" }));
+  const done = async (event) => {
+    event.preventDefault();
+    const named = name.value.trim(), path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`, before = stem(plan.path), after = stem(path);
+    // Files and cover of the quote have the name of the plan, which follows that of its file.
+    const follows = SLUG.test(before) && SLUG.test(after);
+    const text = follows ? editor.text.replace(new RegExp(`^name: ${before}(?=\\s|$)`, "m"), `name: ${after}`) : editor.text;
+    if (await write(path, "", text)) closeDialog();
+  };
+  openDialog(word("save"), make("form", { className: "fields", onsubmit: done }, field(word("name-file"), name), make("button", { className: "main" }, word("save"))));
   name.select();
 }
 
-/** Another program wrote the file: nothing is lost until the user has chosen. */
-function showChanged(theirs) {
-  const text = make("pre", { className: "wide", tabIndex: 0 }, theirs.text ?? "");
-  openDialog(word("changed"), make("p", {}, word("changed-why", plan.path)), make("div", { className: "row" },
-    button(word("mine"), () => { plan.version = theirs.version; closeDialog(); write(); }),
-    button(word("theirs"), () => { closeDialog(); take({ path: plan.path, ...theirs }); }, { className: "main" })), text);
+/** Another program wrote the file, or a new plan has its name: nothing is lost until the user has chosen. */
+function showChanged(path, theirs, mine) {
+  const text = make("pre", { className: "wide", tabIndex: 0 }, theirs.text), why = word(plan.version ? "changed-why" : "replaces", path);
+  openDialog(word(plan.version ? "changed" : "save"), make("p", {}, why), make("div", { className: "row" },
+    button(word("mine"), async () => { if (await write(path, theirs.version, mine)) closeDialog(); }),
+    button(word("theirs"), () => { closeDialog(); take({ path, ...theirs }, page.setText); }, { className: "main" })), text);
 }
 
 async function openFiles() {
@@ -251,47 +275,60 @@ function showView(name) {
   if (name === "form") showForm();
 }
 
+/** Show the answers of the plan, or write `answers` into it. An answer that is refused leaves the form as it is. */
 async function showForm(answers) {
-  const form = byId("questions");
+  const form = byId("questions"), failed = byId("form-failed"), text = editor.text;
   try {
-    const request = answers ? { ...page.request, answers } : page.request;
-    const found = await call("form", request);
-    if (request.text !== editor.text) return answers && showForm(answers);
+    const found = await call("form", answers ? { ...page.request, answers } : page.request);
+    if (text !== editor.text) return answers && showForm(answers);
+    failed.textContent = "";
     if (answers) page.setText(found.text);
-    const inputs = found.questions.map((asked) => form.elements[nameOf(asked)]);
-    const same = inputs.every(Boolean) && inputs.length === form.elements.length;
-    if (!same) {
-      const focused = document.activeElement?.name;
-      form.replaceChildren(...Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).map(group));
-      if (focused) form.elements[focused]?.focus();
-    }
+    const focused = document.activeElement?.name;
+    Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).forEach(showGroup);
+    if (focused && !document.activeElement.name) form.elements[focused]?.focus();
     for (const asked of found.questions) fill(form.elements[nameOf(asked)], asked);
   } catch (error) {
-    form.replaceChildren(make("p", { className: "error" }, error.data?.error === "refused" ? error.message : word("form-waits")));
-    if (error.data?.error !== "refused") report(error);
+    if (answers && error.data?.error === "cancelled") return showForm(answers); // by a build that waited for it
+    if (error.data?.error !== "refused") return report(error);
+    failed.textContent = error.message;
+    if (!answers) form.replaceChildren();
   }
 }
 
+let answering = Promise.resolve();
+/** Do something with the plan once it has what is typed into the form, whose fields tell only when they are left. */
+const answered = (action) => async () => {
+  const input = document.activeElement;
+  if (input?.form === byId("questions") && input.value !== input.dataset.known) input.dispatchEvent(new Event("change"));
+  await answering;
+  action(page);
+};
+
 const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
 
-/** Show the answer of the plan, unless another one is being typed. */
+/** Show the answer of the plan, unless another one is being typed; a new field has none yet. */
 function fill(input, asked) {
   const value = asked.value === null ? "" : String(asked.value);
   if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
-  if (input !== document.activeElement || input.value === input.dataset.known) input.value = value;
+  for (const option of input.options ?? []) if (!option.value) option.text = word(asked.held ? "in-yaml" : "not-set");
+  if (input !== document.activeElement || input.value === (input.dataset.known ?? input.value)) input.value = value;
   Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
   input.dataset.known = value;
 }
 
-/** The questions of a group below its heading. */
-function group([name, asked]) {
-  const id = `group-${name}`;
-  return make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map(question));
+/** Show the questions of a group below its heading; where they are those that are shown, what is being typed stays. */
+function showGroup([name, asked]) {
+  const id = `group-${name}`, shown = byId(id)?.parentNode;
+  const names = [...(shown?.querySelectorAll("[name]") ?? [])].map((input) => input.name);
+  if (names.join() === asked.map(nameOf).join()) return;
+  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map(question));
+  if (shown) shown.replaceWith(made);
+  else byId("questions").append(made);
 }
 
 function question(asked) {
   const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
-  const change = (event) => event.target.checkValidity() && showForm({ [name]: event.target.value });
+  const change = ({ target }) => { if (target.checkValidity()) answering = showForm({ [name]: target.value }); };
   const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
   if (asked.kind === "choice" && choices.length && choices.length < 12) {
     if (name !== "purpose") choices.unshift(make("option", { value: "" }, word("not-set")));
@@ -322,6 +359,7 @@ function speak(code) {
   showFile();
   showProblemCount();
   byId("questions").replaceChildren();
+  pictures.clear();
   if (!byId("form").hidden) showForm();
 }
 
@@ -339,27 +377,28 @@ tabList(byId("tabs"), (tab) => {
 });
 tabList(byId("views"), (tab) => showView(tab.id.replace("view-", "")));
 byId("questions").onsubmit = (event) => event.preventDefault();
+byId("questions").oninput = () => { byId("save").disabled = false; };
 byId("language").onchange = (event) => { speak(event.target.value); build(); };
 byId("theme").onclick = () => {
   const now = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   setTheme(now === "dark" ? "light" : "dark");
 };
 byId("open").onclick = openFiles;
-byId("save").onclick = save;
-byId("copy").onclick = () => saveFile(plan.path.split("/").pop(), new Blob([editor.text]));
-byId("download").onclick = () => downloadDialog(page);
-byId("import").onclick = () => importDialog(page);
-byId("search").onclick = () => searchDialog(page);
-byId("compare").onclick = () => compareDialog(page);
-byId("share").onclick = () => shareDialog(page);
+byId("save").onclick = answered(save);
+byId("copy").onclick = () => saveFile(plan.path.split("/").pop(), new Blob([page.request.text]));
+byId("download").onclick = answered(downloadDialog);
+byId("import").onclick = answered(importDialog);
+byId("search").onclick = answered(searchDialog);
+byId("compare").onclick = answered(compareDialog);
+byId("share").onclick = answered(shareDialog);
 
 addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey)) return;
-  const action = { s: save, o: openFiles, Enter: build }[event.key];
+  const action = { s: answered(save), o: openFiles, Enter: build }[event.key];
   if (!action) return;
   event.preventDefault();
-  action();
-});
+  if (!byId("dialog").open) action();
+}, true); // before the editor, where Ctrl-Enter begins a line
 addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("over"); });
 addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
 addEventListener("drop", (event) => {

@@ -19,7 +19,7 @@ export const sentence = ({ message, remedy }) => (remedy ? `${message}${/\p{Scri
 export const placed = (problem) => word("said", problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line), sentence(problem));
 
 /** What to say of a call that failed. */
-export const complaint = (error) => (error.data?.error === "lost" ? word("lost") : word("failed", error.message));
+export const complaint = (error) => words().errors[error.data?.error] ?? word("failed", error.message);
 
 export function setLanguage(chosen) {
   code = chosen in languages ? chosen : "en";
@@ -38,6 +38,12 @@ export function make(tag, properties = {}, ...children) {
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
 }
+
+/** An amount in its text with separators of thousands. */
+export const grouped = (amount) => {
+  const [whole, part] = amount.split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
+};
 
 export const button = (text, onclick, properties = {}) => make("button", { type: "button", onclick, ...properties }, text);
 export const field = (title, input) => make("label", {}, make("span", {}, title), input);
@@ -70,6 +76,8 @@ async function whenLoaded(frame) {
   if (frame.contentDocument?.URL !== "about:srcdoc" || frame.contentDocument.readyState !== "complete") {
     await new Promise((done) => frame.addEventListener("load", done, { once: true }));
   }
+  // What is dragged over the frame is dropped on the page: without pointer events the frame lets it through.
+  frame.contentDocument.addEventListener("dragenter", () => document.body.classList.add("over"));
   // A link to a source opens beside the page, one within the document leads to its place.
   frame.contentDocument.addEventListener("click", (event) => {
     const to = event.target.closest("a[href]")?.getAttribute("href");
@@ -83,10 +91,10 @@ async function whenLoaded(frame) {
   });
 }
 
-/** A frame with a document of bomgen. */
-export function framed(html, title) {
-  const frame = make("iframe", { sandbox: "allow-same-origin", srcdoc: BLANK, title });
-  frame.addEventListener("load", () => showDocument(frame, html), { once: true });
+/** A frame with a document of bomgen. It may open the print dialog, which the page asks for: it runs no scripts. */
+export function framed(html, title, then = () => {}) {
+  const frame = make("iframe", { sandbox: "allow-same-origin allow-modals", srcdoc: BLANK, title });
+  frame.addEventListener("load", async () => { await showDocument(frame, html); then(frame); }, { once: true });
   return frame;
 }
 const BLANK = "<!doctype html>";

@@ -1,8 +1,8 @@
 // The search for designs: what varies, what is compared and bounded, and the front to pick from.
 import { call } from "./api.js";
 import { chart } from "./chart.js";
-import { closeDialog, openDialog } from "./dialog.js";
-import { button, complaint, field, languageCode, make, table, word } from "./dom.js";
+import { closeDialog, complain, openDialog } from "./dialog.js";
+import { button, languageCode, make, table, word } from "./dom.js";
 import { long } from "./tools.js";
 
 const WIDEST = 8; // a slider reaches from an eighth of the plan's number to eight times as many
@@ -14,7 +14,7 @@ export async function searchDialog(page) {
   try {
     const space = await call("space", page.request);
     const rows = make("div", { className: "fields" }), keys = make("datalist", { id: "search-keys" }, ...space.keys.map((each) => make("option", { value: each.key }, each.title)));
-    const add = (key, values) => rows.append(axis(space, key, values));
+    const add = (key, values) => rows.appendChild(axis(space, key, values));
     for (const [key, values] of Object.entries(space.own.over ?? {})) add(key, written(values));
     if (!rows.children.length) add("", "");
     const chosen = space.own.minimise ?? space.minimise, bounds = space.own.within ?? {};
@@ -30,9 +30,11 @@ export async function searchDialog(page) {
       const within = Object.fromEntries(measures.map(({ name, most }) => [name, most.value.trim()]).filter(([, most]) => most));
       const minimise = measures.filter((each) => each.minimise.checked).map((each) => each.name);
       const found = await long(page, place, "search", { over, minimise, within });
-      if (found) showDesigns(page, place, found);
+      if (!found) return;
+      showDesigns(page, place, found);
+      place.scrollIntoView();
     };
-    openDialog(word("search"), make("p", {}, word("search-keys")), keys, rows, make("div", { className: "row" }, button(word("add-key"), () => add("", ""))),
+    openDialog(word("search"), make("p", {}, word("search-keys")), keys, rows, make("div", { className: "row" }, button(word("add-key"), () => add("", "").querySelector("input").focus())),
       make("div", { className: "measures" }, table([word("measure"), word("minimise"), word("at-most")], measures.map((each) => [each.label, each.minimise, each.most]))),
       make("div", { className: "row" }, button(word("start"), run, { className: "main" })), place);
   } catch (error) {
@@ -77,7 +79,7 @@ function showDesigns(page, place, found) {
       page.setText(text);
       closeDialog();
     } catch (error) {
-      place.prepend(make("p", { className: "error" }, complaint(error)));
+      complain(error);
     }
   };
   const beyond = [...found.points.map((point) => point.next), found.search.nearest].filter(Boolean);

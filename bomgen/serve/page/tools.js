@@ -1,7 +1,7 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
-import { closeDialog, onClose, openDialog } from "./dialog.js";
-import { button, complaint, field, framed, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
+import { closeDialog, complain, onClose, openDialog } from "./dialog.js";
+import { button, complaint, field, framed, grouped, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
 
 /** A stage of a long call in the language of the page. */
 const stageName = (stage) => {
@@ -9,11 +9,12 @@ const stageName = (stage) => {
   return begun ? `${words().stages[begun] ?? begun} ${name}` : words().stages[stage] ?? stage;
 };
 
-/** Run a long call with its progress and a button that stops it. Returns null when it failed. */
-export async function long(page, place, name, request) {
+/** Run a long call with its progress and a button that stops it. Null when it failed: then the place says why, above `more`. */
+export async function long(page, place, name, request, more = "") {
   const bar = make("progress", { "aria-label": word("working") }), said = make("span", { role: "status" }, word("working"));
   place.replaceChildren(make("div", { className: "row" }, bar, said, button(word("stop"), stop)));
-  onClose(stop);
+  complain(null);
+  onClose(() => bar.isConnected && stop());
   try {
     return await call(name, { ...page.request, ...request, turn: newTurn() }, (progress) => {
       const { stage, done, of } = progress;
@@ -23,11 +24,9 @@ export async function long(page, place, name, request) {
     });
   } catch (error) {
     const problems = error.data?.problems ?? [];
-    place.replaceChildren(make("p", { className: "error" }, complaint(error)),
-      make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))));
+    // A newer call may have the place by now.
+    if (bar.isConnected) place.replaceChildren(make("p", { className: "error" }, complaint(error)), make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))), more);
     return null;
-  } finally {
-    onClose(() => {});
   }
 }
 
@@ -41,15 +40,59 @@ async function download(page, format, say) {
     saveFile(name, content);
     say(name);
   } catch (error) {
-    say(complaint(error));
+    if (error.data?.error !== "cancelled") say(complaint(error)); // a newer download has begun
   }
 }
 
-/** A button for the list of parts without a price, to be filled in and dropped on the page. */
+const UNPRICED = "unpriced-csv";
+
+/** Buttons for the parts without a price: to enter prices here, or in a list that is dropped on the page afterwards. */
 export function unpricedButton(page) {
   const said = make("span", { role: "status" });
-  const ask = () => download(page, "unpriced-csv", (text) => { said.textContent = text; });
-  return make("div", { className: "row" }, button(word("unpriced"), ask), said);
+  const ask = () => download(page, UNPRICED, (text) => { said.textContent = text; });
+  return make("div", { className: "row" }, button(word("enter-prices"), () => enterPrices(page)), button(word("unpriced"), ask), said);
+}
+
+/** Rows of a CSV file as bomgen writes it, and such a row. */
+const csvRows = (text) => text.trim().split(/\r?\n/).map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain));
+const csvRow = (values) => values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",");
+
+/** Ask for prices of the parts without one. They become a list, as if it were dropped; each time one of its own. */
+async function enterPrices(page) {
+  const list = make("div", {}, word("working")), place = make("div");
+  openDialog(word("enter-prices"), list, place);
+  try {
+    const { content } = await file("download", { ...page.request, format: UNPRICED, turn: newTurn() });
+    const [head, ...rows] = csvRows(await content.text());
+    const [part, description, price, currency] = ["part", "description", "price", "currency"].map((name) => head.indexOf(name));
+    const inputs = rows.map((row) => make("input", { inputMode: "decimal", autocomplete: "off", ariaLabel: row[description] }));
+    const done = async () => {
+      rows.forEach((row, at) => { row[price] = inputs[at].value.trim(); });
+      const priced = rows.filter((row) => row[price]), first = rows.findIndex((row) => !row[price]);
+      if (!priced.length) return inputs[first].focus();
+      const plan = page.request.path.split("/").pop().replace(/\.ya?ml$/i, "");
+      let name = `${plan}-prices`;
+      for (let at = 2; page.request.text.includes(`${name}.prices.yaml`); at++) name = `${plan}-prices-${at}`;
+      takePrices(page, place, { name: `${name}.csv`, base64: await base64(new Blob([[head, ...priced].map(csvRow).join("\n")])) }, []);
+    };
+    list.replaceChildren(
+      table([word("part"), word("description"), word("unit-price")], rows.map((row, at) => [row[part], row[description], make("div", { className: "row" }, inputs[at], row[currency])])),
+      make("div", { className: "row" }, button(word("answer"), done, { className: "main" })));
+    inputs[0].focus();
+  } catch (error) {
+    list.replaceChildren(make("p", { className: "error" }, complaint(error)));
+  }
+}
+
+/** Show the quote and open the print dialog of the browser, which may save it as PDF. */
+async function printQuote(page, place, say) {
+  say(word("working"));
+  try {
+    const { tabs } = await call("build", { ...page.request, tabs: ["quote"] });
+    place.replaceChildren(framed(tabs.quote, word("quote"), (frame) => frame.contentWindow.print()));
+  } catch (error) {
+    say(complaint(error));
+  }
 }
 
 export async function downloadDialog(page) {
@@ -60,9 +103,11 @@ export async function downloadDialog(page) {
     const { formats, missing } = await call("formats", page.request);
     const lacks = missing.map((name) => words().questions[name]).join(word("and"));
     place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
-    list.append(...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
+    const print = button("", () => printQuote(page, place, say));
+    print.append(make("span", {}, word("print"), make("small", {}, word("print-hint"))));
+    list.append(print, ...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
   } catch (error) {
-    say(error.data?.error === "problems" ? word("not-built-yet") : complaint(error));
+    say(complaint(error));
   }
 }
 
@@ -84,10 +129,15 @@ export async function importDialog(page, chosen) {
     return openDialog(word("import"), make("p", {}, word("import-hint")), button(word("choose-file"), () => input.click(), { className: "main" }),
       make("p", {}, word("unpriced-hint")), unpricedButton(page));
   }
-  const dropped = { name: chosen.name, base64: await base64(chosen) };
   const place = make("div");
   const kinds = { "is-prices": takePrices, "is-bill": takeBill, "is-quote": takeQuote };
-  const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), () => action(page, place, dropped, [])));
+  const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), async () => {
+    try {
+      action(page, place, { name: chosen.name, base64: await base64(chosen) }, []);
+    } catch (error) {
+      complain(error);
+    }
+  }));
   if (/\.ya?ml$/i.test(chosen.name)) {
     const open = async () => page.take({ path: chosen.name, text: await chosen.text(), version: "" });
     buttons.unshift(button(word("is-plan"), open));
@@ -129,8 +179,8 @@ const MOST_NAMED = 10; // rows of a price list
 
 async function takePrices(page, place, dropped, steps) {
   const again = (more) => takePrices(page, place, dropped, more);
-  const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) });
-  if (!found) return place.append(goBack(steps, again));
+  const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
+  if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const content = [listed(found.problems)];
   if (steps.length) content.push(make("div", { className: "row" }, goBack(steps, again)));
@@ -139,10 +189,10 @@ async function takePrices(page, place, dropped, steps) {
     const { unused } = found;
     const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("and"));
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
-      make("p", {}, `${before.amount} → ${after.amount} ${after.currency}`),
+      make("p", {}, `${grouped(before.amount)} → ${grouped(after.amount)} ${after.currency}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
-      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, place, [found.file], found.text), { className: "main" }));
+      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
@@ -150,8 +200,8 @@ async function takePrices(page, place, dropped, steps) {
 
 async function takeBill(page, place, dropped, steps) {
   const again = (more) => takeBill(page, place, dropped, more);
-  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps) });
-  if (!found) return place.append(goBack(steps, again));
+  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
+  if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
   place.replaceChildren(listed(found.problems), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
@@ -161,8 +211,8 @@ const KEPT = { plan: "choice-plan", force: "choice-force" };
 
 async function takeQuote(page, place, dropped, steps) {
   const again = (more) => takeQuote(page, place, dropped, more);
-  const found = await long(page, place, "apply", { ...dropped, choices: answersOf(steps) });
-  if (!found) return place.append(goBack(steps, again));
+  const found = await long(page, place, "apply", { ...dropped, choices: answersOf(steps) }, goBack(steps, again));
+  if (!found) return;
   const labelled = ({ value, label }) => ({ value, label: label || (value in KEPT ? word(KEPT[value]) : value) });
   const open = found.conflicts.filter((conflict) => !conflict.chosen)
     .map((conflict) => ({ key: conflict.key, message: sentence(conflict), choices: conflict.choices.map(labelled) }));
@@ -170,21 +220,21 @@ async function takeQuote(page, place, dropped, steps) {
   place.replaceChildren(
     make("p", {}, word("edits", found.changes.length)), make("ul", {}, ...found.changes.map(said), ...found.follows.map(said)),
     ...(found.passed_over.length ? [make("h3", {}, word("passed-over")), make("ul", {}, ...found.passed_over.map(said))] : []),
-    found.after && !open.length ? make("p", {}, `${found.before} → ${found.after} ${found.currency}`) : "",
+    found.after && !open.length ? make("p", {}, `${grouped(found.before)} → ${grouped(found.after)} ${found.currency}`) : "",
     ...(open.length
       ? [make("h3", {}, word("conflicts")), ask(open, steps, again)]
-      : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, place, found.files, found.text), { className: "main" }), goBack(steps, again))]));
+      : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, found.files, found.text), { className: "main" }), goBack(steps, again))]));
 }
 
 /** Save files beside the plan, and take its new text; it is saved by the user. */
-async function use(page, place, files, text) {
+async function use(page, files, text) {
   try {
     for (const each of files) await call("save", each);
     page.setText(text);
     closeDialog();
     if (files.length) page.tell(word("saved", files.map((each) => each.path).join(word("and"))));
   } catch (error) {
-    place.prepend(make("p", { className: "error" }, complaint(error)));
+    complain(error);
   }
 }
 
@@ -194,26 +244,30 @@ export async function compareDialog(page) {
   try {
     const found = await call("files");
     const box = (title, name, request) => Object.assign(make("input", { type: "checkbox", value: name, title }), { request });
-    const plans = found.plans.filter((each) => each.path !== page.plan.path).map((each) => box(each.title, each.path, { path: each.path }));
+    const plans = found.plans.filter((each) => each.path !== page.request.path).map((each) => box(each.title, each.path, { path: each.path }));
     const designs = found.gallery.map((each) => box(each.title, each.name, { gallery: each.name }));
-    const place = make("div"), copy = make("input", { value: page.plan.path.replace(/(\.ya?ml)$/, "-2$1"), "aria-label": word("name-file") });
+    const place = make("div"), copy = make("input", { value: page.request.path.replace(/(\.ya?ml)$/, "-2$1"), "aria-label": word("name-file") });
     const run = async () => {
-      const others = [];
-      for (const each of [...plans, ...designs].filter((each) => each.checked)) {
-        const { path, text } = await call("open", each.request);
-        others.push({ path, text });
-      }
+      const others = [...plans, ...designs].filter((each) => each.checked);
       if (!others.length) return place.replaceChildren(make("p", { className: "error" }, word("compare-hint")));
-      const { path, text } = page.request;
-      const compared = await long(page, place, "compare", { plans: [{ path, text }, ...others] });
-      if (compared) place.replaceChildren(framed(compared.html, word("compare")));
+      try {
+        const opened = await Promise.all(others.map(({ request }) => call("open", request)));
+        // A design opens as a new plan of its name, which may be that of the open plan, too.
+        const plans = others.map(({ request }, at) => ({ ...opened[at], path: request.path ?? `${request.gallery}.yaml` }));
+        const compared = await long(page, place, "compare", { plans: [page.request, ...plans] });
+        if (!compared) return;
+        place.replaceChildren(framed(compared.html, word("compare")));
+        place.scrollIntoView();
+      } catch (error) {
+        complain(error);
+      }
     };
     const saveCopy = async () => {
       try {
         await call("save", { path: copy.value.trim(), text: page.request.text, version: "" });
         await compareDialog(page);
       } catch (error) {
-        place.replaceChildren(make("p", { className: "error" }, complaint(error)));
+        complain(error);
       }
     };
     const list = (boxes) => make("div", { className: "list" }, ...boxes.map((each) => make("label", {}, each, ` ${each.title} `, make("small", {}, each.value))));
@@ -238,7 +292,7 @@ export async function shareDialog(page) {
     await navigator.clipboard.writeText(link.value);
     event.target.textContent = word("copied");
   };
-  const name = `${page.plan.path.split("/").pop().replace(/\.ya?ml$/, "")}.html`;
+  const name = `${page.request.path.split("/").pop().replace(/\.ya?ml$/, "")}.html`;
   place.replaceChildren(
     make("div", { className: "row" }, button(word("share-file"), () => saveFile(name, new Blob([found.html], { type: "text/html" })), { className: "main" })),
     field(word("share-link"), link), button(word("copy"), copy), make("p", {}, word("link-hint")));
