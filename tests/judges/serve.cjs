@@ -404,7 +404,7 @@ const stories = {
     const [file] = await Promise.all([page.waitForEvent("download"), page.button("Parts without a price (CSV)").click()]);
     seen.list = fs.readFileSync(await file.path(), "utf8");
     await page.button("Enter missing prices").click();
-    const server = page.dialog.locator("tr", { hasText: "dgx-h100" }).getByRole("textbox");
+    const server = page.dialog.locator("tr", { hasText: "DGX H100" }).getByRole("textbox");
     await server.waitFor();
     const asked = await judged(page);
     if (asked.length) seen.axe.prices = asked;

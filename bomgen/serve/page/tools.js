@@ -64,8 +64,8 @@ async function enterPrices(page) {
   try {
     const { content } = await file("download", { ...page.request, format: UNPRICED, turn: newTurn() });
     const [head, ...rows] = csvRows(await content.text());
-    const [part, description, price, currency] = ["part", "description", "price", "currency"].map((name) => head.indexOf(name));
-    const inputs = rows.map((row) => make("input", { inputMode: "decimal", autocomplete: "off", ariaLabel: row[description] }));
+    const [description, price, currency] = ["description", "price", "currency"].map((name) => head.indexOf(name));
+    const inputs = rows.map((row) => make("input", { inputMode: "decimal", autocomplete: "off", size: 10, ariaLabel: row[description] }));
     const done = async () => {
       rows.forEach((row, at) => { row[price] = inputs[at].value.trim(); });
       const priced = rows.filter((row) => row[price]), first = rows.findIndex((row) => !row[price]);
@@ -76,7 +76,7 @@ async function enterPrices(page) {
       takePrices(page, place, { name: `${name}.csv`, base64: await base64(new Blob([[head, ...priced].map(csvRow).join("\n")])) }, []);
     };
     list.replaceChildren(
-      table([word("part"), word("description"), word("unit-price")], rows.map((row, at) => [row[part], row[description], make("div", { className: "row" }, inputs[at], row[currency])])),
+      table([word("description"), word("in-brackets", word("unit-price"), rows[0][currency])], rows.map((row, at) => [row[description], inputs[at]])),
       make("div", { className: "row" }, button(word("answer"), done, { className: "main" })));
     inputs[0].focus();
   } catch (error) {

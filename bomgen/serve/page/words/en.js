@@ -12,7 +12,7 @@ export default {
   mine: "Keep my version", theirs: "Load the version on disk", "name-file": "File name", delta: "Changes since the last save: {0}",
   description: "Description", before: "Before", after: "After", amount: "Amount",
   "import-what": "What is {0}?", "import-hint": "Choose a file, or drop it anywhere on the page.", "choose-file": "Choose file",
-  "enter-prices": "Enter missing prices", part: "Part", "unit-price": "Unit price",
+  "enter-prices": "Enter missing prices", "unit-price": "Unit price",
   unpriced: "Parts without a price (CSV)", "unpriced-hint": "Fill in the prices in this list and drop it here.",
   "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-plan": "Plan",
   "coverage": "Priced lines: {0} of {1} before, {2} of {3} after", unused: "Prices not used by this plan: {0} ({1})", replaces: "Replaces {0}, which already exists.", "use-prices": "Save the price book and use it in the plan",

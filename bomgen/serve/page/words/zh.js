@@ -12,7 +12,7 @@ export default {
   mine: "保留我的内容", theirs: "载入磁盘上的内容", "name-file": "文件名", delta: "自上次保存以来的变化：{0}",
   description: "规格描述", before: "修改前", after: "修改后", amount: "金额",
   "import-what": "{0} 是什么文件？", "import-hint": "选择文件，或将其拖放到页面任意位置。", "choose-file": "选择文件",
-  "enter-prices": "填写缺少的价格", part: "部件", "unit-price": "单价",
+  "enter-prices": "填写缺少的价格", "unit-price": "单价",
   unpriced: "待报价部件（CSV）", "unpriced-hint": "在待报价部件清单中填写价格，然后拖放到此页面。",
   "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-plan": "方案文件",
   "coverage": "已有价格的行：导入前 {0}/{1}，导入后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "保存价格表并用于本方案",
