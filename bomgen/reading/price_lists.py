@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
+from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_price_book, find_slips, price_book
@@ -26,6 +27,7 @@ from bomgen.reading.list_columns import (
     RequestedColumns,
     column_choices,
     layouts,
+    name_role,
 )
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
@@ -108,7 +110,7 @@ def read_list(
         found += of_sheet
         unread += [] if of_sheet else [table.name]
     if not found:
-        raise _ask_for_columns("no header row was found", file, seen[0])
+        raise _ask_for_columns(message("ask-no-header"), file, seen[0])
     entries, marks = list[dict[str, Any]](), dict[Path, Mark]()
     top = Mark(file, 1, 1)
     marks |= {(): top, ("prices",): top}
@@ -127,7 +129,7 @@ def read_list(
         said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not entries:
-        raise _ask_for_columns("no row has a part and a price", file, found[0].table)
+        raise _ask_for_columns(message("ask-no-row"), file, found[0].table)
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)
@@ -199,10 +201,13 @@ def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
     row = max(table.rows[:MAX_HEADER], key=lambda row: sum(cell.filled for cell in row), default=())
     texts = [" ".join(str(cell.value).split()) if cell.filled else "" for cell in row]
     filled = [at for at, text in enumerate(texts) if text]
-    asked = (Question(role, f"{what}: column of the {role}", column_choices(role, texts, filled)) for role in NEEDED)
-    message = f"{what}; specify the columns: bomgen prices {file} --columns {PART}=A,{PRICE}=B"
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, QUESTION, questions=tuple(asked))])
+    asked = (
+        Question(role, message("ask-column", what=what, role=name_role(role)), column_choices(role, texts, filled))
+        for role in NEEDED
+    )
+    said = f"{what}; specify the columns: bomgen prices {file} --columns {PART}=A,{PRICE}=B"
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, QUESTION, questions=tuple(asked))])
 
 
-def _wrong(file: str, message: str, rule: str = QUESTION) -> PlanErrors:
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, rule)])
+def _wrong(file: str, said: str, rule: str = QUESTION) -> PlanErrors:
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, rule)])

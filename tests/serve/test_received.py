@@ -130,6 +130,40 @@ def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "question", "labels"),
+    [
+        (
+            "Part,Price,Price\nqm9700,2,1\n",
+            "有 2 列可能是价格：B 列“Price”、C 列“Price”",
+            ["B: Price", "C: Price"],
+        ),
+        ("a,b\nqm9700,2\n", "未找到表头行。哪一列是料号？", ["A: a", "B: b"]),
+        (
+            "Prices incl. VAT\nPart number,Price USD\nqm9700,2\n",
+            "“Prices incl. VAT”表明价格含税，",
+            ["仍按原样读取 B 列"],
+        ),
+        ("Part number,Price\nqm9700,2\n", "未注明币种", ["USD"]),
+        ("Part number,Price USD\nqm9700,25.000\n", "“25.000”中的分隔符可能是小数点，", ["小数点：1,234.50"]),
+        ("Part number,List price USD,折扣\nqm9700,9,35\n", "“折扣”可能是优惠率，", ["优惠率（下浮）", "实付比例"]),
+        (
+            "Part number,Price USD,Valid until\nqm9700,2,03/04/2027\n",
+            "“03/04/2027”可能是 2027-04-03 或 2027-03-04",
+            ["日、月、年", "月、日、年"],
+        ),
+    ],
+    ids=["columns", "header", "tax", "currency", "separator", "discount", "date"],
+)
+def test_questions_are_asked_in_the_language_of_the_page(
+    workspace: Workspace, content: str, question: str, labels: list[str]
+) -> None:
+    """So are their answers; what a list says is quoted as it is."""
+    found = received.prices(workspace, dropped("list.csv", content.encode(), language="zh"))["questions"][0]
+    assert found["message"].startswith(question)
+    assert [choice["label"] for choice in found["choices"]][: len(labels)] == labels
+
+
+@pytest.mark.parametrize(
     ("content", "keys", "first", "answers", "price"),
     [
         ("Part number,Price\ndgx-h100,300000\n", ["currency"], "currency=USD", ["currency=USD"], 300000),
