@@ -173,7 +173,7 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
         assert line in written
     assert "has a price yet" in seen["prices"]
     assert "dgx-h100" in seen["list"]
-    assert seen["missing"].startswith("A quote to a customer also needs: Seller, Date of the quote.")
+    assert seen["missing"].startswith("A quote to a customer also needs: Vendor, Date of the quote.")
     names = "".join(seen["formats"])
     assert "wiring-ibnet" in names
     assert not [text for text in seen["formats"] if text.startswith("dot")]

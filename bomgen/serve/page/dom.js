@@ -18,8 +18,11 @@ export const sentence = ({ message, remedy }) => (remedy ? `${message}${/\p{Scri
 /** What a problem says, behind its place: a line of the plan, or of another file. */
 export const placed = (problem) => word("said", problem.file ? `${problem.file}:${problem.file_line}` : word("line", problem.line), sentence(problem));
 
-/** What to say of a call that failed. */
-export const complaint = (error) => (error.data?.error === "lost" ? word("lost") : word("failed", error.message));
+/** What to say of a call that failed; the problems of a plan are listed beside it. */
+export const complaint = ({ data, message }) => {
+  const known = { lost: word("lost"), problems: word("not-built-yet") };
+  return known[data?.error] ?? words().errors[data?.error] ?? word("failed", message);
+};
 
 export function setLanguage(chosen) {
   code = chosen in languages ? chosen : "en";

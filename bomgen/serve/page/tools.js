@@ -62,7 +62,7 @@ export async function downloadDialog(page) {
     place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
     list.append(...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
   } catch (error) {
-    say(error.data?.error === "problems" ? word("not-built-yet") : complaint(error));
+    say(complaint(error));
   }
 }
 
