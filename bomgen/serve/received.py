@@ -217,8 +217,8 @@ def apply(workspace: Workspace, request: Request) -> Data:
     if taken:
         edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(settings)))
     return {
-        "changes": [*found.differences],
-        "follows": [*found.follows],
+        "changes": [*map(words.message, found.differences)],
+        "follows": [*map(words.message, found.follows)],
         "conflicts": conflicts,
         "passed_over": [*found.passed_over],
         **edited,
@@ -230,14 +230,15 @@ def apply(workspace: Workspace, request: Request) -> Data:
 
 def _conflict(problem: Problem, choices: Mapping[str, Any], words: Language, offered: Sequence[str] = (KEEP,)) -> Data:
     """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
+    said = problem._replace(message=words.message(problem.message))
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
     may = [{"value": value, "label": ""} for value in offered]
     may += [choice for question in problem.questions for choice in _choices(question, words)]
     chosen = choices.get(key)
     return {
         "key": key,
-        "message": words.message(problem.questions[0].text) if problem.questions else problem.fault,
-        "remedy": "" if problem.questions else problem.remedy,
+        "message": words.message(problem.questions[0].text) if problem.questions else said.fault,
+        "remedy": "" if problem.questions else said.remedy,
         "choices": may,
         "chosen": chosen if chosen in [choice["value"] for choice in may] else "",
     }

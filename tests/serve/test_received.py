@@ -278,6 +278,9 @@ def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Worksp
     [conflict] = received.apply(workspace, dropped("quote.xlsx", content))["conflicts"]
     keep, *settings = [choice["value"] for choice in conflict["choices"]]
     assert keep == "plan"
+    in_chinese = received.apply(workspace, dropped("quote.xlsx", content, language="zh"))
+    assert in_chinese["changes"] == ["Bill of materials!H5  compute.switch.leaf, quantity：1 → 2"]
+    assert in_chinese["conflicts"][0]["message"].endswith("“compute.switch.leaf”的 quantity 为 2；按方案应为 1")
     assert "spares.switch=1" in settings
     found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
     assert found["text"] == f"{PLAN}spares: {{switch: 1}}\n"
@@ -293,6 +296,9 @@ def test_one_price_of_a_part_may_be_chosen_for_all_its_lines(workspace: Workspac
     assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700=700"]
     assert conflict["choices"][1]["label"] == "qm9700 costs 700"
     assert "a part has one price" in conflict["message"]
+    [chinese] = received.apply(workspace, request | {"language": "zh"})["conflicts"]
+    assert "同一部件只能有一个单价" in chinese["message"]
+    assert chinese["choices"][1]["label"] == "qm9700 单价 700"
     taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700=700"}})
     assert taken["conflicts"] == []
     assert "price: 700" in taken["files"][0]["text"]
@@ -306,6 +312,8 @@ def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
     request = dropped("quote.xlsx", quote.saved()) | {"text": older}
     [conflict] = received.apply(workspace, request)["conflicts"]
     assert [choice["value"] for choice in conflict["choices"]] == ["force"]
+    [chinese] = received.apply(workspace, request | {"language": "zh"})["conflicts"]
+    assert chinese["message"].startswith("此工作簿属于方案“small”")
     taken = received.apply(workspace, request | {"choices": {conflict["key"]: "force"}})
     assert "servers: 6" in taken["text"]
 
