@@ -281,7 +281,7 @@ EDITS = {
         "  terms: [Delivery in 12 weeks., Warranty of three years.]",
     ),
     "signed": Edited(
-        lambda quote: setattr(quote.labelled(quote.terms, "For the seller", 0).offset(3), "value", "A. Example"),
+        lambda quote: setattr(quote.labelled(quote.terms, "For the vendor", 0).offset(3), "value", "A. Example"),
         refused="'A. Example' was added, but the plan has no key for it",
     ),
     "text-on-the-cover": Edited(

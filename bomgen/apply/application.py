@@ -19,6 +19,7 @@ from bomgen.apply.proposal import Base, Edit, Proposal, is_pieces, value_at
 from bomgen.apply.texts import change_texts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
+from bomgen.core.messages import message
 from bomgen.core.money import Totals
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Source, decoded, read
@@ -172,13 +173,12 @@ def apply_quote(
     """
     report = work_out(inputs := read_all(file))
     if file.lock is not None:
-        message = f"the plan is locked: its prices are those of {file.lock[0]}; remove the lock, apply, and lock again"
-        raise PlanErrors([Problem(report.plan.mark, "error", message, "apply-lock")])
+        refusal = f"the plan is locked: its prices are those of {file.lock[0]}; remove the lock, apply, and lock again"
+        raise PlanErrors([Problem(report.plan.mark, "error", refusal, "apply-lock")])
     base = _base_of(report, inputs.source)
     returned = match_rows(base.returned, read_quote(content, name, base.titles))
     if not force and returned.plan != base.returned.plan:
-        message = f"the workbook of the plan '{returned.plan}', not of '{base.returned.plan}'; "
-        raise _stale(returned, f"{message}use its own plan, or apply it anyway with --force")
+        raise _stale(returned, message("apply-other-plan", id=returned.plan, key=base.returned.plan))
     changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
     older = returned.fingerprint != base.returned.fingerprint
     if older and not force:
@@ -251,11 +251,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     proposal = _propose(base, changes, returned)
     counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
-        message = (
-            f"the quote of '{returned.plan}' was another when this workbook was written: its plan, a price book, "
-            "settings or bomgen have changed since; build a new one, or apply it anyway with --force"
-        )
-        raise _stale(returned, message)
+        raise _stale(returned, message("apply-stale", id=returned.plan))
     return proposal
 
 
@@ -287,14 +283,14 @@ def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base
             if all(given.get(part) == pieces or part in typed for part, pieces in changed.items()):
                 proposal.edits, files, rebuilt = edits, more_files, again
     except NotEditable as error:
-        message = f"{error}; edit it by hand"
-        proposal.problems.append(Problem(proposal.base.report.plan.mark, "error", message, RULE))
+        refusal = f"{error}; edit it by hand"
+        proposal.problems.append(Problem(proposal.base.report.plan.mark, "error", refusal, RULE))
         return [], proposal.base
     except PlanErrors as errors:
         for problem in errors.problems:
             if problem.severity == "error":
-                message = f"with these edits the plan cannot be built: {problem.message}"
-                proposal.problems.append(problem._replace(message=message, rule=RULE))
+                refusal = f"with these edits the plan cannot be built: {problem.message}"
+                proposal.problems.append(problem._replace(message=refusal, rule=RULE))
         return [], None
     return files, rebuilt
 

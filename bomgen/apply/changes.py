@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Choice, Problem, Question
 from bomgen.core.grouping import group_by
+from bomgen.core.messages import message as message_of
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, NUMBER, PIECE, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
@@ -112,7 +113,11 @@ class Offers(NamedTuple):
 def conflict(cell: TableCell, sheet: str, message: str, path: str = "", offers: Offers | None = None) -> Problem:
     """An edit that the plan cannot take, at its cell, with what can be chosen instead."""
     place = name_cell(sheet, cell.mark)
-    asked = (Question(path, f"{place}: {offers.text}", offers.choices),) if offers and offers.choices else ()
+    asked = (
+        (Question(path, message_of("apply-at", id=place, what=offers.text), offers.choices),)
+        if offers and offers.choices
+        else ()
+    )
     return Problem(cell.mark, "error", f"{place}: {message}", RULE, path, asked)
 
 

@@ -25,9 +25,10 @@ from bomgen.apply.changes import (
     simplify,
 )
 from bomgen.apply.nearest import Wanted, find_nearest
-from bomgen.apply.proposal import Base, Proposal, has_spares, number_in, show
+from bomgen.apply.proposal import Base, Proposal, change_text, has_spares, number_in, show
 from bomgen.core.diagnostics import Problem
 from bomgen.core.grouping import group_by
+from bomgen.core.messages import message
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path
@@ -181,8 +182,10 @@ def _follows(
         if line.id in moved:
             keys = [key for key in keys if key != SPARE]
         if after is None or any(not is_same(line.cells[key], after.cells[key], ZERO) for key in keys):
-            yield f"{line.id}: {_show_pieces(line)} -> {_show_pieces(after) if after else 'gone'}"
-    yield from (f"{line.id}: new, {_show_pieces(line)}" for line in new.values() if line.id not in deleted)
+            yield change_text(line.id, _show_pieces(line), _show_pieces(after) if after else message("apply-gone"))
+    yield from (
+        message("apply-new", id=line.id, pieces=_show_pieces(line)) for line in new.values() if line.id not in deleted
+    )
 
 
 def _show_pieces(line: ReturnedLine) -> str:
@@ -208,18 +211,19 @@ def _unmet(
         if (change.line in moved) if change.key == SPARE and has_spares(proposal.base.lines[change.line].line) else met:
             continue
         title = proposal.base.titles[change.key].lower()
-        message = f"{title} {show(change.after.value)} of '{change.line}'; the plan gives {show(value)}"
+        pieces = {"typed": show(change.after.value), "planned": show(value)}
+        refusal: str = message("apply-pieces", key=title, id=change.line, **pieces)
         offers = None
         if line is None:
-            message += ", which has no such line any more"
+            refusal += ", which has no such line any more"
         elif searched < SEARCHED:
             searched += 1
             wanted = wanted_of(proposal.base, proposal.returned, change.line, change.key)
             nearest = find_nearest(proposal.base, inputs, wanted)
-            offers = Offers(message, nearest.choices)
-            message += f": {nearest.text}"
+            offers = Offers(refusal, nearest.choices)
+            refusal += f": {nearest.text}"
         path = proposal.base.lines[change.line].line.path
-        yield conflict(change.after, typed.bill, message, path or change.line, offers)
+        yield conflict(change.after, typed.bill, refusal, path or change.line, offers)
 
 
 def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUANTITY) -> Wanted:
@@ -242,11 +246,11 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
     others = f" ({', '.join(lines)})" if lines else ""
     if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in given):
         others += "; spares of a part are purchased on its first line, at the discount of that line"
-    message = (
+    refusal = (
         f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
         f"{wanted} {currency}{others}; edit the plan by hand"
     )
-    return Problem(typed.mark, "error", message, RULE)
+    return Problem(typed.mark, "error", refusal, RULE)
 
 
 def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
@@ -269,8 +273,8 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
         of_line = f"of '{line.id or line.cells['description'].value}'"
         if own is not None and not _is_one_of(price, [own], before[PRICE]):
             typed = _say_typed("price", of_line, price)
-            message = f"{typed}: it is a share of the hardware; change the share below the lines"
-            prices.append(conflict(price, returned.bill, message, line.id))
+            refusal = f"{typed}: it is a share of the hardware; change the share below the lines"
+            prices.append(conflict(price, returned.bill, refusal, line.id))
             continue
         unit = number_in(price) if own is None else own
         comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
@@ -278,13 +282,13 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
             remedy = "the line has no price; type its unit price"
             if comes_to is not None:
                 remedy = f"pieces, price and discount come to {comes_to}; change these"
-            message = f"{_say_typed('amount', of_line, amount)}: {remedy}"
-            amounts.append(conflict(amount, returned.bill, message, line.id))
+            refusal = f"{_say_typed('amount', of_line, amount)}: {remedy}"
+            amounts.append(conflict(amount, returned.bill, refusal, line.id))
         was, now = was_hardware.get(line.id), hardware.get(line.id)
         if was and not (now and _is_one_of(now, [comes_to or ZERO, ZERO], was)):
             cell = now or was._replace(value=None, mark=amount.mark)
-            message = f"{_say_typed('hardware', f'{of_line} in the hidden column', cell)}; restore its formula"
-            amounts.append(conflict(cell, returned.bill, message, line.id))
+            refusal = f"{_say_typed('hardware', f'{of_line} in the hidden column', cell)}; restore its formula"
+            amounts.append(conflict(cell, returned.bill, refusal, line.id))
     if amounts or prices or not returned.below:
         return amounts or prices
     total, net, was = returned.below[-1][1], computed.totals["amount"], base.returned.below[-1][1]
@@ -292,8 +296,8 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
         was = was._replace(value=net)  # a number that was typed follows nothing, even where it is that of before
     if _is_one_of(total, [net], was):
         return []
-    message = f"{_say_typed('total', '', total)}: the lines come to {net}; change prices or discounts"
-    return [conflict(total, returned.bill, message)]
+    refusal = f"{_say_typed('total', '', total)}: the lines come to {net}; change prices or discounts"
+    return [conflict(total, returned.bill, refusal)]
 
 
 def _hardware_cells(quote: ReturnedQuote) -> dict[str, TableCell]:
@@ -334,7 +338,7 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
     given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
     totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
     base, returned = proposal.base, proposal.returned
-    for sheet, before, cell, message in proposal.written:
+    for sheet, before, cell, refusal in proposal.written:
         shown = simplify(cell.value)
         if isinstance(cell.value, Broken) or (before is not None and is_rewritten(before, cell)):
             computed_anew = False
@@ -351,4 +355,4 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
                 or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
             )
         if not computed_anew:
-            yield conflict(cell, sheet, message)
+            yield conflict(cell, sheet, refusal)

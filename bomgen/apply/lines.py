@@ -15,6 +15,7 @@ from bomgen.apply.proposal import (
     Edit,
     Proposal,
     SpareEdit,
+    change_text,
     has_spares,
     is_pieces,
     number_in,
@@ -29,6 +30,7 @@ from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Choice, Problem
 from bomgen.core.grouping import group_by
+from bomgen.core.messages import message
 from bomgen.core.money import MAX_PRICE
 from bomgen.core.yaml_source import MAX_DIGITS, Path
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE
@@ -147,8 +149,8 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell,
             # What it shows depends on filters and hidden rows.
             kept = after.formula == before.formula or not keeps_formulas(base.returned, proposal.returned)
             if isinstance(after.value, Broken) or not kept:
-                message = f"{show(after.value)}: the sum of the visible lines was changed; restore its formula"
-                proposal.refuse(after, message)
+                refusal = f"{show(after.value)}: the sum of the visible lines was changed; restore its formula"
+                proposal.refuse(after, refusal)
         elif share is None:
             proposal.refuse(after, f"{label.value}: {say_kind(after.value)}")
         elif not 0 <= share <= 1:
@@ -171,17 +173,17 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
         at = proposal.base.charge_at(proposal.base.lines[line.id].line)
         what = line.cells["description"].value
         if at is not None:
-            proposal.differences.append(f"{bill}  {line.id}: {show(what)} -> {show(None)}")
+            proposal.differences.append(change_text(f"{bill}  {line.id}", show(what), show(None)))
             removed.append(at)
             continue
-        message = (
+        refusal = (
             f"{bill}: the row of '{line.id}' ({what}) was deleted; the lines follow from the plan; "
             "restore the row, or remove its cause from the plan"
         )
-        proposal.problems.append(Problem(mark, "error", message, RULE, line.id))
+        proposal.problems.append(Problem(mark, "error", refusal, RULE, line.id))
     if removed and len(removed) == len(proposal.base.report.plan.quote.charges):
-        message = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
-        proposal.problems.append(Problem(mark, "error", message, RULE, "quote.charges"))
+        refusal = f"{bill}: all charges were deleted; remove `quote.charges` from the plan"
+        proposal.problems.append(Problem(mark, "error", refusal, RULE, "quote.charges"))
     else:
         proposal.edit_list(CHARGES, charges, removed)
 
@@ -203,23 +205,23 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
         return None
     if kind is None:
         named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
-        message = (
+        refusal = (
             f"an added row ({show(name or at.value)}); the parts follow from the plan; add a part there, "
             f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
         )
     elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
-        message = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
+        refusal = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
     elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
-        message = "an added charge has no part number, place, spares and discount; clear them"
+        refusal = "an added charge has no part number, place, spares and discount; clear them"
     elif not cells["amount"].filled:
-        message = (
+        refusal = (
             "the added row has no amount, so that no sum counts it; copy the formula of the line above it, or "
             "use the empty lines below the others"
         )
     else:
         proposal.tell(at, "quote.charges", None, f"{name} {price:f}")
         return {"kind": SOFTWARE if kind == SOFTWARE else "other", "name": name, "price": price}
-    proposal.refuse(at, message)
+    proposal.refuse(at, refusal)
     return None
 
 
@@ -257,8 +259,8 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
             prices[change.line] = number, change
             proposal.tell(change.after, f"{change.line}, {title.lower()}", change.before.value, number)
         else:
-            message = f"no part is known for '{change.line}', so no price book can price it; specify one in the plan"
-            proposal.refuse(change.after, message)
+            refusal = f"no part is known for '{change.line}', so no price book can price it; specify one in the plan"
+            proposal.refuse(change.after, refusal)
     _price_parts(proposal, prices)
     _discount(proposal, discounts)
 
@@ -289,19 +291,19 @@ def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal 
 def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
     """Take another name of a charge; what a part is called stands in the catalogue."""
     if isinstance(change.after.value, Broken):
-        message = f"{proposal.base.titles[change.key]} of '{change.line}': {change.after.value.message}"
-        proposal.refuse(change.after, message)
+        refusal = f"{proposal.base.titles[change.key]} of '{change.line}': {change.after.value.message}"
+        proposal.refuse(change.after, refusal)
         return
     if change.key == "description" and line.charge and isinstance(change.after.value, str):
         change_charge(proposal, change, line, "name", change.after.value)
         return
     where = "`quote.charges`" if line.charge else f"part '{line.part}'" if line.part else "no part of the catalogue"
     title, typed = proposal.base.titles[change.key], show(change.after.value)
-    message = (
+    refusal = (
         f"{title} of '{change.line}' was changed to {typed}; what a line is comes from the plan ({where}); "
         "specify another part there"
     )
-    proposal.refuse_written(proposal.returned.bill, change.after, message)
+    proposal.refuse_written(proposal.returned.bill, change.after, refusal)
 
 
 def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChange]]) -> None:
@@ -315,16 +317,14 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         price, change = typed[edited]
         found = {line: typed[line][0] if line in typed else lines[line].unit.amount for line in ids}
         other = next((line for line, each in found.items() if each != price), None)
-        one_price = Choice(f"{part}={price:f}", f"{part} costs {price:f}")
+        one_price = Choice(f"{part}={price:f}", message("apply-one-price", id=part, price=f"{price:f}"))
         if other is None or one_price.setting in proposal.chosen:
             proposal.prices[part] = price
             proposal.settled |= {part} if other else set()
             continue
-        message = (
-            f"'{part}' costs {price:f} on '{edited}' and {show(found[other])} on '{other}'; a part "
-            "has one price: change all of its lines, or give one of them a discount"
-        )
-        proposal.refuse(change.after, message, offers=Offers(message, (one_price,)))
+        names = {"cell": part, "id": edited, "key": other}
+        refusal = message("apply-two-prices", **names, price=f"{price:f}", other=show(found[other]))
+        proposal.refuse(change.after, refusal, offers=Offers(refusal, (one_price,)))
 
 
 def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:

@@ -12,6 +12,7 @@ from bomgen.apply.changes import Offers, conflict
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Document
 from bomgen.core.language import Language
+from bomgen.core.messages import message
 from bomgen.core.yaml_source import Path, Source
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
@@ -163,8 +164,8 @@ class Proposal:
 
     def note_written(self, sheet: str, before: TableCell, after: TableCell) -> None:
         """Note a changed cell that bomgen works out."""
-        message = f"{show(after.value)}: this cell is calculated from the plan; restore it, or change its inputs"
-        self.written.append(UnmappedChange(sheet, before, after, message))
+        refusal = f"{show(after.value)}: this cell is calculated from the plan; restore it, or change its inputs"
+        self.written.append(UnmappedChange(sheet, before, after, refusal))
 
     def refuse_written(self, sheet: str, cell: TableCell, message: str) -> None:
         """Note a changed text of bomgen's own."""
@@ -173,7 +174,12 @@ class Proposal:
     def tell(self, cell: TableCell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
         """Note a change in words."""
         place = name_cell(sheet or self.returned.bill, cell.mark)
-        self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
+        self.differences.append(change_text(f"{place}  {what}", show(before), show(after)))
+
+
+def change_text(what: str, before: str, after: str) -> str:
+    """Return a change in words."""
+    return message("apply-change", id=what, before=before, after=after)
 
 
 def has_spares(line: Line) -> bool:
@@ -235,7 +241,7 @@ def write_share(share: Fraction) -> str:
 def show(value: Shown) -> str:
     """A value for a message: nothing as such, a fraction as a share, a long text cut."""
     if value is None or value == "":
-        return "nothing"
+        return message("apply-nothing")
     if isinstance(value, Broken):
         return value.message.partition(";")[0]
     if isinstance(value, Fraction):

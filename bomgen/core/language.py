@@ -56,8 +56,8 @@ _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text is kept."""
 NOTE = "note-"
 """Prefix of the code of a sentence for the customer about a warning."""
-_KEPT = ("key", "id")
-"""Names of message parameters that are never translated, because they are text of the plan."""
+_KEPT = ("key", "id", "cell")
+"""Names of message parameters that are never translated, because they are text of the plan or of a table."""
 _FABRIC = "fabric"
 """The name of message parameters that are fabrics, which documents name by their role."""
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")

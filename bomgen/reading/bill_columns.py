@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
+from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import KEPT, read_amount
 from bomgen.reading.cells import MAX_COLUMNS, RawTable, TableCell
@@ -26,10 +27,11 @@ from bomgen.reading.list_columns import (
     QUANTITY,
     QUESTION,
     RequestedColumns,
+    among,
     column_choices,
     find_column,
     lacks_column,
-    list_headings,
+    name_role,
     question_error,
 )
 from bomgen.reading.list_columns import NET as NET_PRICE
@@ -103,11 +105,11 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
     if best is None:
-        message = (
+        wrong = (
             "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
             f"or specify them: bomgen xray {file} --columns part=A,quantity=C"
         )
-        return PlanErrors([Problem(Mark(file, 1, 1), "error", message, "no-bill")])
+        return PlanErrors([Problem(Mark(file, 1, 1), "error", wrong, "no-bill")])
     _, table, at, roles = best
     headings = _headings_of(table, at)
     for role, name in asked.columns.items():
@@ -117,8 +119,8 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
     taken = {place for name, places in roles.items() if name in (PART, DESCRIPTION, PRICE) for place in places}
     places = [place for place in range(width) if place not in taken and _has_numbers(rows, place) == (role == QUANTITY)]
-    what = "the quantities" if role == QUANTITY else "parts, and none for descriptions"
-    return _question(role, places, table, at, file, f"no column was recognised for {what}")
+    what = message("ask-no-quantities" if role == QUANTITY else "ask-no-parts")
+    return _question(role, places, table, at, file, what)
 
 
 def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[str, list[int]]]]:
@@ -211,7 +213,8 @@ def _choose(
     for role in (QUANTITY, *PRICES, TAXED):
         places = _distinct(roles.get(role, ()), rows)
         if len(places) > 1:
-            raise _question(role, places, table, at, file, f"{len(places)} columns may be the {role.replace('_', ' ')}")
+            what = message("ask-which", count=len(places), role=name_role(role))
+            raise _question(role, places, table, at, file, what)
         if places:
             roles[role] = places
     # "Item" is a description, or a line number.
@@ -260,15 +263,16 @@ def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
 
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
-    message = lacks_column(name, role, _headings_of(table, at))
-    return PlanErrors([Problem(_mark(table, at, 0, file), "error", message, QUESTION)])
+    wrong = lacks_column(name, role, _headings_of(table, at))
+    return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, QUESTION)])
 
 
 def _question(role: str, places: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
     headings = _headings_of(table, at)
     places = [place for place in places if place < len(headings)]
-    sheet = f" in sheet '{table.name}'" if table.name else ""
+    if table.name:
+        what = message("ask-in-sheet", what=what, key=table.name)
     choices = column_choices(role, headings, places or range(len(headings)))
     answer = choices[0].setting if places else f"{role}=C"
-    asked = Question(role, f"{what}{sheet}: {list_headings(headings, places)}", choices)
+    asked = Question(role, among(what, headings, places), choices)
     return question_error(_mark(table, at, min(places, default=0), file), asked, f"bomgen xray {file}", [answer])

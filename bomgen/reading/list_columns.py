@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, suggestion
+from bomgen.core.messages import message
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import COMMA, ORDERS, PERCENT, POINT, read_amount
@@ -354,9 +355,9 @@ class _Choice:
             if len(places) == 1:
                 return self._checked(places[0])
             if places:
-                return self._by_values(places, f"{len(places)} columns may be the part")
+                return self._by_values(places, _which(PART, places))
         texts = [at for at in range(len(self.headings)) if self._values(at) and not self._is_numeric(at)]
-        return self._by_values(texts, "no part column was recognised")
+        return self._by_values(texts, message("ask-no-part"))
 
     def _checked(self, at: int) -> RecognisedColumn:
         """Return a column with a heading of parts, unless another one has all the part numbers."""
@@ -368,7 +369,7 @@ class _Choice:
         better = [place for place, count in counts.items() if count > 1]
         if not better:
             return self._column(at)
-        what = f"'{self.headings[at].text}' has no part of the catalogue, another column has {max(counts.values())}"
+        what = message("ask-other-part", cell=self.headings[at].text, count=max(counts.values()))
         raise self._question(PART, better, what)
 
     def _by_values(self, places: Sequence[int], what: str) -> RecognisedColumn:
@@ -398,7 +399,7 @@ class _Choice:
         is_net_known = not {NET, PRICE}.isdisjoint(found) or (found and not _DISCOUNTS.isdisjoint(self.by_role))
         if not is_net_known and (taxed := self.by_role.get(TAXED)):
             heading = self.headings[taxed[0]].text
-            what = f"'{heading}' has prices including tax, but quotes add the tax of the plan"
+            what = message("ask-taxed-column", cell=heading)
             if len(taxed) > 1:
                 raise self._question(PRICE, taxed, what)
             if self.asked.tax is None:
@@ -406,7 +407,7 @@ class _Choice:
             found[PRICE] = self._column(taxed[0])
         if not found:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
-            raise self._question(PRICE, numbers, "no price column was recognised")
+            raise self._question(PRICE, numbers, message("ask-no-price"))
         return found
 
     def _values(self, at: int) -> list[object]:
@@ -422,13 +423,20 @@ class _Choice:
 
     def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
         headings, places = [heading.text for heading in self.headings], places[:MAX_COLUMNS]
-        names = list_headings(headings, places)
-        what = what or f"{len(places)} columns may be the {role}"
-        among = f": {names}" if names else ""
+        what = what or _which(role, places)
         choices = column_choices(role, headings, places or range(len(headings)))
         answer = choices[0].setting if places else f"{role}=C"
-        asked = Question(role, f"{what}{among}", choices)
+        asked = Question(role, among(what, headings, places), choices)
         return question_error(self._mark(min(places, default=0)), asked, f"bomgen prices {self.file}", [answer])
+
+
+def _which(role: str, places: Sequence[int]) -> str:
+    return message("ask-which", count=len(places), role=name_role(role))
+
+
+def name_role(role: str) -> str:
+    """Return what a column holds, in words."""
+    return message(f"role-{role}")
 
 
 _DISCOUNTS = frozenset((DISCOUNT, PAID, UNCLEAR))
@@ -444,6 +452,12 @@ def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
     return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
 
 
+def among(what: str, headings: Sequence[str], places: Iterable[int]) -> str:
+    """Return a question with the columns that it is about, if there are any."""
+    columns = [message("ask-heading", id=column_letters(at + 1), cell=headings[at]) for at in places]
+    return message("ask-among", what=what, columns=columns) if columns else what
+
+
 def column_choices(role: str, headings: Sequence[str], places: Iterable[int]) -> tuple[Choice, ...]:
     """Return columns to choose from for a role."""
     letters = ((column_letters(at + 1), headings[at]) for at in places)
@@ -454,23 +468,18 @@ def tax_question(mark: Mark, what: str, text: str, file: str) -> PlanErrors:
     """Return the question which tax prices include; the rate in a text comes first."""
     rates = [*(f"{rate}%" for rate in _RATE.findall(text)), "0%", *(f"{rate}%" for rate in range(1, MOST_TAX))]
     choices = tuple(Choice(f"{TAX}={rate}", rate) for rate in dict.fromkeys(rates))
-    asked = Question(TAX, f"{what}: which rate do they include?", choices)
+    asked = Question(TAX, message("ask-tax-rate", what=what), choices)
     named = [choice.setting for choice in choices[:1] if choice.label != "0%"] or [f"{TAX}=19%"]
     return question_error(mark, asked, f"bomgen prices {file}", [*named, f"{TAX}=0%"])
 
 
 def question_error(mark: Mark, question: Question, command: str, answers: Iterable[str]) -> PlanErrors:
     """Return a question as an error that says how a command is told some of the answers."""
-    message = f"{question.text}; choose with: {command} --columns {' or '.join(dict.fromkeys(answers))}"
-    return PlanErrors([Problem(mark, "error", message, QUESTION, questions=(question,))])
+    said = f"{question.text}; choose with: {command} --columns {' or '.join(dict.fromkeys(answers))}"
+    return PlanErrors([Problem(mark, "error", said, QUESTION, questions=(question,))])
 
 
 def lacks_column(name: str, role: str, headings: Sequence[str]) -> str:
     """Return a message that a table has no column of the requested name."""
-    named = list_headings(headings, (at for at, text in enumerate(headings) if text))
+    named = ", ".join(f"{column_letters(at + 1)} '{text}'" for at, text in enumerate(headings) if text)
     return f"no column '{name}' for {role}; it has {named or 'no headings'}"
-
-
-def list_headings(headings: Sequence[str], places: Iterable[int]) -> str:
-    """Return some columns with their letters and headings, for a message."""
-    return ", ".join(f"{column_letters(at + 1)} '{headings[at]}'" for at in places)

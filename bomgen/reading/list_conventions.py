@@ -13,6 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
+from bomgen.core.messages import message
 from bomgen.core.money import minor_unit, minor_units
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import (
@@ -54,6 +55,7 @@ from bomgen.reading.list_columns import (
     question_error,
     tax_question,
 )
+from bomgen.reading.list_columns import DATES as ORDER
 from bomgen.reading.list_words import (
     ONE,
     YEN,
@@ -223,8 +225,7 @@ class Conventions:
         for cell in (cell for row in rows for cell in row if isinstance(cell.value, str)):
             text = str(cell.value)
             if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
-                message = f"'{text}' states that prices include tax, but quotes add the tax of the plan"
-                raise tax_question(cell.mark, message, text, self.file)
+                raise tax_question(cell.mark, message("ask-taxed", cell=text), text, self.file)
 
     def _taxed(self) -> dict[str, Decimal]:
         if not self.asked.tax:
@@ -239,8 +240,8 @@ class Conventions:
         found: dict[str, Decimal] = {}
         for role, column in columns:
             if found.setdefault(role, column.heading.scale) != column.heading.scale:
-                message = f"'{column.heading.text}' is in another unit than the adjacent prices"
-                raise self._question(self.layout.header, message, [f"{role}={column.letter}"])
+                asked = message("ask-unit", cell=column.heading.text)
+                raise self._question(self.layout.header, asked, [f"{role}={column.letter}"])
         where = "by the heading of the prices"
         every = self.asked.scale
         if every is None and all(found.get(role, ONE) == ONE for role in AMOUNTS):
@@ -250,7 +251,7 @@ class Conventions:
                     continue
                 if not normalize(text).startswith(tuple(words("about_units"))):
                     answers = [f"{SCALE}={scale.normalize():f}", f"{SCALE}=1"]
-                    raise self._question(cell.mark, f"'{text}' may say that all prices are in other units", answers)
+                    raise self._question(cell.mark, message("ask-scale", cell=text), answers)
                 every, where = scale, f"by '{text}'"
         if every is not None:
             found = dict.fromkeys((*AMOUNTS, "amount"), every)
@@ -276,8 +277,9 @@ class Conventions:
                         unread[str(cell.value)] = None
         self.notes += [f"not read, as it names no day: '{text}'" for text in [*unread][:MAX_UNREAD]]
         if len({str(cell.value) for cell in found}) > 1:
-            shown = " or ".join(dict.fromkeys(f"'{cell.value}'" for cell in found[:MAX_UNREAD]))
-            raise self._question(found[-1].mark, f"the date of all prices may be {shown}", [f"{role}={NO_COLUMN}"])
+            dates = dict.fromkeys(f"'{cell.value}'" for cell in found[:MAX_UNREAD])
+            asked = message("ask-date", dates=dates)
+            raise self._question(found[-1].mark, asked, [f"{role}={NO_COLUMN}"])
         return found[0] if found else None
 
     def _dates(self) -> str:
@@ -290,13 +292,14 @@ class Conventions:
         for cell, days in dated:
             before, orders = orders, [order for order in orders if order in days]
             if not orders:
-                message = f"'{cell.value}' is in another order of day and month than the dates above it"
-                raise self._question(cell.mark, message, [f"dates={order}" for order in (*before, *days)])
+                asked = message("ask-order", cell=str(cell.value))
+                raise self._question(cell.mark, asked, [f"dates={order}" for order in (*before, *days)])
         for cell, days in dated:
             readings = {days[order]: f"dates={order}" for order in reversed(orders)}
             if len(readings) > 1:
-                days_shown = " or ".join(day.isoformat() for day in reversed(readings))
-                raise self._question(cell.mark, f"'{cell.value}' may be {days_shown}", [*reversed(readings.values())])
+                dates = [day.isoformat() for day in reversed(readings)]
+                asked = message("ask-which-date", cell=str(cell.value), dates=dates)
+                raise self._question(cell.mark, asked, [*reversed(readings.values())])
         if any(len(days) < len(ORDERS) for _, days in dated):
             self.notes.append(f"dates: {ORDERS[orders[0]]}")
         return orders[0]
@@ -329,12 +332,11 @@ class Conventions:
             points = [usual]
         if len(points) > 1:
             odd = min(sorted(proved.values(), key=len)[0], key=lambda cell: cell.mark)
-            message = f"'{odd.value}' has another decimal separator than most"
-            raise self._question(odd.mark, message, ["decimal=comma"], POINTS)
+            asked = message("ask-odd-separator", cell=str(odd.value))
+            raise self._question(odd.mark, asked, ["decimal=comma"], POINTS)
         if unclear and not points:
             first = min(unclear, key=lambda cell: cell.mark)
-            message = f"the separator in '{first.value}' is ambiguous (decimal or thousands)"
-            raise self._question(first.mark, message, POINTS)
+            raise self._question(first.mark, message("ask-separator", cell=str(first.value)), POINTS)
         found = points[0] if points else POINT
         if unclear or found == COMMA:
             self.notes.append(f"decimal separator: {found}")
@@ -368,9 +370,9 @@ class Conventions:
             [code] = named
             self.notes.append(f"currency: {code}, {where}")
             return code
-        what = f"the list names {' and '.join(sorted(filter(None, named)))}" if named else "no currency is named"
+        what = message("ask-currencies", codes=sorted(filter(None, named))) if named else message("ask-no-currency")
         if named == {YEN}:
-            what = "¥ may be yuan or yen"
+            what = message("ask-yen")
         if not any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows):
             return None
         self._check_any_amount()
@@ -385,8 +387,8 @@ class Conventions:
         unread = [cell for cell in cells if isinstance(cell.value, str) and read_amount(cell.value) is None]
         priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
         if priced and len(unread) == len(cells):
-            message = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
-            raise PlanErrors([Problem(priced[0].mark, "error", message, QUESTION)])
+            wrong = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
+            raise PlanErrors([Problem(priced[0].mark, "error", wrong, QUESTION)])
 
     @staticmethod
     def _named_in_note(text: str) -> frozenset[str]:
@@ -414,16 +416,16 @@ class Conventions:
         self.percent = any(number > 1 for *_, number in bare)
         ones = [cell for _, cell, number in bare if number == 1]
         if ones and not self.percent and all(number in (0, 1) for *_, number in bare):
-            message = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
-            raise PlanErrors([Problem(ones[0].mark, "error", message, QUESTION)])
+            wrong = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
+            raise PlanErrors([Problem(ones[0].mark, "error", wrong, QUESTION)])
         for cells, cell, number in bare if self.percent else ():
             if 0 < number < 1 and not self.amount(cells, self.net):
                 percent = (number * PERCENT).normalize()
-                message = (
+                wrong = (
                     f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
                     "write it with a per cent sign"
                 )
-                raise PlanErrors([Problem(cell.mark, "error", message, QUESTION)])
+                raise PlanErrors([Problem(cell.mark, "error", wrong, QUESTION)])
         self.paid = role == PAID
         if role == UNCLEAR and shares:
             scaled = [(cells, *self._scaled(share), share.paid) for cells, _, share in shares]
@@ -450,8 +452,8 @@ class Conventions:
         if (0 in values) != (1 in values):
             return 1 in values  # no price is 0: a deducted share may be 0, a paid one 1
         column = self.columns[UNCLEAR]
-        message = f"'{column.heading.text}' may be the discount or the share that is paid"
-        raise self._question(first.mark, message, [f"discount={column.letter}", f"paid={column.letter}"])
+        asked = message("ask-discount", cell=column.heading.text)
+        raise self._question(first.mark, asked, [f"discount={column.letter}", f"paid={column.letter}"])
 
     def _per_piece(self, cells: Mapping[str, TableCell]) -> Amount | None:
         amount, quantity = self.amount(cells, "amount"), self.amount(cells, "quantity")
@@ -460,9 +462,19 @@ class Conventions:
     def _question(self, mark: Mark, text: str, answers: Sequence[str], every: Sequence[str] = ()) -> PlanErrors:
         """Return a question; the message names `answers`, and `every` has all that may be chosen, if they are more."""
         pairs = [answer.partition("=") for answer in dict.fromkeys(every or answers)]
-        one_key = len({key for key, *_ in pairs}) == 1
-        choices = tuple(Choice("".join(pair), pair[2] if one_key else "".join(pair)) for pair in pairs)
+        choices = tuple(Choice("".join(pair), _name_answer(pair[0], pair[2])) for pair in pairs)
         return question_error(mark, Question(pairs[0][0], text, choices), f"bomgen prices {self.file}", answers)
+
+
+def _name_answer(key: str, value: str) -> str:
+    """Return what the user is shown for an answer."""
+    if key == CURRENCY:
+        return value
+    if key == SCALE:
+        return f"× {value}"
+    if value == NO_COLUMN or key in (DECIMAL, ORDER):
+        return message(f"answer-{value}")
+    return message(f"answer-{key}") if key in (DISCOUNT, PAID) else message("answer-column", column=value)
 
 
 def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:

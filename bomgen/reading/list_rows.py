@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts_and_dates import PERCENT, read_lead_days
@@ -112,8 +113,8 @@ class _RowReader:
             if reason is not None:
                 list_rows.left_out.append(UnpricedRow(filled[0].mark, reason, _shown(filled)))
             if len(list_rows.entries) > MAX_ROWS:
-                message = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
-                raise PlanErrors([Problem(filled[0].mark, "error", message, "table-limit")])
+                wrong = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
+                raise PlanErrors([Problem(filled[0].mark, "error", wrong, "table-limit")])
         if self.problems:
             raise PlanErrors(self.problems[:MAX_PROBLEMS])
         self.warnings += self._other_prices()
@@ -128,14 +129,16 @@ class _RowReader:
         used = layout.columns[how.base]
         for column in layout.unused:
             if not column.heading.roles and self._is_like(used.at, column.at, rows):
-                message = (
-                    f"column {column.letter} '{column.heading.text}' looks like prices, too, and is not read: the "
-                    f"prices are those of column {used.letter}; to read it instead: "
-                    f"bomgen prices {how.file} --columns {PRICE}={column.letter}"
+                said = message(
+                    "unread-prices",
+                    cell=column.heading.text,
+                    column=column.letter,
+                    used=used.letter,
+                    key=f"bomgen prices {how.file} --columns {PRICE}={column.letter}",
                 )
                 header = layout.table.rows[layout.start - 1] if layout.start else ()
                 mark = header[column.at].mark if column.at < len(header) else layout.header
-                yield Problem(mark, "warning", message, "other-prices")
+                yield Problem(mark, "warning", said, "other-prices")
 
     def _is_like(self, used: int, other: int, rows: Sequence[Sequence[TableCell]]) -> bool:
         """Return whether a column has amounts near those of the prices, in nearly all rows with a price."""

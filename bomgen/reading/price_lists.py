@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
+from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path, Source, decoded, read
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY, KEPT, PriceBook, check_price_book, find_slips, price_book
@@ -32,6 +33,7 @@ from bomgen.reading.list_columns import (
     RequestedColumns,
     column_choices,
     layouts,
+    name_role,
     question_error,
 )
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
@@ -132,7 +134,7 @@ def read_list(
         found += of_sheet
         unread += [] if of_sheet else [table.name]
     if not found:
-        raise _ask_for_columns("no header row was found", file, seen[0])
+        raise _ask_for_columns(message("ask-no-header"), file, seen[0])
     priced = list[PricedPart]()
     left_out, warnings, notes = list[UnpricedRow](), list[Problem](), list[str]()
     read: Seen = {}
@@ -144,7 +146,7 @@ def read_list(
         said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not priced:
-        raise _ask_for_columns("no row has a part and a price", file, found[0].table)
+        raise _ask_for_columns(message("ask-no-row"), file, found[0].table)
     priced, others = _one_price_each(priced, file, asked.repeated)
     left_out += others
     top = Mark(file, 1, 1)
@@ -172,21 +174,23 @@ def _one_price_each(
     comparable = all("price" in each.entry for same in repeated for each in same)
     comparable = comparable and all(len({each.entry["currency"] for each in same}) == 1 for same in repeated)
     if kept is None or (kept in (LOWEST, HIGHEST) and not comparable):
-        said = "; ".join(
-            f"{same[0].entry['part']}: "
-            + ", ".join(f"{each.entry.get('price', '?')} in line {each.mark.line}" for each in same)
-            for same in repeated[:MOST_REPEATED]
-        )
-        more = "; …" if len(repeated) > MOST_REPEATED else ""
-        choices = tuple(Choice(f"{REPEATED}={rule}", rule) for rule in (REPEATS if comparable else (FIRST, LAST)))
-        count = f"{len(repeated)} parts have" if len(repeated) > 1 else "1 part has"
-        asked = Question(REPEATED, f"{count} several prices ({said}{more})", choices)
+        rules = REPEATS if comparable else (FIRST, LAST)
+        choices = tuple(Choice(f"{REPEATED}={rule}", message(f"answer-{rule}")) for rule in rules)
+        parts = [*map(_prices_of, repeated[:MOST_REPEATED]), *(["…"] if len(repeated) > MOST_REPEATED else [])]
+        asked = Question(REPEATED, message("ask-repeated", count=len(repeated), parts=parts), choices)
         settings = [choice.setting for choice in choices]
         raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
     chosen = {id(_kept(same, kept)) for same in prices.values()}
     others = [each for each in priced if id(each) not in chosen]
     rows = [UnpricedRow(each.mark, OTHER_PRICE, f"{each.entry['part']} | {each.entry.get('price')}") for each in others]
     return [each for each in priced if id(each) in chosen], rows
+
+
+def _prices_of(same: Sequence[PricedPart]) -> str:
+    prices = [
+        message("ask-price-in", cell=str(each.entry.get("price", "?")), line=str(each.mark.line)) for each in same
+    ]
+    return message("ask-repeated-part", id=same[0].entry["part"], prices=prices)
 
 
 def _kept(same: Sequence[PricedPart], rule: str) -> PricedPart:
@@ -261,10 +265,13 @@ def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
     row = max(table.rows[:MAX_HEADER], key=lambda row: sum(cell.filled for cell in row), default=())
     texts = [" ".join(str(cell.value).split()) if cell.filled else "" for cell in row]
     filled = [at for at, text in enumerate(texts) if text]
-    asked = (Question(role, f"{what}: column of the {role}", column_choices(role, texts, filled)) for role in NEEDED)
-    message = f"{what}; specify the columns: bomgen prices {file} --columns {PART}=A,{PRICE}=B"
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, QUESTION, questions=tuple(asked))])
+    asked = (
+        Question(role, message("ask-column", what=what, role=name_role(role)), column_choices(role, texts, filled))
+        for role in NEEDED
+    )
+    said = f"{what}; specify the columns: bomgen prices {file} --columns {PART}=A,{PRICE}=B"
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, QUESTION, questions=tuple(asked))])
 
 
-def _wrong(file: str, message: str, rule: str = QUESTION) -> PlanErrors:
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, rule)])
+def _wrong(file: str, said: str, rule: str = QUESTION) -> PlanErrors:
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, rule)])

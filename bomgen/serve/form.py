@@ -4,7 +4,8 @@ A question is a key of the plan, so that form and editor cannot differ. Writing 
 empty one removes it; comments and other keys stay. There are five exceptions: another purpose is another block of the
 workload, and a cluster of a fixed size has a size; a server that does not have a chosen GPU goes; a storage system gets
 a network; support is a charge with years and a share, or none; and the first answer to an empty text begins a plan with
-a quote in the language of the page. Blocks that an answer begins have comments, from the descriptions in the schema.
+a quote in the language of the page. Blocks that an answer begins have comments in that language, from the descriptions
+in the schema.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.messages import ENGLISH, message
-from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
+from bomgen.core.language import Language
+from bomgen.core.messages import ENGLISH, message, record_text
+from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
 from bomgen.pricing.price_book import INDICATIVE
@@ -31,6 +33,8 @@ from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, n
 Data = dict[str, Any]
 
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
+KEY = "key"
+"""What languages translate the comments on keys of a plan by: `key/site.rack`."""
 DAYS, SEQUENCE = 30, 8192
 REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
 """Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
@@ -124,8 +128,8 @@ def form(_workspace: Workspace, request: Request) -> Data:
     text = request["text"]
     answers = request.get("answers")
     if answers is not None:
-        name, code = nearest_name(str(request.get("path"))) or STARTER_NAME, language_of(request).code
-        text = _answered(text, answers, name, {} if code == ENGLISH else {LANGUAGE: code})
+        name = nearest_name(str(request.get("path"))) or STARTER_NAME
+        text = _answered(text, answers, name, language_of(request))
     return {"text": text, "questions": _questions(data_of(text))}
 
 
@@ -198,11 +202,16 @@ def _purpose(data: Data) -> str:
     return str(named[0]) if named else NONE
 
 
-def _answered(text: str, answers: Mapping[str, Any], name: str, quote: Mapping[str, str]) -> str:
-    """Return the text with answers by dotted key, or by `purpose`; an empty one begins a plan of this name and quote.
+def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language) -> str:
+    """Return the text with answers by dotted key, or by `purpose`; an empty one begins a plan of this name.
 
     Raises Refused where an answer cannot be written.
     """
+
+    def comment_on(path: Sequence[str | int]) -> str:
+        comment = comment_of(schemas_at([step if isinstance(step, str) else None for step in path]))
+        return words.message(record_text(comment, KEY, ".".join(map(str, path))))
+
     asked = {".".join(question.path): question for question in QUESTIONS}
     for key, answer in answers.items():
         if key != PURPOSE and key not in asked:
@@ -211,11 +220,16 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, quote: Mapping[s
             data = read(text, "").data
             if data is None:
                 comments = f"{text.rstrip()}\n\n" if text.strip() else ""
-                text = comments + inquired(name, Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, quote))
+                quote = {} if words.code == ENGLISH else {LANGUAGE: words.code}
+                inquiry = Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, quote)
+                text = comments + inquired(name, inquiry, words=words)
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
             elif not isinstance(data, dict):
                 raise Refused(message(INVALID))
-            text = _for_purpose(text, str(answer)) if key == PURPOSE else _with_answer(text, asked[key], answer)
+            if key == PURPOSE:
+                text = _for_purpose(text, str(answer), comment_on)
+            else:
+                text = _with_answer(text, asked[key], answer, comment_on)
         except NotEditable as error:
             raise Refused(f"{error}; edit it by hand") from None
         except PlanErrors:
@@ -223,11 +237,11 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, quote: Mapping[s
     return text
 
 
-def _with_answer(text: str, question: Question, answer: Any) -> str:
+def _with_answer(text: str, question: Question, answer: Any, comment_on: CommentOn) -> str:
     if question.kind == "percent" and str(answer or "").strip():
         answer = f"{str(answer).strip().removesuffix('%').strip()}%"
     if question in OF_SUPPORT:
-        return _with_support(text, question.path[-1], answer)
+        return _with_support(text, question.path[-1], answer, comment_on)
     path, data = question.path, read(text, "").data
     if answer in (None, ""):
         above = value_at(data, path[:-1])
@@ -239,17 +253,13 @@ def _with_answer(text: str, question: Question, answer: Any) -> str:
         return set_value(
             text, path[:-1], {**Catalog().find("assumption", COMPUTE_DEFAULT).value("value"), path[-1]: value}
         )
-    text = set_value(text, _path_of(question, data), value, _comment_on)
+    text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)
     return _with_fitting_server(text) if path == GPU else text
 
 
-def _comment_on(path: Sequence[str | int]) -> str:
-    return comment_of(schemas_at([step if isinstance(step, str) else None for step in path]))
-
-
-def _for_purpose(text: str, purpose: str) -> str:
+def _for_purpose(text: str, purpose: str, comment_on: CommentOn) -> str:
     """Return the text with the workload of a purpose, unless it has one."""
     data = read(text, "").data
     if purpose == _purpose(data):
@@ -257,13 +267,13 @@ def _for_purpose(text: str, purpose: str) -> str:
     if purpose not in PURPOSES:
         sized = any(value_at(data, size) for size in SIZES)
         return without(text if sized else set_value(text, SERVERS, FIRST_SERVERS), (WORKLOAD,))
-    text = set_value(text, (WORKLOAD, purpose), dict(PURPOSES[purpose]), _comment_on)
+    text = set_value(text, (WORKLOAD, purpose), dict(PURPOSES[purpose]), comment_on)
     for other in read(text, "").data[WORKLOAD].keys() - {purpose}:
         text = remove_item(text, (WORKLOAD, other))
     return text
 
 
-def _with_support(text: str, key: str, answer: Any) -> str:
+def _with_support(text: str, key: str, answer: Any, comment_on: CommentOn) -> str:
     """Return the text with years or share of its support; without years there is no charge."""
     data = read(text, "").data
     at, charge = _support(data)
@@ -278,7 +288,7 @@ def _with_support(text: str, key: str, answer: Any) -> str:
     if charge:
         return set_value(text, (*CHARGES, at, key), value)
     added = {**SUPPORT_CHARGE, key: value}
-    return append_item(text, CHARGES, added) if charges else set_value(text, CHARGES, [added], _comment_on)
+    return append_item(text, CHARGES, added) if charges else set_value(text, CHARGES, [added], comment_on)
 
 
 def _support(data: Any) -> tuple[int, Mapping[str, Any]]:

@@ -30,18 +30,17 @@ def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callab
     A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
     """
     lines = LINE_END.split(text)
-    said = (problem._replace(message=say(problem.message)) for problem in [*problems][:MAX_PROBLEMS])
-    return [_texts_of(problem) | _place_of(problem, path, lines) for problem in said]
+    return [_texts_of(problem, say) | _place_of(problem, path, lines) for problem in [*problems][:MAX_PROBLEMS]]
 
 
-def texts_of(problems: Iterable[Problem]) -> list[Data]:
+def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
     """Return what problems say, without their places, as for a file that the page does not show."""
-    return [_texts_of(problem) for problem in [*problems][:MAX_PROBLEMS]]
+    return [_texts_of(problem, say) for problem in [*problems][:MAX_PROBLEMS]]
 
 
-def _texts_of(problem: Problem) -> Data:
-    message, remedy = problem.fault, problem.remedy
-    return {"severity": problem.severity, "message": message, "remedy": remedy, "rule": problem.rule}
+def _texts_of(problem: Problem, say: Callable[[str], str]) -> Data:
+    said = problem._replace(message=say(problem.message))
+    return {"severity": problem.severity, "message": said.fault, "remedy": said.remedy, "rule": problem.rule}
 
 
 def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:

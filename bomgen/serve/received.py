@@ -10,7 +10,7 @@ from typing import Any
 from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
-from bomgen.core.language import language
+from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.yaml_source import Source
@@ -66,19 +66,19 @@ def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
         raise Refused(str(error)) from None
 
 
-def _asking(errors: PlanErrors, first: str = "") -> Data:
+def _asking(errors: PlanErrors, words: Language, first: str = "") -> Data:
     """Return the problems of a file, and the questions among them; the setting `first` is offered first."""
     questions = [
-        {"key": question.key, "message": question.text, "choices": _choices(question, first)}
+        {"key": question.key, "message": words.message(question.text), "choices": _choices(question, words, first)}
         for problem in errors.problems
         for question in problem.questions
     ]
     return {"questions": questions, "problems": texts_of(errors.problems)}
 
 
-def _choices(question: Question, first: str = "") -> list[Data]:
+def _choices(question: Question, words: Language, first: str = "") -> list[Data]:
     choices = sorted(dict.fromkeys(question.choices), key=lambda choice: choice.setting != first)
-    return [{"value": choice.setting, "label": choice.label} for choice in choices]
+    return [{"value": choice.setting, "label": words.message(choice.label)} for choice in choices]
 
 
 # prices -------------------------------------------------------------------------------------------------------------
@@ -98,10 +98,10 @@ def prices(workspace: Workspace, request: Request) -> Data:
             found = read_list(content, name, asked)
             source = found.source
     except PlanErrors as errors:
-        return _asking(errors, f"{CURRENCY}={_currency_of(request)}")
+        return _asking(errors, language_of(request), f"{CURRENCY}={_currency_of(request)}")
     answer = {
         "questions": [],
-        "problems": texts_of(found.warnings if found else ()),
+        "problems": texts_of(found.warnings if found else (), language_of(request).message),
         "html": html(describe(found, built_in_parts()), language(ENGLISH), script=False).decode() if found else "",
     }
     if not request.get("text"):
@@ -172,7 +172,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     try:
         inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)), catalog)
     except PlanErrors as errors:
-        return _asking(errors) | {"plan": None}
+        return _asking(errors, words) | {"plan": None}
     answer: Data = {
         "questions": [],
         "problems": [],
@@ -198,7 +198,7 @@ def apply(workspace: Workspace, request: Request) -> Data:
     edits are taken. A workbook of another plan or an older state is a conflict, too: `force` takes it.
     """
     name, content = file_of(request)
-    file = plan_of(workspace, request)
+    file, words = plan_of(workspace, request), language_of(request)
     choices = request.get("choices") or {}
     chosen = [*choices.values()]
     try:
@@ -207,17 +207,17 @@ def apply(workspace: Workspace, request: Request) -> Data:
         stale = [problem for problem in errors.problems if problem.rule == STALE]
         if not stale:
             raise
-        conflicts = [_conflict(stale[0], choices, (FORCE,))]
+        conflicts = [_conflict(stale[0], choices, words, (FORCE,))]
         return _edited(file, ()) | {"changes": [], "follows": [], "passed_over": [], "conflicts": conflicts}
-    conflicts = [_conflict(problem, choices) for problem in found.problems]
+    conflicts = [_conflict(problem, choices, words) for problem in found.problems]
     taken = all(conflict["chosen"] for conflict in conflicts)
     edited = _edited(file, found.files if taken else ())
     settings = {conflict["chosen"] for conflict in conflicts} - {KEEP}
     if taken:
         edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(settings)))
     return {
-        "changes": [*found.differences],
-        "follows": [*found.follows],
+        "changes": [*map(words.message, found.differences)],
+        "follows": [*map(words.message, found.follows)],
         "conflicts": conflicts,
         "passed_over": [*found.passed_over],
         **edited,
@@ -227,16 +227,17 @@ def apply(workspace: Workspace, request: Request) -> Data:
     }
 
 
-def _conflict(problem: Problem, choices: Mapping[str, Any], offered: Sequence[str] = (KEEP,)) -> Data:
+def _conflict(problem: Problem, choices: Mapping[str, Any], words: Language, offered: Sequence[str] = (KEEP,)) -> Data:
     """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
+    said = problem._replace(message=words.message(problem.message))
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
     may = [{"value": value, "label": ""} for value in offered]
-    may += [choice for question in problem.questions for choice in _choices(question)]
+    may += [choice for question in problem.questions for choice in _choices(question, words)]
     chosen = choices.get(key)
     return {
         "key": key,
-        "message": problem.questions[0].text if problem.questions else problem.fault,
-        "remedy": "" if problem.questions else problem.remedy,
+        "message": words.message(problem.questions[0].text) if problem.questions else said.fault,
+        "remedy": "" if problem.questions else said.remedy,
         "choices": may,
         "chosen": chosen if chosen in [choice["value"] for choice in may] else "",
     }

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, nearest
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
 from bomgen.core.safety import DEVICES
@@ -83,14 +85,18 @@ class Inquiry(NamedTuple):
     extends: str | None = None
 
 
-def inquired(name: str, asked: Inquiry, schema_beside: bool = False) -> str:
-    """Return the text of a plan for an inquiry; without fabric keys its compute fabric is the default one."""
+def inquired(name: str, asked: Inquiry, schema_beside: bool = False, words: Language | None = None) -> str:
+    """Return the text of a plan for an inquiry, by default with English comments.
+
+    Without fabric keys its compute fabric is the default one.
+    """
+    words = words or language(ENGLISH)
     lines = [
-        f"# `bomgen build {name}.yaml` writes quote and bill of materials into dist/{name}/; `bomgen schema plan` has",
-        "# all keys. Lines with a # and no blank behind it are ready to use: take the # away.",
+        f"# {words.message(message('plan-builds', id=name))}",
+        f"# {words.message(message('plan-lines'))}",
         "bomgen: 1",
         f"name: {_written(name)}",
-        "#title: heading of the quote",
+        f"#title: {words.message(message('plan-title'))}",
         *([f"extends: {_written(asked.extends)}"] if asked.extends else []),
         "",
         f"cluster: {_mapping(asked.cluster)}",

@@ -16,7 +16,6 @@ from bomgen.results.result import sources_text
 from bomgen.xray.types import SEVERITIES, Xray, name_place
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
-_TIERS = ("leaf", "spine", "core")
 
 
 def xray_document(xray: Xray, language: Language) -> Document:
@@ -55,7 +54,7 @@ def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
 
 def _read(xray: Xray, language: Language) -> Iterator[str]:
     word = language.word
-    columns = ", ".join(f"{name} = {heading}" for name, heading in xray.bill.columns.items())
+    columns = word("list-comma").join(f"{name} = {heading}" for name, heading in xray.bill.columns.items())
     yield word("xray-read-as", columns=columns)
     if xray.bill.repeating:
         yield word("xray-repeating", sheets=word("list-comma").join(xray.bill.repeating))
@@ -100,13 +99,12 @@ def _fabrics(xray: Xray, language: Language) -> Table:
         if not fabric.designs:
             rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
         for design in fabric.designs:
-            switches = " + ".join(
-                f"{count} {word(f'ui-tier-{tier}') if tier in _TIERS else tier}" for tier, count in design.tiers
-            )
-            said = [design.topology, f"{switches} ({design.switch})"]
+            tiers = ((language.value(tier, "word"), count) for tier, count in design.tiers)
+            switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
+            said = [language.value(design.topology, "word"), language.beside(switches, design.switch)]
             said += [word("xray-ratio", ratio=design.ratio)] if design.ratio else []
             said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
-            said += [design.homing] if design.homing else []
+            said += [language.value(design.homing, "word")] if design.homing else []
             said += [word("xray-repeats")] if design.repeats else []
             rows.append(row_of(word("list-comma").join(said), design.servers, len(fabric.lines), group=title))
     return Table("fabrics", word("xray-fabrics"), columns, tuple(rows), open=True)

@@ -226,6 +226,13 @@ def test_a_chinese_quote_shows_prices_including_tax() -> None:
     assert all(each == totals[0] for each in totals)
 
 
+def test_a_workbook_says_that_its_prices_are_before_tax() -> None:
+    """As they are in its columns, also where the other documents show prices including tax."""
+    bill = load_workbook(BytesIO(workbook_of("a100-32-zh")))["配置清单"]
+    assert bill["A2"].value.startswith("单价为优惠前未税价")
+    assert "未税单价" in [cell.value for cell in bill[3]]
+
+
 @pytest.mark.parametrize(("status", "word"), [("budgetary", "Budgetary quotation"), ("firm", "Firm quotation")])
 def test_the_cover_says_how_binding_it_is(status: str, word: str) -> None:
     """`quote.status` stands on the cover and in the terms."""

@@ -107,7 +107,7 @@ def test_a_sum_without_the_gpu_cards_is_no_total(tmp_path: Path) -> None:
             "en",
             "Required parts not on the bill, to be selected or quoted: 3. They are listed under|not include: storage",
         ),
-        ("zh", "另有 3 种必需配件不在配置清单内|本报价不包含：存储系统"),
+        ("zh", "另有 3 种必需配套件不在配置清单内|本报价不包含：存储系统"),
     ],
 )
 def test_the_cover_says_what_the_bill_lacks(tmp_path: Path, language: str, said: str) -> None:

@@ -476,7 +476,7 @@ const stories = {
     await page.start("alone");
     await page.button("Compare").click();
     seen.said = await page.dialog.locator("p").first().textContent();
-    await page.button("Save a copy as this file", page.dialog).click();
+    await page.button("Save a copy under this name", page.dialog).click();
     await page.dialog.getByRole("checkbox", { name: "alone-2.yaml" }).check();
     seen.copy = read("alone/alone-2.yaml");
     await page.dialog.getByText("Designs", { exact: true }).click();

@@ -182,7 +182,7 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
     assert "dgx-h100" in seen["list"]
     assert "part: dgx-h100, price: 280000" in seen["book"]
     assert seen["total"].startswith("at least")
-    assert seen["missing"].startswith("A quote to a customer also needs: Seller, Date of the quote.")
+    assert seen["missing"].startswith("A quote to a customer also needs: Vendor, Date of the quote.")
     names = "".join(seen["formats"])
     assert "wiring-ibnet" in names
     assert not [text for text in seen["formats"] if text.startswith("dot")]

@@ -147,7 +147,7 @@ def test_a_quote_names_what_cords_are_for() -> None:
     ("code", "said"),
     [
         ("en", "Heat to remove: at most 240 kW, the maximum power of the servers."),
-        ("zh", "需带走的热量不超过服务器最大功率：240 kW。"),
+        ("zh", "需排出的热量上限：240 kW，即服务器最大功率。"),
     ],
 )
 def test_a_quote_sizes_the_cooling_units_to_select(code: str, said: str) -> None:

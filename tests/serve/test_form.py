@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.serve import engine
-from bomgen.serve.form import form
+from bomgen.serve.form import PURPOSE, QUESTIONS, form
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.starters import starter
 
@@ -157,6 +157,17 @@ def test_every_block_that_is_begun_has_a_comment(workspace: Workspace) -> None:
     for line in ("storage:", "site:", "  rack:", "operation:", "quote:"):
         assert re.search(rf"^{line} +# [A-Z].+[^.]$", text, re.MULTILINE), text
     assert text.startswith(TEXT)
+
+
+@pytest.mark.parametrize("key", [PURPOSE, *(".".join(question.path) for question in QUESTIONS)])
+def test_comments_are_in_the_language_of_the_page(workspace: Workspace, key: str) -> None:
+    """On every key of each block that an answer begins, in a plan that exists and in a new one."""
+    for text in ("bomgen: 1\nname: small\n", ""):
+        answers = {key: "inference" if key == PURPOSE else 1}
+        written = form(workspace, {"text": text, "answers": answers, "language": "zh"})["text"]
+        comments = re.findall(r"(?:^| )# (.*)", written, re.MULTILINE)
+        assert [comment for comment in comments if not re.search("[\u4e00-\u9fff]", comment)] == []
+        assert comments or key == "title"
 
 
 def test_a_fixed_size_has_servers(workspace: Workspace) -> None:

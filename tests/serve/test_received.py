@@ -130,6 +130,40 @@ def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "question", "labels"),
+    [
+        (
+            "Part,Price,Price\nqm9700,2,1\n",
+            "有 2 列可能是价格：B 列“Price”、C 列“Price”",
+            ["B: Price", "C: Price"],
+        ),
+        ("a,b\nqm9700,2\n", "未找到表头行。哪一列是料号？", ["A: a", "B: b"]),
+        (
+            "Prices incl. VAT\nPart number,Price USD\nqm9700,2\n",
+            "“Prices incl. VAT”表明价格含税，",
+            ["仍按原样读取 B 列"],
+        ),
+        ("Part number,Price\nqm9700,2\n", "未注明币种", ["USD"]),
+        ("Part number,Price USD\nqm9700,25.000\n", "“25.000”中的分隔符可能是小数点，", ["小数点：1,234.50"]),
+        ("Part number,List price USD,折扣\nqm9700,9,35\n", "“折扣”可能是优惠率，", ["优惠率（下浮）", "实付比例"]),
+        (
+            "Part number,Price USD,Valid until\nqm9700,2,03/04/2027\n",
+            "“03/04/2027”可能是 2027-04-03 或 2027-03-04",
+            ["日、月、年", "月、日、年"],
+        ),
+    ],
+    ids=["columns", "header", "tax", "currency", "separator", "discount", "date"],
+)
+def test_questions_are_asked_in_the_language_of_the_page(
+    workspace: Workspace, content: str, question: str, labels: list[str]
+) -> None:
+    """So are their answers; what a list says is quoted as it is."""
+    found = received.prices(workspace, dropped("list.csv", content.encode(), language="zh"))["questions"][0]
+    assert found["message"].startswith(question)
+    assert [choice["label"] for choice in found["choices"]][: len(labels)] == labels
+
+
+@pytest.mark.parametrize(
     ("content", "keys", "first", "answers", "price"),
     [
         ("Part number,Price\ndgx-h100,300000\n", ["currency"], "currency=USD", ["currency=USD"], 300000),
@@ -244,6 +278,9 @@ def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Worksp
     [conflict] = received.apply(workspace, dropped("quote.xlsx", content))["conflicts"]
     keep, *settings = [choice["value"] for choice in conflict["choices"]]
     assert keep == "plan"
+    in_chinese = received.apply(workspace, dropped("quote.xlsx", content, language="zh"))
+    assert in_chinese["changes"] == ["Bill of materials!H5  compute.switch.leaf, quantity：1 → 2"]
+    assert in_chinese["conflicts"][0]["message"].endswith("“compute.switch.leaf”的 quantity 为 2；按方案应为 1")
     assert "spares.switch=1" in settings
     found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
     assert found["text"] == f"{PLAN}spares: {{switch: 1}}\n"
@@ -259,6 +296,9 @@ def test_one_price_of_a_part_may_be_chosen_for_all_its_lines(workspace: Workspac
     assert [choice["value"] for choice in conflict["choices"]] == ["plan", "qm9700=700"]
     assert conflict["choices"][1]["label"] == "qm9700 costs 700"
     assert "a part has one price" in conflict["message"]
+    [chinese] = received.apply(workspace, request | {"language": "zh"})["conflicts"]
+    assert "同一部件只能有一个单价" in chinese["message"]
+    assert chinese["choices"][1]["label"] == "qm9700 单价 700"
     taken = received.apply(workspace, request | {"choices": {conflict["key"]: "qm9700=700"}})
     assert taken["conflicts"] == []
     assert "price: 700" in taken["files"][0]["text"]
@@ -272,6 +312,8 @@ def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
     request = dropped("quote.xlsx", quote.saved()) | {"text": older}
     [conflict] = received.apply(workspace, request)["conflicts"]
     assert [choice["value"] for choice in conflict["choices"]] == ["force"]
+    [chinese] = received.apply(workspace, request | {"language": "zh"})["conflicts"]
+    assert chinese["message"].startswith("此工作簿属于方案“small”")
     taken = received.apply(workspace, request | {"choices": {conflict["key"]: "force"}})
     assert "servers: 6" in taken["text"]
 

@@ -19,7 +19,7 @@ export function chart(measures, points, said, pick) {
   up.value = (measures[1] ?? measures[0]).name;
   const place = make("div"), told = make("p", { role: "status" }, "\u00a0");
   const titled = (name) => measures.find((each) => each.name === name);
-  const label = (each) => (each.unit === "money" ? `${each.label} (${points[0].currency})` : each.unit === "W" ? `${each.label} (W)` : each.label);
+  const label = (each) => (each.unit === "money" ? word("in-brackets", each.label, points[0].currency) : each.unit === "W" ? word("in-brackets", each.label, "W") : each.label);
   function show() {
     const shown = points.filter((point) => [across, up].every((axis) => Number.isFinite(Number(point.measures[axis.value] ?? NaN))));
     const scale = (name, from, to) => {

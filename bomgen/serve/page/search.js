@@ -90,7 +90,7 @@ function showDesigns(page, place, found) {
   const row = (point) => [settings(point), ...found.measures.map((each) => shown(point, each)), point.breaks ? word("beyond") : "", button(word("pick"), () => pick(point))];
   place.replaceChildren(
     make("p", {}, (found.stopped ? `${word("stopped")} ` : "") + (found.points.length ? word("points", found.points.length) : word("no-points"))),
-    make("ul", {}, ...found.search.refused.map((each) => make("li", {}, word("said", each.reason, number.format(each.designs))))),
+    make("ul", {}, ...found.search.refused.map((each) => make("li", {}, word("impossible", each.reason, number.format(each.designs))))),
     chart(found.measures, [...beyond, ...found.points], said, pick),
     make("div", { className: "wide", tabIndex: 0 }, table([word("design"), ...found.measures.map((each) => each.label), "", ""], [...found.points, ...beyond].map(row))));
 }
