@@ -299,7 +299,7 @@ const stories = {
     await page.route("**/api/form*", (route) => route.fulfill({ status: 499, json: { error: "cancelled", message: "" } }), { times: 1 });
     await page.locator("#form [name='title']").fill("After all");
     await page.locator("#form [name='title']").press("Tab");
-    await page.locator("#form").getByRole("alert").waitFor({ state: "hidden" });
+    await page.until(() => document.getElementById("text").textContent.includes("After all"));
     seen.title = await page.text();
     const pointer = await page.context().newCDPSession(page), { x, y } = await page.locator("#frame").boundingBox();
     for (const type of ["dragEnter", "dragOver", "dragOver", "drop"]) {
