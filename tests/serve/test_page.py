@@ -43,11 +43,7 @@ def words_of(code: str) -> dict[str, str]:
 
 def without_editor(words: dict[str, str]) -> dict[str, str]:
     """Return words without those of the editor and of the engine, which are English by themselves."""
-    return {
-        key: word
-        for key, word in words.items()
-        if key.partition(".")[0] not in ("editor", "stages", "formats", "errors")
-    }
+    return {key: word for key, word in words.items() if key.partition(".")[0] not in ("editor", "stages", "formats")}
 
 
 def test_both_languages_have_the_same_words_and_places() -> None:
@@ -86,14 +82,6 @@ def test_the_editor_has_the_phrases_that_are_translated() -> None:
     phrases = [key.removeprefix("editor.") for key in words_of("zh") if key.startswith("editor.")]
     assert phrases
     assert [phrase for phrase in phrases if f'"{phrase}"' not in bundle] == []
-
-
-def test_translated_errors_exist() -> None:
-    """Each is the code of an error that a call or the server answers."""
-    sources = "".join(path.read_text("utf-8") for path in PAGE.parent.glob("*.py"))
-    codes = [key.removeprefix("errors.") for key in words_of("zh") if key.startswith("errors.")]
-    assert codes
-    assert [code for code in codes if f'"{code}"' not in sources] == []
 
 
 def test_formats_and_stages_have_chinese_words() -> None:
