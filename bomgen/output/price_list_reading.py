@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
-from bomgen.core.messages import ENGLISH
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.money import decimal
 from bomgen.reading.list_columns import RecognisedColumn as ListColumn
+from bomgen.reading.list_columns import name_role
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import OTHER_PRICE, PriceList
@@ -20,16 +22,17 @@ FIRST = 5
 NAMED = 10
 """Number of rows of each kind that are named."""
 REASONS = {
-    NO_PRICE: ("row without a price", "rows without a price"),
-    FREE: ("row with a price of 0", "rows with a price of 0"),
-    UNIT_UNKNOWN: ("row priced by another unit than pieces", "rows priced by another unit than pieces"),
-    NO_PART: ("row with a price and no part", "rows with a price and no part"),
-    SUM: ("subtotal or total", "subtotals and totals"),
-    NOTE: ("note", "notes"),
-    HEADER: ("header again", "headers again"),
-    OTHER_PRICE: ("row with another price of a part", "rows with other prices of parts"),
-    SAME: ("row that repeats another", "rows that repeat others"),
+    NO_PRICE: "no-price",
+    FREE: "free",
+    UNIT_UNKNOWN: "unit",
+    NO_PART: "no-part",
+    SUM: "sum",
+    NOTE: "note",
+    HEADER: "header",
+    OTHER_PRICE: "other-price",
+    SAME: "same",
 }
+"""Names of the reasons in messages: `left-sum` counts rows, `reason-sum` says why a row is skipped."""
 NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, OTHER_PRICE)
 """Reasons for skipped rows that a reader may miss."""
 
@@ -50,40 +53,53 @@ class Use(NamedTuple):
     """Parts of the list that no part is known by, and the unpriced parts of the plan whose numbers are close."""
 
 
-def describe(price_list: PriceList, parts: PartIndex, use: Use | None = None) -> Document:
-    """Return the role of each column, the first prices, skipped rows, and prices without a known part."""
+def describe(
+    price_list: PriceList, parts: PartIndex, use: Use | None = None, words: Language | None = None
+) -> Document:
+    """Return the role of each column, the first prices, skipped rows, and prices without a known part.
+
+    `words` are English by default; those about the `use` always are.
+    """
+    words = words or language(ENGLISH)
+    say = words.message
     entries = price_list.source.data["prices"]
-    number = _count(len(entries), ("price", "prices"))
-    title = f"{number}, of these the first:" if len(entries) > FIRST else f"{number}:"
+    title = say(message("read-first" if len(entries) > FIRST else "read-prices", count=len(entries)))
     unread = [
-        f"sheets not read, {kind}: {', '.join(names)}"
-        for kind, names in (("without prices", price_list.unread), ("hidden", price_list.hidden))
+        message(name, cell=words.word("list-comma").join(names))
+        for name, names in (("read-without-prices", price_list.unread), ("read-hidden", price_list.hidden))
         if names
     ]
-    first = _table(title, [_price(entry, parts) for entry in entries[:FIRST]])
+    first = _table(title, [_price(entry, parts, words) for entry in entries[:FIRST]])
     sections = (
-        Section("columns", "", tables=tuple(_layouts(price_list))),
-        Section("notes", "", text=(*price_list.notes, *unread)),
+        Section("columns", "", tables=tuple(_layouts(price_list, words))),
+        Section("notes", "", text=tuple(map(say, (*price_list.notes, *unread)))),
         Section("prices", "", tables=(first,)),
-        Section("left-out", "", tables=tuple(_left_out(price_list.left_out))),
-        Section("unmatched", "", tables=tuple(_unmatched(entries, price_list, parts))),
+        Section("left-out", "", tables=tuple(_left_out(price_list.left_out, words))),
+        Section("unmatched", "", tables=tuple(_unmatched(entries, price_list, parts, words))),
         Section("use", "", text=tuple(_use(use, len(entries)) if use else ())),
     )
-    return Document("", ENGLISH, sections)
+    return Document("", words.code, sections)
 
 
-def _layouts(price_list: PriceList) -> Iterator[Table]:
+def _layouts(price_list: PriceList, words: Language) -> Iterator[Table]:
+    say = words.message
     for layout in price_list.layouts:
-        sheet = f", sheet '{layout.table.name}'" if layout.table.name else ""
-        breaks = {column.at: f"{role} from {quantity or 1}" for role, quantity, column in layout.breaks}
+        name = "read-header-sheet" if layout.table.name else "read-header"
+        file, line = price_list.source.file, str(layout.header.line)
+        title = say(message(name, id=file, key=layout.table.name, line=line))
+        breaks = {
+            column.at: say(message("read-break", role=name_role(role), quantity=str(quantity or 1)))
+            for role, quantity, column in layout.breaks
+        }
+        roles = {role: say(name_role(role)) for role in layout.columns}
         taken = {column.at: (role, column) for role, column in layout.columns.items()}
         taken |= {column.at: (breaks[column.at], column) for *_, column in layout.breaks}
         rows = [
-            (column.letter, _quoted(column), role.replace("_", " "), column.why)
+            (column.letter, _quoted(column), roles.get(role, role), say(column.why))
             for _, (role, column) in sorted(taken.items())
         ]
-        rows += [(column.letter, _quoted(column), "not read", "") for column in layout.unused]
-        yield _table(f"{price_list.source.file}{sheet}: header in line {layout.header.line}", rows)
+        rows += [(column.letter, _quoted(column), say(message("read-unused")), "") for column in layout.unused]
+        yield _table(title, rows)
 
 
 def _use(use: Use, prices: int) -> Iterator[str]:
@@ -100,31 +116,44 @@ def _quoted(column: ListColumn) -> str:
     return f"'{column.heading.text}'" if column.heading.text else ""
 
 
-def _price(entry: dict[str, Any], parts: PartIndex) -> tuple[str, ...]:
+def _price(entry: dict[str, Any], parts: PartIndex, words: Language) -> tuple[str, ...]:
+    say = words.message
     ids = parts.ids(entry["part"])
-    amount = f"{decimal(entry['price']):f}" if "price" in entry else f"{entry.get('min')} to {entry.get('max')}"
+    amount = (
+        f"{decimal(entry['price']):f}"
+        if "price" in entry
+        else words.word("range-ends", low=f"{entry.get('min')}", high=f"{entry.get('max')}")
+    )
     known = f"= {ids[0]}" if len(ids) == 1 and ids[0] != entry["part"].lower() else ""
-    pieces = f"from {entry['from_quantity']}" if "from_quantity" in entry else ""
-    until = f"until {entry['valid_until']}" if "valid_until" in entry else ""
+    pieces = say(message("read-from", quantity=str(entry["from_quantity"]))) if "from_quantity" in entry else ""
+    until = say(message("read-until", date=str(entry["valid_until"]))) if "valid_until" in entry else ""
     return entry["part"], f"{amount} {entry['currency']}", pieces, until, entry.get("lead_time", ""), known
 
 
-def _left_out(rows: Sequence[UnpricedRow]) -> Iterator[Table]:
+def _left_out(rows: Sequence[UnpricedRow], words: Language) -> Iterator[Table]:
+    say = words.message
     counts = Counter(row.reason for row in rows)
     if not counts:
         return
     shown = list[tuple[str, ...]]()
     for reason in NAMED_REASONS:
         of_reason = [row for row in rows if row.reason == reason]
-        shown += [(f"line {row.mark.line}", f"{reason}: {row.text}") for row in of_reason[:NAMED]]
+        why = message(f"reason-{REASONS[reason]}")
+        shown += [
+            (say(message("read-line", line=str(row.mark.line))), say(message("read-row", why=why, cell=row.text)))
+            for row in of_reason[:NAMED]
+        ]
         if len(of_reason) > NAMED:
-            shown.append(("...", f"and {len(of_reason) - NAMED} more with {reason}"))
-    names = ", ".join(_count(counts[reason], names) for reason, names in REASONS.items() if counts[reason])
-    yield _table(f"left out: {names}", shown)
+            shown.append(("...", say(message("read-more-with", count=len(of_reason) - NAMED, why=why))))
+    names = [message(f"left-{name}", count=counts[reason]) for reason, name in REASONS.items() if counts[reason]]
+    yield _table(say(message("read-left-out", names=names)), shown)
 
 
-def _unmatched(entries: Sequence[dict[str, Any]], price_list: PriceList, parts: PartIndex) -> Iterator[Table]:
+def _unmatched(
+    entries: Sequence[dict[str, Any]], price_list: PriceList, parts: PartIndex, words: Language
+) -> Iterator[Table]:
     """Yield tables of prices that match no catalogue part, or several."""
+    say = words.message
     unknown = [(at, entry["part"]) for at, entry in enumerate(entries) if len(parts.ids(entry["part"])) != 1]
     if not unknown:
         return
@@ -132,13 +161,12 @@ def _unmatched(entries: Sequence[dict[str, Any]], price_list: PriceList, parts: 
     for at, part in unknown[:NAMED]:
         several = parts.ids(part)
         near = several or parts.nearest(part)
-        said = (
-            f"fits several: {', '.join(several)}" if several else f"near: {', '.join(near)}" if near else "none is near"
-        )
-        rows.append((f"line {price_list.source.mark(('prices', at)).line}", part, said))
+        name = "read-fits-several" if several else "read-near" if near else "read-none-near"
+        line = say(message("read-line", line=str(price_list.source.mark(("prices", at)).line)))
+        rows.append((line, part, say(message(name, id=near))))
     if len(unknown) > NAMED:
-        rows.append(("...", f"and {len(unknown) - NAMED} more", ""))
-    yield _table(f"{_count(len(unknown), ('price matches', 'prices match'))} no part of the catalogue:", rows)
+        rows.append(("...", say(message("read-more", count=len(unknown) - NAMED)), ""))
+    yield _table(say(message("read-unmatched", count=len(unknown))), rows)
 
 
 def use_of(entries: Sequence[Mapping[str, Any]], report: Report, parts: PartIndex) -> Use:
@@ -153,10 +181,6 @@ def use_of(entries: Sequence[Mapping[str, Any]], report: Report, parts: PartInde
     unknown = [part for part in unused if not parts.ids(part)]
     close = [(part, [part_of for part_of in parts.nearest(part) if part_of in unpriced]) for part in unknown]
     return Use(report.plan.name, sum(used), len(bought), unpriced, [*unused], [pair for pair in close if pair[1]])
-
-
-def _count(number: int, names: tuple[str, str]) -> str:
-    return f"{number} {names[number != 1]}"
 
 
 def _table(title: str, rows: Sequence[Sequence[str]]) -> Table:

@@ -318,7 +318,7 @@ class _Choice:
                     found[role] = self._column(places[0])
         values = self._values(found[QUANTITY].at) if QUANTITY in found and FROM_QUANTITY not in found else []
         if any(isinstance(value, str) and find_break(value) for value in values):
-            found[FROM_QUANTITY] = found.pop(QUANTITY)._replace(why="by its values, such as 10-99")
+            found[FROM_QUANTITY] = found.pop(QUANTITY)._replace(why=message("why-breaks"))
         self._ask_of_others(found, asked)
         return found
 
@@ -343,11 +343,11 @@ class _Choice:
             if at is None:
                 raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), QUESTION)])
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
-            found[role] = RecognisedColumn(at, heading, "as asked")
+            found[role] = RecognisedColumn(at, heading, message("why-asked"))
         return found
 
-    def _column(self, at: int, why: str = "by its heading") -> RecognisedColumn:
-        return RecognisedColumn(at, self.headings[at], why)
+    def _column(self, at: int, why: str = "") -> RecognisedColumn:
+        return RecognisedColumn(at, self.headings[at], why or message("why-heading"))
 
     def _part(self) -> RecognisedColumn:
         for role in (PART, MAYBE_PART):
@@ -377,9 +377,9 @@ class _Choice:
         if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
             count, at = counts[0]
             rows = len(self._values(-at))
-            return self._column(-at, f"by its values: {count} of {rows} are parts of the catalogue")
+            return self._column(-at, message("why-values-of", count=count, rows=rows))
         if len(counts) > 1 and counts[0][0] and counts[0][0] > 1 and not counts[1][0]:
-            return self._column(-counts[0][1], f"by its values: {counts[0][0]} are parts of the catalogue")
+            return self._column(-counts[0][1], message("why-values", count=counts[0][0]))
         raise self._question(PART, places, what)
 
     def _count(self, at: int) -> int:

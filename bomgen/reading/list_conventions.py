@@ -52,6 +52,7 @@ from bomgen.reading.list_columns import (
     UNITS,
     ListLayout,
     RequestedColumns,
+    name_role,
     question_error,
     tax_question,
 )
@@ -142,7 +143,8 @@ class Conventions:
         """Dates of all prices: their date, and their end of validity."""
         self.dates = self._dates()
         for role, cell in self.named_dates.items():
-            self.notes.append(f"{role.replace('_', ' ')}: {self.day(cell)}, by '{cell.value}'")
+            why = message("why-text", cell=str(cell.value))
+            self.notes.append(message("note-date", role=name_role(role), date=str(self.day(cell)), why=why))
         self.unit_of_times = self._unit_of_times()
         self.currency = self._currency()
         """Currency of prices that state none."""
@@ -230,7 +232,7 @@ class Conventions:
     def _taxed(self) -> dict[str, Decimal]:
         if not self.asked.tax:
             return {}
-        self.notes.append(f"prices without their {(PERCENT * self.asked.tax).normalize():f} % tax, as asked")
+        self.notes.append(message("note-tax", number=f"{(PERCENT * self.asked.tax).normalize():f}"))
         columns = {role: column for role, column in self.columns.items() if role in AMOUNTS}
         taxed = (role for role, column in columns.items() if has_tax(column.heading.text) is not False)
         return dict.fromkeys(taxed, 1 + self.asked.tax)
@@ -242,7 +244,7 @@ class Conventions:
             if found.setdefault(role, column.heading.scale) != column.heading.scale:
                 asked = message("ask-unit", cell=column.heading.text)
                 raise self._question(self.layout.header, asked, [f"{role}={column.letter}"])
-        where = "by the heading of the prices"
+        where = message("why-price-heading")
         every = self.asked.scale
         if every is None and all(found.get(role, ONE) == ONE for role in AMOUNTS):
             for cell in (cell for row in self.around for cell in row if isinstance(cell.value, str)):
@@ -252,12 +254,13 @@ class Conventions:
                 if not normalize(text).startswith(tuple(words("about_units"))):
                     answers = [f"{SCALE}={scale.normalize():f}", f"{SCALE}=1"]
                     raise self._question(cell.mark, message("ask-scale", cell=text), answers)
-                every, where = scale, f"by '{text}'"
+                every, where = scale, message("why-text", cell=text)
         if every is not None:
             found = dict.fromkeys((*AMOUNTS, "amount"), every)
         for scale in sorted({found[role] for role in AMOUNTS if role in found} - {ONE}):
-            what = f"in units of {scale:f}" if scale > 1 else f"for {(ONE / scale).normalize():f} pieces"
-            self.notes.append(f"prices {what}, {where if self.asked.scale is None else 'as asked'}")
+            name, number = ("note-units", scale) if scale > 1 else ("note-pieces", (ONE / scale).normalize())
+            why = where if self.asked.scale is None else message("why-asked")
+            self.notes.append(message(name, number=f"{number:f}", why=why))
         return {role: scale for role, scale in found.items() if scale != ONE}
 
     def _named_date(self, role: str) -> TableCell | None:
@@ -275,7 +278,7 @@ class Conventions:
                         found.append(named)
                     elif role == VALID_UNTIL:
                         unread[str(cell.value)] = None
-        self.notes += [f"not read, as it names no day: '{text}'" for text in [*unread][:MAX_UNREAD]]
+        self.notes += [message("note-no-day", cell=text) for text in [*unread][:MAX_UNREAD]]
         if len({str(cell.value) for cell in found}) > 1:
             dates = dict.fromkeys(f"'{cell.value}'" for cell in found[:MAX_UNREAD])
             asked = message("ask-date", dates=dates)
@@ -301,7 +304,7 @@ class Conventions:
                 asked = message("ask-which-date", cell=str(cell.value), dates=dates)
                 raise self._question(cell.mark, asked, [*reversed(readings.values())])
         if any(len(days) < len(ORDERS) for _, days in dated):
-            self.notes.append(f"dates: {ORDERS[orders[0]]}")
+            self.notes.append(message("note-dates", order=message(f"answer-{orders[0]}")))
         return orders[0]
 
     def _unit_of_times(self) -> str:
@@ -339,7 +342,7 @@ class Conventions:
             raise self._question(first.mark, message("ask-separator", cell=str(first.value)), POINTS)
         found = points[0] if points else POINT
         if unclear or found == COMMA:
-            self.notes.append(f"decimal separator: {found}")
+            self.notes.append(message("note-separator", cell=found))
         return found
 
     def _currency(self) -> str | None:
@@ -350,25 +353,25 @@ class Conventions:
             return codes.pop() if len(codes) == 1 else None
         headings = [column.heading for role, column in self.layout.columns.items() if role in PRICES]
         named = {heading.currency for heading in headings if heading.currency}
-        where = "by the heading of the prices"
+        where = message("why-price-heading")
         if not named:
             every, codes = self._named_by_cells()
             if every and YEN not in codes:
-                self.notes.append(f"currency: {', '.join(sorted(codes))}, by the prices")
+                self.notes.append(message("note-currency", codes=sorted(codes), why=message("why-prices")))
                 return None
-            named, where = (codes, "by some of the prices") if codes else (named, where)
+            named, where = (codes, message("why-some-prices")) if codes else (named, where)
         if not named:
             named = {code for text in _texts_of([*_first_texts(self.layout.titles)]) for code in find_currencies(text)}
-            where = "by the text above the header"
+            where = message("why-above")
         if not named:
             texts = _texts_of([*_first_texts(row.filled for row in self.rows)])
             named = {code for text in texts for code in self._named_in_note(text)}
-            where = "by a note"
+            where = message("why-note")
         if YEN in named:
             named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
         if len(named) == 1 and YEN not in named:
             [code] = named
-            self.notes.append(f"currency: {code}, {where}")
+            self.notes.append(message("note-currency", codes=[code], why=where))
             return code
         what = message("ask-currencies", codes=sorted(filter(None, named))) if named else message("ask-no-currency")
         if named == {YEN}:
@@ -430,8 +433,8 @@ class Conventions:
         if role == UNCLEAR and shares:
             scaled = [(cells, *self._scaled(share), share.paid) for cells, _, share in shares]
             self.paid = self._is_paid(scaled, shares[0][1])
-            what = "paid" if self.paid else "taken off"
-            self.notes.append(f"'{self.columns[role].heading.text}' is what is {what}")
+            name = "note-paid" if self.paid else "note-taken-off"
+            self.notes.append(message(name, cell=self.columns[role].heading.text))
 
     def _is_paid(
         self, shares: Sequence[tuple[Mapping[str, TableCell], Decimal, Decimal, bool]], first: TableCell

@@ -204,9 +204,9 @@ def _kept(same: Sequence[PricedPart], rule: str) -> PricedPart:
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
     """Yield notes about hidden parts of a table: columns, which are skipped, and rows, which are read."""
     if columns := sorted(layout.table.hidden_columns):
-        yield f"hidden columns, not read: {', '.join(column_letters(at) for at in columns)}"
+        yield message("note-hidden-columns", columns=[column_letters(at) for at in columns])
     if rows := [mark.line for mark in marks if mark.line in layout.table.hidden_rows]:
-        yield f"hidden rows, read: {len(rows)}, the first in line {rows[0]}"
+        yield message("note-hidden-rows", count=str(len(rows)), line=str(rows[0]))
 
 
 def is_table(file: str) -> bool:

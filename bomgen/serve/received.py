@@ -10,8 +10,7 @@ from typing import Any
 from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
-from bomgen.core.language import Language, language
-from bomgen.core.messages import ENGLISH
+from bomgen.core.language import Language
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
@@ -90,7 +89,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     With the `path` and `text` of a plan, `text` is the plan that names the new price book, and `file` the book to save.
     """
     name, content = file_of(request)
-    found = None
+    words, found = language_of(request), None
     try:
         asked = _asked(request)
         source = _own_book(content, name) if asked == NOTHING else None
@@ -98,11 +97,11 @@ def prices(workspace: Workspace, request: Request) -> Data:
             found = read_list(content, name, asked)
             source = found.source
     except PlanErrors as errors:
-        return _asking(errors, language_of(request), f"{CURRENCY}={_currency_of(request)}")
+        return _asking(errors, words, f"{CURRENCY}={_currency_of(request)}")
     answer = {
         "questions": [],
-        "problems": texts_of(found.warnings if found else (), language_of(request).message),
-        "html": html(describe(found, built_in_parts()), language(ENGLISH), script=False).decode() if found else "",
+        "problems": texts_of(found.warnings if found else (), words.message),
+        "html": html(describe(found, built_in_parts(), words=words), words, script=False).decode() if found else "",
     }
     if not request.get("text"):
         return answer

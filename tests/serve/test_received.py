@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
         (
             "Prices incl. VAT\nPart number,Price USD\nqm9700,2\n",
             "“Prices incl. VAT”表明价格含税，",
-            ["仍按原样读取 B 列"],
+            ["0%"],
         ),
         ("Part number,Price\nqm9700,2\n", "未注明币种", ["USD"]),
         ("Part number,Price USD\nqm9700,25.000\n", "“25.000”中的分隔符可能是小数点，", ["小数点：1,234.50"]),
@@ -384,3 +385,19 @@ def test_a_stopped_search_has_what_it_found(workspace: Workspace) -> None:
         found = searching.search(workspace, request)
     assert found["stopped"] is True
     assert found["points"]
+
+
+def test_how_a_list_was_read_is_said_in_the_language_of_the_page(workspace: Workspace) -> None:
+    """Columns, notes and rows that are left out; only what the list itself says stays as it is."""
+    content = "Part number,Price USD,Remark\nqm9700,2,a\nqm97000,,b\nunknown-1,3,c\nTotal,5,\n"
+    html = received.prices(workspace, dropped("list.csv", content.encode(), language="zh"))["html"]
+    said = [
+        "list.csv：表头在第 1 行",
+        "按列标题",
+        "料号",
+        "未读取",
+        "币种：USD（按价格列标题）",
+        "未采用：1 行没有价格",
+    ]
+    assert [text for text in [*said, "1 个价格与目录内的料号不符"] if text not in html] == []
+    assert not re.search(r"by its heading|not read|header in|left out|no price|near:", html)
