@@ -29,8 +29,8 @@ WIRING = "wiring-"
 """Prefix of the formats of cable lists, as in wiring-csv."""
 UNPRICED = "unpriced-"
 """Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
-SENT = ("pdf", "xlsx", "html")
-"""Formats that a customer gets."""
+SENT = ("quote.pdf", "quote.xlsx", "quote.html")
+"""Files that a customer gets."""
 ADDRESSED = ("customer", "vendor", "date")
 """What a quote says of whose it is and of when, without which it can be written and not sent."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
@@ -56,7 +56,7 @@ def download(workspace: Workspace, request: Request) -> Data:
     if len(files) == 1:
         [(name, content)] = files.items()
     else:
-        name, content = f"{report.plan.name}-{form}.zip", archive(files)
+        name, content = f"{report.plan.name}-{form.rpartition('.')[2]}.zip", archive(files)
     return file_data(name, content)
 
 
@@ -67,18 +67,21 @@ def file_data(name: str, content: bytes) -> Data:
 
 
 def formats(workspace: Workspace, request: Request) -> Data:
-    """Return the formats that a plan can have, those of the customer first, each with its description.
+    """Return the files that a plan can have, those of the customer first, each with its description.
 
-    `missing` has what the quote does not say of those that a customer needs. Raises PlanErrors for an invalid plan.
+    A file of `bomgen build` has its name, so that a quote is not sent with the report of the engineer; one of
+    `bomgen wiring` has its format. `missing` has what a customer needs and the quote does not say. Raises PlanErrors
+    for an invalid plan.
     """
     report = work_out(plan_of(workspace, request))
-    listed = [
-        *sorted(DOCUMENTS.described(), key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT)),
-        *((WIRING + name, about) for name, about in WIRINGS.described()),
-    ]
+    offered = [(file, form) for form in DOCUMENTS.names if _can_have(report, form) for file in DOCUMENTS.files(form)]
+    offered.sort(key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
+    listed = [{"format": file, "about": DOCUMENTS.constant(form, "ABOUT")} for file, form in offered]
+    for form, about in WIRINGS.described():
+        listed += [{"format": WIRING + form, "about": about}] if _can_have(report, WIRING + form) else []
     quote = report.plan.quote
     return {
-        "formats": [{"format": name, "about": about} for name, about in listed if _can_have(report, name)],
+        "formats": listed,
         "missing": [name for name in ADDRESSED if getattr(quote, name) is None],
     }
 

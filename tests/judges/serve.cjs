@@ -227,7 +227,7 @@ const stories = {
   async download(open) {
     const page = await open("download");
     await page.button("Download").click();
-    const workbooks = page.dialog.getByRole("button", { name: /xlsx/ }).first();
+    const workbooks = page.dialog.getByRole("button", { name: /^quote.xlsx/ });
     const [file] = await Promise.all([page.waitForEvent("download"), workbooks.click()]);
     await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
     await page.evaluate(() => {

@@ -160,8 +160,9 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
     names = [each["format"] for each in downloads.formats(workspace, asked())["formats"]]
-    assert {"xlsx", "json", "wiring-csv"} <= {*names}
+    assert {"quote.xlsx", "report.xlsx", "bom.json", "wiring-csv"} <= {*names}
     assert downloads.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
+    assert downloads.download(workspace, asked(format="fabric-NAME.svg"))["name"] == "fabric-compute.svg"
     with pytest.raises(Refused, match="no format"):
         downloads.download(workspace, asked(format="doc"))
 
@@ -174,7 +175,7 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     offered = []
     for text in (PLAN, managed, ethernet, alone):
         names = {each["format"] for each in downloads.formats(workspace, asked(text=text))["formats"]}
-        offered.append([name in names for name in ("dot", "svg", "wiring-csv", "wiring-ibnet")])
+        offered.append([name in names for name in ("fabric-NAME.dot", "fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
     assert offered == [[False, True, True, True]] * 2 + [[False, True, True, False], [False] * 4]
     assert downloads.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
@@ -183,8 +184,8 @@ def test_formats_without_their_package_are_not_offered(workspace: Workspace, mon
     """A download that can only fail is none; the browser prints instead."""
     monkeypatch.setattr(downloads, "find_spec", {}.get)
     names = {each["format"] for each in downloads.formats(workspace, asked())["formats"]}
-    assert not names & {"pdf", "wiring-parquet"}
-    assert {"xlsx", "html", "wiring-csv"} < names
+    assert not names & {"quote.pdf", "wiring-parquet"}
+    assert {"quote.xlsx", "quote.html", "wiring-csv"} < names
 
 
 def test_what_a_quote_does_not_say_is_named(workspace: Workspace) -> None:
