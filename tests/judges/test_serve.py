@@ -206,7 +206,7 @@ def test_designs_are_filtered(story):
 def test_the_only_plan_is_compared(story):
     """With a copy that the page saves, and with a design."""
     seen = story("alone")
-    assert seen["said"].startswith("There is no other plan in this folder.")
+    assert seen["said"].startswith("This folder has no other plan.")
     assert seen["copy"] == FIXED.replace("NAME", "alone")
     assert "my-a100-32-zh.yaml" not in seen["compared"]
     assert "a100-32-zh.yaml" in seen["compared"]
@@ -273,7 +273,7 @@ def test_a_refusal_is_said_where_it_was_asked_for(story):
     """In the dialog or the form, which stay as they are; the name of another file is not taken without a question."""
     seen = story("refused")
     assert seen["link"].startswith("Failed: the link")
-    assert "no folder" in seen["name"]
+    assert "none/refused.yaml' does not exist" in seen["name"]
     assert "Replaces refused.yaml, which already exists." in seen["exists"]
     assert seen["kept"] == PLANS["refused"].replace("NAME", "refused")
     assert "cannot be edited alone" in seen["form"]

@@ -25,7 +25,8 @@ export async function long(page, place, name, request, more = "") {
   } catch (error) {
     const problems = error.data?.problems ?? [];
     // A newer call may have the place by now.
-    if (bar.isConnected) place.replaceChildren(make("p", { className: "error" }, complaint(error)), make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))), more);
+    const complained = problems.length ? word("problems", problems.length) : complaint(error);
+    if (bar.isConnected) place.replaceChildren(make("p", { className: "error" }, complained), make("ul", {}, ...problems.map((problem) => make("li", {}, placed(problem)))), more);
     return null;
   }
 }
