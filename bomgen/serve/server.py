@@ -42,7 +42,9 @@ PAGE = Path(__file__).parent / "page"
 """The files of the page."""
 INDEX = "index.html"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
-WRONG_ADDRESS = "the token is missing or wrong; use the address that `bomgen serve` printed"
+WRONG_ADDRESS = (
+    "the token is missing or wrong; use the address that `bomgen serve` printed, and open a link with a plan there"
+)
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -220,7 +222,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.SEE_OTHER, b"", TYPES[".html"], {"Location": self.server.address})
             return
         if path == "/":
-            self._check_token()
+            try:
+                self._check_token()
+            except HttpError as error:  # somebody opened a link, and reads this
+                self._send(error.status, f"bomgen: {error}\n".encode(), "text/plain; charset=utf-8")
+                return
             path = f"/{INDEX}"
         name = path.removeprefix("/")
         if name not in _page_files():

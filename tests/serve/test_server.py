@@ -193,9 +193,11 @@ def test_turns_that_follow_each_other_at_once(server: PageServer) -> None:
 
 @pytest.mark.parametrize("token", ["", "x", "A" * 32, "é"])
 def test_a_missing_or_wrong_token_is_refused(server: PageServer, token: str) -> None:
-    """Neither the page nor a call is answered without the token."""
+    """Neither the page nor a call is answered without the token; whoever opens a link is told what to do."""
     token = token.encode("ascii", "ignore").decode()
-    assert send(server, "/", token=token)[0] == 403
+    status, said, headers = send(server, "/", token=token)
+    assert (status, headers["Content-Type"]) == (403, "text/plain; charset=utf-8")
+    assert b"open a link with a plan there" in said
     assert send(server, "/api/files", {}, token=token)[0] == 403
 
 
@@ -398,7 +400,7 @@ def test_a_long_head_is_not_read(server: PageServer, head: str) -> None:
     ],
 )
 def test_what_is_no_request_is_refused(server: PageServer, request_line: bytes) -> None:
-    """Whatever is sent in place of a request gets an error in JSON, or none, and nothing that a browser shows."""
+    """Whatever is sent in place of a request gets an error in JSON, a sentence about the token, or nothing."""
     with socket.create_connection(server.server_address, 30) as connection:
         connection.sendall(request_line + f"\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
         connection.shutdown(socket.SHUT_WR)
@@ -408,7 +410,7 @@ def test_what_is_no_request_is_refused(server: PageServer, request_line: bytes) 
                 answer += part
     head, _, body = answer.rpartition(b"\r\n\r\n")
     assert b"html" not in head
-    assert not answer or "error" in json.loads(body)
+    assert not answer or body.startswith(b"bomgen: the token is missing") or "error" in json.loads(body)
 
 
 def test_a_large_answer_may_be_taken_slowly(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
