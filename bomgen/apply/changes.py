@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Choice, Problem, Question
 from bomgen.core.grouping import group_by
-from bomgen.core.messages import message as message_of
+from bomgen.core.messages import message
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, NUMBER, PIECE, QUANTITY, SPARE
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
@@ -110,15 +110,13 @@ class Offers(NamedTuple):
     choices: tuple[Choice, ...]
 
 
-def conflict(cell: TableCell, sheet: str, message: str, path: str = "", offers: Offers | None = None) -> Problem:
+def conflict(cell: TableCell, sheet: str, refusal: str, path: str = "", offers: Offers | None = None) -> Problem:
     """An edit that the plan cannot take, at its cell, with what can be chosen instead."""
     place = name_cell(sheet, cell.mark)
-    asked = (
-        (Question(path, message_of("apply-at", id=place, what=offers.text), offers.choices),)
-        if offers and offers.choices
-        else ()
-    )
-    return Problem(cell.mark, "error", f"{place}: {message}", RULE, path, asked)
+    asked: tuple[Question, ...] = ()
+    if offers and offers.choices:
+        asked = (Question(path, message("apply-at", id=place, what=offers.text), offers.choices),)
+    return Problem(cell.mark, "error", f"{place}: {refusal}", RULE, path, asked)
 
 
 def is_same(before: TableCell, after: TableCell, empty: Value = None) -> bool:
@@ -143,8 +141,8 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     for cell in returned.beside:
         computed = cell.mark.line > returned.header_line and returned.header.get(cell.mark.column) in titles
         if not computed and simplify(cell.value) not in known:
-            message = "text was added next to the lines, where it is not read; delete it"
-            yield conflict(cell, returned.bill, message)
+            refusal = "text was added next to the lines, where it is not read; delete it"
+            yield conflict(cell, returned.bill, refusal)
     for column, title in returned.header.items():
         if title not in titles:
             cell = TableCell(title, returned.mark._replace(line=returned.header_line, column=column))
@@ -161,15 +159,15 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
     for line_id, rows in found.items():
         cell = rows[-1].cells[ID]
         if line_id not in known:
-            message = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
-            problems.append(conflict(cell, returned.bill, message))
+            refusal = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
+            problems.append(conflict(cell, returned.bill, refusal))
         elif len(rows) > 1:
             first = name_cell(returned.bill, rows[0].cells[ID].mark)
-            message = (
+            refusal = (
                 f"a copy of the line '{line_id}', which is also at {first}; an added row has no id, "
                 "in the hidden column after the bill; clear it there, or delete the row"
             )
-            problems.append(conflict(cell, returned.bill, message))
+            problems.append(conflict(cell, returned.bill, refusal))
     for line in base.lines:
         if len(found.get(line.id, ())) == 1:
             [row] = found[line.id]
@@ -201,17 +199,17 @@ def _rate_changes(
 ) -> Iterator[tuple[TableCell, TableCell, TableCell]]:
     pairs, added = pair_totals(base, returned)
     for label, value in added:
-        at, message = value if value.filled else label, "a row was added below the lines, where none is read"
-        problems.append(conflict(at, returned.bill, f"{message}; delete it"))
+        at, refusal = value if value.filled else label, "a row was added below the lines, where none is read"
+        problems.append(conflict(at, returned.bill, f"{refusal}; delete it"))
     for (label, before), after in pairs:
         if after is None:
-            message = f"{returned.bill}: the row '{label.value}' below the lines is gone; restore it"
-            problems.append(Problem(returned.mark, "error", message, RULE))
+            refusal = f"{returned.bill}: the row '{label.value}' below the lines is gone; restore it"
+            problems.append(Problem(returned.mark, "error", refusal, RULE))
             continue
         kept = after[0].filled and (is_same(label, after[0]) or (label.formula and label.formula == after[0].formula))
         if not kept and not (label.formula and after[0].filled and not keeps_formulas(base, returned)):
-            message = f"the label '{label.value}' was deleted or changed; restore it"
-            problems.append(conflict(after[0], returned.bill, message))
+            refusal = f"the label '{label.value}' was deleted or changed; restore it"
+            problems.append(conflict(after[0], returned.bill, refusal))
         pasted = before.formula and not after[1].formula and keeps_formulas(base, returned)
         if pasted or not is_same(before, after[1]) or is_rewritten(before, after[1]):
             yield label, before, after[1]
@@ -233,8 +231,8 @@ def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     if not own.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
         if bare and own:
-            message = "the defined names of the workbook are missing, so its formulas have no result; restore them"
-            yield conflict(bare[-1], returned.bill, message)
+            refusal = "the defined names of the workbook are missing, so its formulas have no result; restore them"
+            yield conflict(bare[-1], returned.bill, refusal)
         return
     pairs, _ = pair_totals(base, returned)
     totals = {(before[1].mark.line, before[1].mark.column): after for before, after in pairs}
@@ -246,8 +244,8 @@ def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
             what = "refers to other cells than bomgen wrote"
         else:
             continue
-        message = f"the defined name '{name}' {what}, which changes the results of formulas; restore it"
-        yield Problem(returned.mark, "error", message, RULE)
+        refusal = f"the defined name '{name}' {what}, which changes the results of formulas; restore it"
+        yield Problem(returned.mark, "error", refusal, RULE)
 
 
 def _is_renamed_area(
@@ -273,20 +271,20 @@ def _is_renamed_area(
 def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[TextChange]:
     names = pair_sheets(base, returned)
     if sum(map(len, returned.sheets.values())) > MOST_ROWS:
-        message = f"more than {MOST_ROWS} rows next to the bill; use the workbook as bomgen wrote it"
-        problems.append(Problem(returned.mark, "error", message, RULE))
+        refusal = f"more than {MOST_ROWS} rows next to the bill; use the workbook as bomgen wrote it"
+        problems.append(Problem(returned.mark, "error", refusal, RULE))
         return
     for name, rows in base.sheets.items():
         if name not in names:
-            message = f"the sheet '{name}' was deleted or renamed; restore its name"
-            problems.append(Problem(returned.mark, "error", message, RULE))
+            refusal = f"the sheet '{name}' was deleted or renamed; restore its name"
+            problems.append(Problem(returned.mark, "error", refusal, RULE))
             continue
         yield from _row_changes((names[name], name), _filled(rows), _filled(returned.sheets[names[name]]))
     for name, added in returned.sheets.items():
         filled = _filled(added)
         if name not in names.values() and filled:
-            message = f"the sheet '{name}' was added; it cannot be applied to the plan; delete it"
-            problems.append(conflict(_first(filled[0]), name, message))
+            refusal = f"the sheet '{name}' was added; it cannot be applied to the plan; delete it"
+            problems.append(conflict(_first(filled[0]), name, refusal))
 
 
 def pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:

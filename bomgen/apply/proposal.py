@@ -154,22 +154,22 @@ class Proposal:
     def refuse(
         self,
         cell: TableCell,
-        message: str,
+        refusal: str,
         sheet: str | None = None,
         path: str = "",
         offers: Offers | None = None,
     ) -> None:
         """Note a change that the plan cannot take, with what can be chosen instead."""
-        self.problems.append(conflict(cell, sheet or self.returned.bill, message, path, offers))
+        self.problems.append(conflict(cell, sheet or self.returned.bill, refusal, path, offers))
 
     def note_written(self, sheet: str, before: TableCell, after: TableCell) -> None:
         """Note a changed cell that bomgen works out."""
         refusal = f"{show(after.value)}: this cell is calculated from the plan; restore it, or change its inputs"
         self.written.append(UnmappedChange(sheet, before, after, refusal))
 
-    def refuse_written(self, sheet: str, cell: TableCell, message: str) -> None:
+    def refuse_written(self, sheet: str, cell: TableCell, refusal: str) -> None:
         """Note a changed text of bomgen's own."""
-        self.written.append(UnmappedChange(sheet, None, cell, message))
+        self.written.append(UnmappedChange(sheet, None, cell, refusal))
 
     def tell(self, cell: TableCell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
         """Note a change in words."""

@@ -180,10 +180,10 @@ def _one_price_each(
         asked = Question(REPEATED, message("ask-repeated", count=len(repeated), parts=parts), choices)
         settings = [choice.setting for choice in choices]
         raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
-    chosen = {id(_kept(same, kept)) for same in prices.values()}
-    others = [each for each in priced if id(each) not in chosen]
+    dropped = {id(each) for same in repeated for each in same} - {id(_kept(same, kept)) for same in repeated}
+    others = [each for each in priced if id(each) in dropped]
     rows = [UnpricedRow(each.mark, OTHER_PRICE, f"{each.entry['part']} | {each.entry.get('price')}") for each in others]
-    return [each for each in priced if id(each) in chosen], rows
+    return [each for each in priced if id(each) not in dropped], rows
 
 
 def _prices_of(same: Sequence[PricedPart]) -> str:
@@ -194,10 +194,8 @@ def _prices_of(same: Sequence[PricedPart]) -> str:
 
 
 def _kept(same: Sequence[PricedPart], rule: str) -> PricedPart:
-    if rule == LOWEST:
-        return min(same, key=lambda each: each.entry["price"]) if len(same) > 1 else same[0]
-    if rule == HIGHEST:
-        return max(same, key=lambda each: each.entry["price"]) if len(same) > 1 else same[0]
+    if rule in (LOWEST, HIGHEST):
+        return (min if rule == LOWEST else max)(same, key=lambda each: each.entry["price"])
     return same[0 if rule == FIRST else -1]
 
 

@@ -77,8 +77,8 @@ def formats(workspace: Workspace, request: Request) -> Data:
     offered = [(file, form) for form in DOCUMENTS.names if _can_have(report, form) for file in DOCUMENTS.files(form)]
     offered.sort(key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
     listed = [{"format": file, "about": DOCUMENTS.constant(form, "ABOUT")} for file, form in offered]
-    for form, about in WIRINGS.described():
-        listed += [{"format": WIRING + form, "about": about}] if _can_have(report, WIRING + form) else []
+    wirings = ((WIRING + name, about) for name, about in WIRINGS.described())
+    listed += [{"format": form, "about": about} for form, about in wirings if _can_have(report, form)]
     quote = report.plan.quote
     return {
         "formats": listed,

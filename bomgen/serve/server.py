@@ -208,10 +208,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Return a value in the address of the request; empty without it."""
         return parse_qs(self._address().query).get(name, [""])[0]
 
-    def _check_token(self) -> None:
-        given = self._given("token")
-        if not secrets.compare_digest(given.encode(), self.server.token.encode()):
-            raise HttpError(HTTPStatus.FORBIDDEN, "token", WRONG_ADDRESS)
+    def _has_token(self) -> bool:
+        return secrets.compare_digest(self._given("token").encode(), self.server.token.encode())
 
     # files ----------------------------------------------------------------------------------------------------------
 
@@ -222,10 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.SEE_OTHER, b"", TYPES[".html"], {"Location": self.server.address})
             return
         if path == "/":
-            try:
-                self._check_token()
-            except HttpError as error:  # somebody opened a link, and reads this
-                self._send(error.status, f"bomgen: {error}\n".encode(), "text/plain; charset=utf-8")
+            if not self._has_token():  # somebody opened a link, and reads this
+                self._send(HTTPStatus.FORBIDDEN, f"bomgen: {WRONG_ADDRESS}\n".encode(), "text/plain; charset=utf-8")
                 return
             path = f"/{INDEX}"
         name = path.removeprefix("/")
@@ -238,7 +234,8 @@ class _Handler(BaseHTTPRequestHandler):
     # calls ----------------------------------------------------------------------------------------------------------
 
     def _call(self) -> None:
-        self._check_token()
+        if not self._has_token():
+            raise HttpError(HTTPStatus.FORBIDDEN, "token", WRONG_ADDRESS)
         self._client.known = True
         above, _, name = self._address().path.rpartition("/")
         call = CALLS.get(name) or OWN_CALLS.get(name)

@@ -113,9 +113,7 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
         hints.append(word("xlsx-required-elsewhere"))
     if book.document.protected:
         hints.append(word("xlsx-protected"))
-    # The sheet has no columns with tax.
-    before_tax = word("quote-bill-lead") if table.caption == word("quote-bill-lead-inclusive") else table.caption
-    sheet.heading(section.title, word("list-sentences").join(filter(None, (before_tax, *hints))))
+    sheet.heading(section.title, word("list-sentences").join(filter(None, (table.caption, *hints))))
     sheet.header(columns)
     sheet.freeze()
     first, end = sheet.row, sheet.row + len(table.rows) + _EMPTY_LINES

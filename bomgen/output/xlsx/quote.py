@@ -68,6 +68,8 @@ def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
     """A quote in, its workbook out. Equal documents give equal bytes."""
     book = Book(document, language)
     held = {section.id: _before_tax(section) for section in document.sections}
+    [charged] = held[_BILL].tables
+    held[_BILL] = replace(held[_BILL], tables=(replace(charged, caption=language.word("quote-bill-lead")),))
     front, lines = book.sheet(language.word("quote-quotation")), book.sheet(held[_BILL].title)
     by_part = book.sheet(held[_ORDER_LIST].title) if _ORDER_LIST in held else None
     sheets = [(book.sheet(held[name].title), held[name]) for name in _TABLES if name in held and held[name].tables]

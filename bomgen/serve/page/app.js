@@ -33,6 +33,7 @@ const asFile = (text) => text.replaceAll("\n", plan.end);
 /** What the tools need of the page. */
 const page = {
   get request() { return { path: plan.path, text: asFile(editor.text) }; },
+  get name() { return stem(plan.path); },
   tell, report,
   setText(text) { editor.text = text; edited(); },
 };

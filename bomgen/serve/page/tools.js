@@ -71,9 +71,8 @@ async function enterPrices(page) {
       rows.forEach((row, at) => { row[price] = inputs[at].value.trim(); });
       const priced = rows.filter((row) => row[price]), first = rows.findIndex((row) => !row[price]);
       if (!priced.length) return inputs[first].focus();
-      const plan = page.request.path.split("/").pop().replace(/\.ya?ml$/i, "");
-      let name = `${plan}-prices`;
-      for (let at = 2; page.request.text.includes(`${name}.prices.yaml`); at++) name = `${plan}-prices-${at}`;
+      let name = `${page.name}-prices`;
+      for (let at = 2; page.request.text.includes(`${name}.prices.yaml`); at++) name = `${page.name}-prices-${at}`;
       takePrices(page, place, { name: `${name}.csv`, base64: await base64(new Blob([[head, ...priced].map(csvRow).join("\n")])) }, []);
     };
     list.replaceChildren(
@@ -293,8 +292,7 @@ export async function shareDialog(page) {
     await navigator.clipboard.writeText(link.value);
     event.target.textContent = word("copied");
   };
-  const name = `${page.request.path.split("/").pop().replace(/\.ya?ml$/, "")}.html`;
   place.replaceChildren(
-    make("div", { className: "row" }, button(word("share-file"), () => saveFile(name, new Blob([found.html], { type: "text/html" })), { className: "main" })),
+    make("div", { className: "row" }, button(word("share-file"), () => saveFile(`${page.name}.html`, new Blob([found.html], { type: "text/html" })), { className: "main" })),
     field(word("share-link"), link), button(word("copy"), copy), make("p", {}, word("link-hint")));
 }
