@@ -287,10 +287,18 @@ const stories = {
     await page.button("Open").click();
     await page.start("refused");
     await page.tab("Form").click();
-    const servers = page.locator("#form [name='cluster.servers']");
+    const servers = page.locator("#form [name='cluster.servers']"), why = page.locator("#form").getByRole("alert");
+    await servers.waitFor();
+    // A request for the form is answered after the answer is refused.
+    let overtaken;
+    await page.route("**/api/form*", (route) => { overtaken = route; }, { times: 1 });
+    await page.tab("Form").click();
     await servers.fill("8");
     await servers.press("Tab");
-    seen.form = await page.locator("#form").getByRole("alert").textContent();
+    await why.waitFor();
+    await Promise.all([page.waitForResponse((response) => response.request() === overtaken.request()), overtaken.continue()]);
+    await page.waitForTimeout(100);
+    seen.form = await why.textContent();
     seen.answers = await page.locator("#form [name='cluster.gpu']").inputValue();
     await page.locator("#form [name='purpose']").selectOption("training");
     await page.locator("#form [name='title']").fill("Meanwhile");

@@ -276,13 +276,15 @@ function showView(name) {
   if (name === "form") showForm();
 }
 
-/** Show the answers of the plan, or write `answers` into it. An answer that is refused leaves the form as it is. */
+let refused;
+/** Show the answers of the plan, or write `answers` into it. An answer that is refused leaves the form as it is, and why
+    it was stays until the plan is another one: an earlier request for the form may be answered after it. */
 async function showForm(answers) {
   const form = byId("questions"), failed = byId("form-failed"), text = editor.text;
   try {
     const found = await call("form", answers ? { ...page.request, answers } : page.request);
     if (text !== editor.text) return answers && showForm(answers);
-    failed.textContent = "";
+    if (answers || text !== refused) failed.textContent = "";
     if (answers) page.setText(found.text);
     const focused = document.activeElement?.name;
     Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).forEach(showGroup);
@@ -292,6 +294,7 @@ async function showForm(answers) {
     if (answers && error.data?.error === "cancelled") return showForm(answers); // by a build that waited for it
     if (error.data?.error !== "refused") return report(error);
     failed.textContent = error.message;
+    refused = text;
     if (!answers) form.replaceChildren();
   }
 }
