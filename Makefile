@@ -76,8 +76,8 @@ page: ## bundle the text editor of `bomgen serve` from its locked packages (Node
 fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
 	$(BIN)/pytest tests/fuzz
 
-deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
+deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones
@@ -158,7 +158,7 @@ $(CYCLONEDX): requirements/cyclonedx.txt | $(BIN)/python
 	@touch $@
 
 $(INSTALLED_DEEP): $(GIVEN) | $(BIN)/python
-	$(call LOCKED,dev fuzz mutation)
+	$(call LOCKED,dev fuzz judges mutation)
 	$(EDITABLE)
 	@touch $@
 

@@ -294,6 +294,8 @@ class Catalog:
     """Contents of the user's part files, by path."""
     _assumptions: dict[str, Figure] = field(default_factory=dict, repr=False)
     """Assumptions that were looked up, by id."""
+    _parts: dict[tuple[Callable[[Record], Any], str, str], Any] = field(default_factory=dict, repr=False)
+    """Parts that were built, by the function that builds them, the file of their record and its id."""
     _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
     """The user's folders that were found, by kind."""
     _aliases: dict[str, dict[str, set[str]]] = field(default_factory=dict, repr=False)
@@ -341,6 +343,15 @@ class Catalog:
             found = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
             self._records[key] = found or self._find_by_alias(kind, wanted, name)
         return self._records[key]
+
+    def part(self, kind: str, name: str, build: Callable[[Record], T]) -> T:
+        """Return what `build` makes of the record of a part; it is called once a record. Raises as `find` and it do."""
+        record = self.find(kind, name)
+        key = (build, record.source.file, record.id)
+        if key not in self._parts:
+            self._parts[key] = build(record)
+        part: T = self._parts[key]
+        return part
 
     def find_part(self, name: str) -> Record:
         """Return the record of a part of any kind, accessories first. Raises UnknownPart, listing the accessories."""

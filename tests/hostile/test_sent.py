@@ -21,8 +21,12 @@ SAID = dict(line.split("\t") for line in SAID_FILE.read_text(encoding="utf-8").s
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 USERS = ("blanks", "strings-said-to-be-many", "title-of-dates", "pdf-deflated-twice", "tables-in-a-circle")
 RARE = {name for name in SENT if name.startswith("pdf-")} - {
-    *("pdf-deflated-twice", "pdf-of-letters", "pdf-of-nested-lists", "pdf-of-pages-in-a-circle"),
-} | {"parts-almost-known", "many-kinds"}
+    *("pdf-deflated-twice", "pdf-of-nested-lists", "pdf-of-pages-in-a-circle"),
+} | {
+    *("parts-almost-known", "many-kinds", "hundreds-of-networks"),
+    *("rows-of-commas", "line-ends-of-apples", "short-cells", "size-that-is-a-lie-of-a-picture"),
+    *("size-that-is-a-lie-of-cells", "cells-of-a-wide-sheet-of-excel-97", "cells-of-a-wide-ods"),
+}
 """What only `make deep` sends: most of these take all the time that a command may, as others of their kind do."""
 COMMANDS = {
     "prices": ("prices", "{file}"),

@@ -139,6 +139,18 @@ def recalculated(quotes, resaved, resave, tmp_path_factory) -> dict[str, Path]:
     return resaved | {path.stem: path for path in saved.iterdir()}
 
 
+@pytest.fixture(scope="module")
+def values(plan, quotes, recalculated) -> dict[str, tuple[Workbook, Workbook]]:
+    """Both workbooks of a plan by their kind, each with the values that bomgen stores and those of LibreOffice."""
+    return {
+        kind: (
+            load_workbook(quotes[plan] / f"{kind}.xlsx", data_only=True),
+            load_workbook(recalculated[f"{plan}.{kind}"], data_only=True),
+        )
+        for kind in ("report", "quote")
+    }
+
+
 def _formulas(path: Path) -> list[tuple[str, str]]:
     """Sheet and place of every formula."""
     return [
@@ -162,21 +174,20 @@ def _same(one: Any, other: Any) -> bool:
     return (one or "") == (other or "")
 
 
-def test_totals_are_those_of_the_bill(plan, quotes, recalculated):
+def test_totals_are_those_of_the_bill(plan, quotes, values):
     """The four named totals, recalculated by LibreOffice, are those of bom.json to the cent."""
     totals = json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]
-    for kind in ("report", "quote"):
-        workbook = load_workbook(recalculated[f"{plan}.{kind}"], data_only=True)
-        found = {name: Decimal(str(_named(workbook, name))).quantize(Decimal("0.01")) for name in TOTALS}
+    for _, worked_out in values.values():
+        found = {name: Decimal(str(_named(worked_out, name))).quantize(Decimal("0.01")) for name in TOTALS}
         assert found == {name: Decimal(totals[key]) for name, key in TOTALS.items()}
 
 
-def test_no_cell_is_an_error(plan, recalculated):
+def test_no_cell_is_an_error(values):
     """No cell of a recalculated workbook is an error value."""
     broken = [
         (kind, sheet.title, cell.coordinate, cell.value)
-        for kind in ("report", "quote")
-        for sheet in load_workbook(recalculated[f"{plan}.{kind}"], data_only=True).worksheets
+        for kind, (_, worked_out) in values.items()
+        for sheet in worked_out.worksheets
         for row in sheet.iter_rows()
         for cell in row
         if cell.data_type == "e"
@@ -185,14 +196,11 @@ def test_no_cell_is_an_error(plan, recalculated):
     assert broken == []
 
 
-def test_stored_values_are_the_recalculated_ones(plan, quotes, recalculated):
+def test_stored_values_are_the_recalculated_ones(plan, quotes, values):
     """What a viewer that cannot calculate shows in a formula cell is what LibreOffice works out."""
-    for kind in ("report", "quote"):
-        path = quotes[plan] / f"{kind}.xlsx"
-        formulas = _formulas(path)
+    for kind, (stored, worked_out) in values.items():
+        formulas = _formulas(quotes[plan] / f"{kind}.xlsx")
         assert formulas, "the workbook has no formula at all"
-        stored = load_workbook(path, data_only=True)
-        worked_out = load_workbook(recalculated[f"{plan}.{kind}"], data_only=True)
         differing = [
             (sheet, place, stored[sheet][place].value, worked_out[sheet][place].value)
             for sheet, place in formulas
@@ -380,19 +388,18 @@ def test_the_workbook_of_a_quote_prints_in_few_pages(quotes, judge, run, tmp_pat
     assert max(pages.values()) <= MOST_PRINTED, pages
 
 
-def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):
+def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes, values):
     """The values stored in the chart are those of the cells that it refers to; without any price there is no chart."""
-    path = quotes[plan] / "report.xlsx"
-    with zipfile.ZipFile(path) as archive:
+    stored_values, _ = values["report"]
+    with zipfile.ZipFile(quotes[plan] / "report.xlsx") as archive:
         charts = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/charts/")]
     net = Decimal(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["list"])
     assert len(charts) == bool(net)
-    values = load_workbook(path, data_only=True)
     for chart in charts:
         for part in ("cat", "val"):
             content = chart.partition(f"<{part}>")[2].partition(f"</{part}>")[0]
             sheet, _, area = re.search("<f>'(.*)'!(.*)</f>", content).group(0)[3:-4].rpartition("!")
-            cells = [cell.value for row in values[sheet.strip("'")][area.replace("$", "")] for cell in row]
+            cells = [cell.value for row in stored_values[sheet.strip("'")][area.replace("$", "")] for cell in row]
             stored = re.findall("<v>([^<]*)</v>", content)
             if part == "val":
                 cells = [float(cell) if isinstance(cell, int | float) else 0.0 for cell in cells]
@@ -400,14 +407,15 @@ def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):
             assert stored == cells
 
 
-def test_other_readers_see_the_values(plan, quotes, judge):
+def test_other_readers_see_the_values(plan, quotes, values, judge):
     """A reader that cannot calculate finds the amount of the quote in the file as bomgen wrote it."""
     judge("python:python_calamine")
     from python_calamine import CalamineWorkbook
 
     path = quotes[plan] / "report.xlsx"
     amount = float(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["amount"])
-    [(sheet, place)] = load_workbook(path).defined_names["bom_amount"].destinations
+    stored, _ = values["report"]
+    [(sheet, place)] = stored.defined_names["bom_amount"].destinations
     column, row = re.fullmatch(r"\$?([A-Z]+)\$?(\d+)", place).groups()
     number = 0
     for letter in column:
