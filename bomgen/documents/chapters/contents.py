@@ -31,6 +31,8 @@ from bomgen.results.result import Report
 GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
 OF_WORKLOAD = tuple(("workload", key) for key in ("gpus_required", "days", "requests_per_minute"))
 OF_SERVERS = (("cluster", "servers"), ("cluster", "nics"))
+COUNTED = ("GPUs", "NICs", "servers", "switches", "pieces")
+"""Units that the label of a key figure already names."""
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
@@ -88,7 +90,7 @@ def _subtitle(writer: Writer) -> str:
 def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
     for path in (GPUS, POWER):
         if path in writer.numbers:
-            yield writer.label(path), writer.cell(path)
+            yield writer.label(path), _key_figure(writer, path)
 
 
 def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
@@ -99,12 +101,14 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
         numbers.append((("fabrics", name, "cables_total"), cables))
     numbers.append((POWER, writer.label(POWER)))
-    yield from ((writer.named(label), _estimated(writer, path)) for path, label in numbers if path in writer.numbers)
+    yield from ((writer.named(label), _key_figure(writer, path)) for path, label in numbers if path in writer.numbers)
 
 
-def _estimated(writer: Writer, path: Path) -> Cell:
+def _key_figure(writer: Writer, path: Path) -> Cell:
     """Return a number as a cell; a prediction, whose interval is in numbers of its own, with that as its range."""
     cell, (*above, key) = writer.cell(path), path
+    if cell.unit in COUNTED:
+        cell = replace(cell, unit="count")
     for names in ((f"{key}_low",), (f"{key}_high",)), ((f"{key}_range", "low"), (f"{key}_range", "high")):
         ends = [writer.numbers[end] for name in names if (end := (*above, *name)) in writer.numbers]
         if cell.estimate is None and len(ends) == len(names):
