@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, Question
 from bomgen.core.messages import message
 from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Mark
@@ -24,6 +24,7 @@ from bomgen.reading.list_columns import (
     PRICES,
     ListLayout,
     RequestedColumns,
+    column_choices,
 )
 from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, PricedRow, rows_of
 from bomgen.reading.list_words import YEN, find_break, find_currency, normalize, words, yen_of
@@ -138,7 +139,8 @@ class _RowReader:
                 )
                 header = layout.table.rows[layout.start - 1] if layout.start else ()
                 mark = header[column.at].mark if column.at < len(header) else layout.header
-                yield Problem(mark, "warning", said, "other-prices")
+                choices = column_choices(PRICE, {column.at: column.heading.text}, (column.at,))
+                yield Problem(mark, "warning", said, "other-prices", questions=(Question(PRICE, said, choices),))
 
     def _is_like(self, used: int, other: int, rows: Sequence[Sequence[TableCell]]) -> bool:
         """Return whether a column has amounts near those of the prices, in nearly all rows with a price."""

@@ -67,12 +67,16 @@ def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
 
 def _asking(errors: PlanErrors, words: Language, first: str = "") -> Data:
     """Return the problems of a file, and the questions among them; the setting `first` is offered first."""
-    questions = [
+    questions = [question for problem in errors.problems for question in _questions(problem, words, first)]
+    return {"questions": questions, "problems": texts_of(errors.problems)}
+
+
+def _questions(problem: Problem, words: Language, first: str = "") -> list[Data]:
+    """Return what a problem leaves to the user."""
+    return [
         {"key": question.key, "message": words.message(question.text), "choices": _choices(question, words, first)}
-        for problem in errors.problems
         for question in problem.questions
     ]
-    return {"questions": questions, "problems": texts_of(errors.problems)}
 
 
 def _choices(question: Question, words: Language, first: str = "") -> list[Data]:
@@ -98,9 +102,13 @@ def prices(workspace: Workspace, request: Request) -> Data:
             source = found.source
     except PlanErrors as errors:
         return _asking(errors, words, f"{CURRENCY}={_currency_of(request)}")
+    warnings = found.warnings if found else ()
     answer = {
         "questions": [],
-        "problems": texts_of(found.warnings if found else (), words.message),
+        "problems": [
+            texts | {"questions": _questions(problem, words)}
+            for problem, texts in zip(warnings, texts_of(warnings, words.message), strict=False)
+        ],
         "html": html(describe(found, built_in_parts(), words=words), words, script=False).decode() if found else "",
     }
     if not request.get("text"):

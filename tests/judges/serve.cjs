@@ -195,6 +195,19 @@ const stories = {
     return seen;
   },
 
+  async instead(open) {
+    const page = await open("prices"), seen = {};
+    await page.drop("two.csv", "Price list");
+    await page.dialog.locator("p", { hasText: "Priced lines" }).waitFor();
+    seen.said = await page.dialog.locator("li.warning").allTextContents();
+    await page.button("Read column C: Partner USD instead", page.dialog).click();
+    await page.dialog.locator("li.warning").waitFor({ state: "detached" });
+    seen.amount = await page.dialog.locator("p", { hasText: /USD$/ }).textContent();
+    await page.button("Back", page.dialog).click();
+    await page.dialog.locator("li.warning").waitFor();
+    return seen;
+  },
+
   async quote(open) {
     const page = await open("quote"), seen = {};
     await page.drop("quote.xlsx", "Edited quote for this plan");

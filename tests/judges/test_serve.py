@@ -64,6 +64,8 @@ LIST = "Part number,Price USD,Price USD\ndgx-h100,300000,200000\nqm9700,25000,20
 """A price list of two columns that may be the price."""
 OPEN = "Part number,Price,Price\ndgx-h100,300000,200000\nqm97000,25000,20000\n"
 """A list that names no currency, either, and has a slip in a part number."""
+TWO = "Part number,List price USD,Partner USD\ndgx-h100,300000,255000\nqm9700,25000,21000\n"
+"""A list with a second column of prices, which its heading does not call so."""
 LANGUAGES = 2
 
 
@@ -77,6 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / f"{name}.yaml").write_bytes(text.replace("NAME", Path(name).name).encode())
     (place / "open.csv").write_text(OPEN, "utf-8")
     (place / "list.csv").write_text(LIST, "utf-8")
+    (place / "two.csv").write_text(TWO, "utf-8")
     (place / "quote.xlsx").write_bytes(_edited(place / "quote.yaml"))
     return place
 
@@ -223,6 +226,14 @@ def test_a_price_list_is_asked_about_and_used(story):
     assert (seen["before"], seen["after"]) == ("not priced", "at least 820,000.00 USD")
     assert "{part: dgx-h100, price: 200000}" in seen["book"]
     assert "price_book: list.prices.yaml" in seen["text"]
+
+
+def test_another_column_of_prices_is_one_click_away(story):
+    """And back again; the warning names no command."""
+    seen = story("instead")
+    [said] = seen["said"]
+    assert said.endswith("those of column BRead column C: Partner USD instead")
+    assert seen["amount"] == "1,041,000.00 USD"
 
 
 def test_an_edited_quote_is_taken_and_its_conflict_chosen(story):

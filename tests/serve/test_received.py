@@ -56,11 +56,17 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
 
 
-def test_a_second_column_of_prices_is_named(workspace: Workspace) -> None:
-    """Beside the button that takes the prices of the first one."""
-    content = b"Part number,List price USD,Partner\ndgx-h100,300000,255000\nqm9700,25000,21000\n"
+def test_a_second_column_of_prices_can_be_read_instead(workspace: Workspace) -> None:
+    """The warning has the answer that reads it."""
+    content = b"Part number,List price USD,Partner USD\ndgx-h100,300000,255000\nqm9700,25000,21000\n"
     [problem] = received.prices(workspace, dropped("list.csv", content))["problems"]
-    assert "column C 'Partner' looks like prices, too, and is not read" in problem["message"]
+    assert "column C 'Partner USD' looks like prices, too, and is not read" in problem["message"]
+    [question] = problem["questions"]
+    assert question["choices"] == [{"value": "price=C", "label": "C: Partner USD"}]
+    answers = {question["key"]: question["choices"][0]["value"]}
+    again = received.prices(workspace, dropped("list.csv", content, answers=answers))
+    assert "{part: dgx-h100, price: 255000}" in again["file"]["text"]
+    assert again["problems"] == []
 
 
 def test_a_list_may_be_filled_in_by_parts(workspace: Workspace) -> None:

@@ -173,7 +173,10 @@ function goBack(steps, again) {
 
 const answersOf = (steps) => Object.assign({}, ...steps);
 
-const listed = (problems) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, sentence(each))));
+/** List problems. One that leaves a choice has buttons in place of its remedy; `choose` gets the answer. */
+const listed = (problems, choose) => make("ul", {}, ...problems.map(({ questions = [], ...each }) => make("li", { className: each.severity },
+  questions.length ? each.message : sentence(each),
+  ...questions.flatMap(({ key, choices }) => choices.map(({ value, label }) => button(word("instead", label), () => choose({ [key]: value })))))));
 
 const MOST_NAMED = 10; // rows of a price list
 
@@ -182,14 +185,14 @@ async function takePrices(page, place, dropped, steps) {
   const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
   if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
-  const content = [listed(found.problems)];
+  const content = [listed(found.problems, (answer) => again(Object.assign([...steps, answer], { kept: steps.kept })))];
   if (steps.length) content.push(make("div", { className: "row" }, goBack(steps, again)));
   if (found.coverage) {
     const { before, after } = found.coverage;
     const { unused } = found;
     const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("and"));
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
-      make("p", {}, `${grouped(before.amount)} → ${grouped(after.amount)} ${after.currency}`),
+      make("p", {}, `${before.priced ? `${grouped(before.amount)} → ` : ""}${grouped(after.amount)} ${after.currency}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
       found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));

@@ -27,7 +27,7 @@ export default {
   "link-hint": "A colleague opens the link in their own bomgen serve, in the last field under Open. Nothing is sent to a server.",
   "search-keys": "Keys to vary, each with values (value, value) or a range (from..to)", key: "Key", "value-list": "Values", "add-key": "Add key",
   remove: "Remove", from: "From", to: "To", measure: "Measure", minimise: "Minimise", "at-most": "At most", beyond: "exceeds a limit", impossible: "{0} (designs: {1})",
-  "in-brackets": "{0} ({1})", said: "{0}: {1}", comma: ", ", and: ", ", back: "Back",
+  "in-brackets": "{0} ({1})", said: "{0}: {1}", comma: ", ", and: ", ", back: "Back", instead: "Read column {0} instead",
   print: "print", "print-hint": "The quote on paper, or as PDF: choose this in the print dialog.",
   unaddressed: "A quote to a customer also needs: {0}. Fill them in on the Form tab.",
   near: "Unknown part numbers that are close to unpriced parts of the plan:",

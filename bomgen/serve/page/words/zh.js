@@ -27,7 +27,7 @@ export default {
   "link-hint": "运行 bomgen serve 的同事可在“打开”的最后一栏中打开此链接；内容不会发送到任何服务器。",
   "search-keys": "搜索字段：每个字段填写若干值（值，值）或范围（起..止）", key: "字段", "value-list": "值",
   "add-key": "添加字段", remove: "移除", from: "起", to: "止", measure: "指标", minimise: "最小化", "at-most": "上限", beyond: "超出上限", impossible: "{0}（方案数：{1}）",
-  "in-brackets": "{0}（{1}）", said: "{0}：{1}", comma: "，", and: "、", back: "上一步",
+  "in-brackets": "{0}（{1}）", said: "{0}：{1}", comma: "，", and: "、", back: "上一步", instead: "改读 {0} 列",
   print: "打印", "print-hint": "打印报价单，或在打印对话框中另存为 PDF。",
   unaddressed: "发给客户的报价单还需要：{0}。请在“表单”中填写。",
   near: "未识别的料号，与方案中待报价部件的料号相近：",
