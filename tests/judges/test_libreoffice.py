@@ -19,6 +19,7 @@ from openpyxl import load_workbook
 from openpyxl.cell import Cell
 from openpyxl.workbook import Workbook
 
+KINDS = ("report", "quote")
 TOTALS = {"bom_list": "list", "bom_discount": "discount", "bom_tax": "tax", "bom_amount": "amount"}
 PLANTED = "planted"
 """A copy of a workbook with wrong stored values: that they are put right shows that the judge really recalculates."""
@@ -140,15 +141,15 @@ def recalculated(quotes, resaved, resave, tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def values(plan, quotes, recalculated) -> dict[str, tuple[Workbook, Workbook]]:
-    """Both workbooks of a plan by their kind, each with the values that bomgen stores and those of LibreOffice."""
-    return {
-        kind: (
-            load_workbook(quotes[plan] / f"{kind}.xlsx", data_only=True),
-            load_workbook(recalculated[f"{plan}.{kind}"], data_only=True),
-        )
-        for kind in ("report", "quote")
-    }
+def stored(plan, quotes) -> dict[str, Workbook]:
+    """Both workbooks of a plan by their kind, with the values that bomgen stores."""
+    return {kind: load_workbook(quotes[plan] / f"{kind}.xlsx", data_only=True) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def worked_out(plan, recalculated) -> dict[str, Workbook]:
+    """The same with the values that LibreOffice works out."""
+    return {kind: load_workbook(recalculated[f"{plan}.{kind}"], data_only=True) for kind in KINDS}
 
 
 def _formulas(path: Path) -> list[tuple[str, str]]:
@@ -174,20 +175,20 @@ def _same(one: Any, other: Any) -> bool:
     return (one or "") == (other or "")
 
 
-def test_totals_are_those_of_the_bill(plan, quotes, values):
+def test_totals_are_those_of_the_bill(plan, quotes, worked_out):
     """The four named totals, recalculated by LibreOffice, are those of bom.json to the cent."""
     totals = json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]
-    for _, worked_out in values.values():
-        found = {name: Decimal(str(_named(worked_out, name))).quantize(Decimal("0.01")) for name in TOTALS}
+    for workbook in worked_out.values():
+        found = {name: Decimal(str(_named(workbook, name))).quantize(Decimal("0.01")) for name in TOTALS}
         assert found == {name: Decimal(totals[key]) for name, key in TOTALS.items()}
 
 
-def test_no_cell_is_an_error(values):
+def test_no_cell_is_an_error(worked_out):
     """No cell of a recalculated workbook is an error value."""
     broken = [
         (kind, sheet.title, cell.coordinate, cell.value)
-        for kind, (_, worked_out) in values.items()
-        for sheet in worked_out.worksheets
+        for kind, workbook in worked_out.items()
+        for sheet in workbook.worksheets
         for row in sheet.iter_rows()
         for cell in row
         if cell.data_type == "e"
@@ -196,15 +197,15 @@ def test_no_cell_is_an_error(values):
     assert broken == []
 
 
-def test_stored_values_are_the_recalculated_ones(plan, quotes, values):
+def test_stored_values_are_the_recalculated_ones(plan, quotes, stored, worked_out):
     """What a viewer that cannot calculate shows in a formula cell is what LibreOffice works out."""
-    for kind, (stored, worked_out) in values.items():
+    for kind in KINDS:
         formulas = _formulas(quotes[plan] / f"{kind}.xlsx")
         assert formulas, "the workbook has no formula at all"
         differing = [
-            (sheet, place, stored[sheet][place].value, worked_out[sheet][place].value)
+            (sheet, place, stored[kind][sheet][place].value, worked_out[kind][sheet][place].value)
             for sheet, place in formulas
-            if not _same(stored[sheet][place].value, worked_out[sheet][place].value)
+            if not _same(stored[kind][sheet][place].value, worked_out[kind][sheet][place].value)
         ]
         assert differing == []
 
@@ -388,9 +389,8 @@ def test_the_workbook_of_a_quote_prints_in_few_pages(quotes, judge, run, tmp_pat
     assert max(pages.values()) <= MOST_PRINTED, pages
 
 
-def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes, values):
+def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes, stored):
     """The values stored in the chart are those of the cells that it refers to; without any price there is no chart."""
-    stored_values, _ = values["report"]
     with zipfile.ZipFile(quotes[plan] / "report.xlsx") as archive:
         charts = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/charts/")]
     net = Decimal(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["list"])
@@ -399,23 +399,22 @@ def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes, values):
         for part in ("cat", "val"):
             content = chart.partition(f"<{part}>")[2].partition(f"</{part}>")[0]
             sheet, _, area = re.search("<f>'(.*)'!(.*)</f>", content).group(0)[3:-4].rpartition("!")
-            cells = [cell.value for row in stored_values[sheet.strip("'")][area.replace("$", "")] for cell in row]
-            stored = re.findall("<v>([^<]*)</v>", content)
+            cells = [cell.value for row in stored["report"][sheet.strip("'")][area.replace("$", "")] for cell in row]
+            shown = re.findall("<v>([^<]*)</v>", content)
             if part == "val":
                 cells = [float(cell) if isinstance(cell, int | float) else 0.0 for cell in cells]
-                stored = [float(value) for value in stored]
-            assert stored == cells
+                shown = [float(value) for value in shown]
+            assert shown == cells
 
 
-def test_other_readers_see_the_values(plan, quotes, values, judge):
+def test_other_readers_see_the_values(plan, quotes, stored, judge):
     """A reader that cannot calculate finds the amount of the quote in the file as bomgen wrote it."""
     judge("python:python_calamine")
     from python_calamine import CalamineWorkbook
 
     path = quotes[plan] / "report.xlsx"
     amount = float(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["amount"])
-    stored, _ = values["report"]
-    [(sheet, place)] = stored.defined_names["bom_amount"].destinations
+    [(sheet, place)] = stored["report"].defined_names["bom_amount"].destinations
     column, row = re.fullmatch(r"\$?([A-Z]+)\$?(\d+)", place).groups()
     number = 0
     for letter in column:
