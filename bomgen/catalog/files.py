@@ -344,7 +344,7 @@ class Catalog:
             self._records[key] = found or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
-    def part(self, kind: str, name: str, build: Callable[[Record], T]) -> T:
+    def build_part(self, kind: str, name: str, build: Callable[[Record], T]) -> T:
         """Return what `build` makes of the record of a part; it is called once a record. Raises as `find` and it do."""
         record = self.find(kind, name)
         key = (build, record.source.file, record.id)

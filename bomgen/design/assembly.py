@@ -189,8 +189,8 @@ def parts_lookup(catalog: Catalog) -> PartsLookup:
         ),
         cables=cache(lambda medium: [cable(record.id) for record in catalog.records_where("cable", "kind", medium)]),
         rules=cache(lambda: rules(catalog)),
-        panel=cache(lambda id: part_records.panel(catalog.find("panel", id))),
-        panels=cache(lambda: [part_records.panel(record) for record in catalog.all("panel")]),
+        panel=lambda id: catalog.build_part("panel", id, part_records.panel),
+        panels=lambda: [catalog.build_part("panel", id, part_records.panel) for id in catalog.ids("panel")],
     )
 
 

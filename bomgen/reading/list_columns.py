@@ -458,10 +458,14 @@ def among(what: str, headings: Sequence[str], places: Iterable[int]) -> str:
     return message("ask-among", what=what, columns=columns) if columns else what
 
 
-def column_choices(role: str, headings: Sequence[str] | Mapping[int, str], places: Iterable[int]) -> tuple[Choice, ...]:
+def column_choices(role: str, headings: Sequence[str], places: Iterable[int]) -> tuple[Choice, ...]:
     """Return columns to choose from for a role."""
-    letters = ((column_letters(at + 1), headings[at]) for at in places)
-    return tuple(Choice(f"{role}={letter}", f"{letter}: {text}" if text else letter) for letter, text in letters)
+    return tuple(column_choice(role, column_letters(at + 1), headings[at]) for at in places)
+
+
+def column_choice(role: str, letter: str, heading: str) -> Choice:
+    """Return a column to choose for a role."""
+    return Choice(f"{role}={letter}", f"{letter}: {heading}" if heading else letter)
 
 
 def tax_question(mark: Mark, what: str, text: str, file: str) -> PlanErrors:

@@ -24,7 +24,7 @@ from bomgen.reading.list_columns import (
     PRICES,
     ListLayout,
     RequestedColumns,
-    column_choices,
+    column_choice,
 )
 from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, PricedRow, rows_of
 from bomgen.reading.list_words import YEN, find_break, find_currency, normalize, words, yen_of
@@ -130,17 +130,17 @@ class _RowReader:
         used = layout.columns[how.base]
         for column in layout.unused:
             if not column.heading.roles and self._is_like(used.at, column.at, rows):
+                choice = column_choice(PRICE, column.letter, column.heading.text)
                 said = message(
                     "unread-prices",
                     cell=column.heading.text,
                     column=column.letter,
                     used=used.letter,
-                    key=f"bomgen prices {how.file} --columns {PRICE}={column.letter}",
+                    key=f"bomgen prices {how.file} --columns {choice.setting}",
                 )
                 header = layout.table.rows[layout.start - 1] if layout.start else ()
                 mark = header[column.at].mark if column.at < len(header) else layout.header
-                choices = column_choices(PRICE, {column.at: column.heading.text}, (column.at,))
-                yield Problem(mark, "warning", said, "other-prices", questions=(Question(PRICE, said, choices),))
+                yield Problem(mark, "warning", said, "other-prices", questions=(Question(PRICE, said, (choice,)),))
 
     def _is_like(self, used: int, other: int, rows: Sequence[Sequence[TableCell]]) -> bool:
         """Return whether a column has amounts near those of the prices, in nearly all rows with a price."""

@@ -34,13 +34,38 @@ def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callab
 
 
 def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
-    """Return what problems say, without their places, as for a file that the page does not show."""
+    """Return what problems say, without their places, as for a file that the page does not show.
+
+    A problem with questions has them in place of its remedy, which is an option of a command.
+    """
     return [_texts_of(problem, say) for problem in [*problems][:MAX_PROBLEMS]]
 
 
 def _texts_of(problem: Problem, say: Callable[[str], str]) -> Data:
     said = problem._replace(message=say(problem.message))
-    return {"severity": problem.severity, "message": said.fault, "remedy": said.remedy, "rule": problem.rule}
+    asked = questions_data(problem, say)
+    return {
+        "severity": problem.severity,
+        "message": said.fault,
+        "remedy": "" if asked else said.remedy,
+        "rule": problem.rule,
+        "questions": asked,
+    }
+
+
+def questions_data(problem: Problem, say: Callable[[str], str] = str, first: str = "") -> list[Data]:
+    """Return what a problem leaves to the user, with the answers to choose from; the setting `first` comes first."""
+    return [
+        {
+            "key": question.key,
+            "message": say(question.text),
+            "choices": [
+                {"value": choice.setting, "label": say(choice.label)}
+                for choice in sorted(dict.fromkeys(question.choices), key=lambda choice: choice.setting != first)
+            ],
+        }
+        for question in problem.questions
+    ]
 
 
 def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
 from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem, Question
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import Language
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.yaml_source import Source
@@ -24,7 +24,7 @@ from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
 from bomgen.serve.edits import data_of, value_at, with_values
-from bomgen.serve.problems import texts_of
+from bomgen.serve.problems import questions_data, texts_of
 from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, version_of
 from bomgen.workflow.inputs import read_all
@@ -67,21 +67,8 @@ def _asked(request: Request, roles: Sequence[str] = ()) -> RequestedColumns:
 
 def _asking(errors: PlanErrors, words: Language, first: str = "") -> Data:
     """Return the problems of a file, and the questions among them; the setting `first` is offered first."""
-    questions = [question for problem in errors.problems for question in _questions(problem, words, first)]
+    questions = [asked for problem in errors.problems for asked in questions_data(problem, words.message, first)]
     return {"questions": questions, "problems": texts_of(errors.problems)}
-
-
-def _questions(problem: Problem, words: Language, first: str = "") -> list[Data]:
-    """Return what a problem leaves to the user."""
-    return [
-        {"key": question.key, "message": words.message(question.text), "choices": _choices(question, words, first)}
-        for question in problem.questions
-    ]
-
-
-def _choices(question: Question, words: Language, first: str = "") -> list[Data]:
-    choices = sorted(dict.fromkeys(question.choices), key=lambda choice: choice.setting != first)
-    return [{"value": choice.setting, "label": words.message(choice.label)} for choice in choices]
 
 
 # prices -------------------------------------------------------------------------------------------------------------
@@ -102,13 +89,9 @@ def prices(workspace: Workspace, request: Request) -> Data:
             source = found.source
     except PlanErrors as errors:
         return _asking(errors, words, f"{CURRENCY}={_currency_of(request)}")
-    warnings = found.warnings if found else ()
     answer = {
         "questions": [],
-        "problems": [
-            texts | {"questions": _questions(problem, words)}
-            for problem, texts in zip(warnings, texts_of(warnings, words.message), strict=False)
-        ],
+        "problems": texts_of(found.warnings if found else (), words.message),
         "html": html(describe(found, built_in_parts(), words=words), words, script=False).decode() if found else "",
     }
     if not request.get("text"):
@@ -236,15 +219,15 @@ def apply(workspace: Workspace, request: Request) -> Data:
 
 def _conflict(problem: Problem, choices: Mapping[str, Any], words: Language, offered: Sequence[str] = (KEEP,)) -> Data:
     """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
-    said = problem._replace(message=words.message(problem.message))
+    [said] = texts_of([problem], words.message)
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
     may = [{"value": value, "label": ""} for value in offered]
-    may += [choice for question in problem.questions for choice in _choices(question, words)]
+    may += [choice for question in said["questions"] for choice in question["choices"]]
     chosen = choices.get(key)
     return {
         "key": key,
-        "message": words.message(problem.questions[0].text) if problem.questions else said.fault,
-        "remedy": "" if problem.questions else said.remedy,
+        "message": said["questions"][0]["message"] if said["questions"] else said["message"],
+        "remedy": said["remedy"],
         "choices": may,
         "chosen": chosen if chosen in [choice["value"] for choice in may] else "",
     }

@@ -48,7 +48,7 @@ def cluster(section: PlanSection) -> Cluster | None:
     figures["spare_servers"] = section.figure("spare_servers", "count", zero=True)
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
         with suppress(UnknownPart):
-            gpu = part_records.gpu(section.catalog.find("gpu", server.gpu))
+            gpu = section.catalog.build_part("gpu", server.gpu, part_records.gpu)
     if gpu is None and not section.has("gpu") and not section.problems:
         text = "the key 'gpu' is missing in cluster; specify a GPU, for example `gpu: h100-sxm`"
         section.problems.append(Problem(section.mark, "error", text, "missing-key", "cluster"))
@@ -60,8 +60,9 @@ def cluster(section: PlanSection) -> Cluster | None:
 
     @cache
     def usual_nics() -> tuple[UsualNic, ...]:
-        assumed = [section.catalog.assumption(id) for id in USUAL_NICS]
-        return tuple(UsualNic(id, part_records.nic(section.catalog.find("nic", str(id.value)))) for id in assumed)
+        catalog = section.catalog
+        assumed = [catalog.assumption(id) for id in USUAL_NICS]
+        return tuple(UsualNic(id, catalog.build_part("nic", str(id.value), part_records.nic)) for id in assumed)
 
     return Cluster(
         section.mark,
@@ -136,7 +137,7 @@ def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None
     if id is None:
         return None
     with suppress(UnknownPart):
-        return part_records.nic(section.catalog.find("nic", id))
+        return section.catalog.build_part("nic", id, part_records.nic)
     described.problem(key, f"no nic '{id}'; specify one of the catalogue", "unknown-part")
     return None
 

@@ -149,11 +149,11 @@ class PlanSection(NamedTuple):
         try:
             if isinstance(raw, dict):
                 return build(inline_record(kind, self.source, (*self.path, key)))
-            return self.catalog.part(kind, str(raw), build)
+            return self.catalog.build_part(kind, str(raw), build)
         except UnknownPart as error:
             suitable = [id for id in error.fits if suits and suits(self.catalog.find(kind, id))]
             if len(suitable) == 1:
-                return self.catalog.part(kind, suitable[0], build)
+                return self.catalog.build_part(kind, suitable[0], build)
             self.problem(key, str(error), "unknown-part")
         except PlanErrors as errors:
             self.problems.extend(self._moved(problem, key) for problem in errors.problems)

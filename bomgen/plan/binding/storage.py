@@ -167,7 +167,7 @@ def _partner(part: StorageServers, partner: parts.Partner, storage: PlanSection)
         storage.problems.append(Problem(part.mark, "error", text, "incomplete-storage", PARTS))
         return ()
     try:
-        system = part_records.storage_system(storage.catalog.find("storage", partner.parts[0]))
+        system = storage.catalog.build_part("storage", partner.parts[0], part_records.storage_system)
     except UnknownPart as error:
         text = f"{part.identity.name} is completed by an unknown part: {error}"
         storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))
@@ -180,7 +180,7 @@ def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServe
     if part.back_end is None:
         return None
     try:
-        switch = part_records.switch(storage.catalog.find("switch", part.back_end.switch))
+        switch = storage.catalog.build_part("switch", part.back_end.switch, part_records.switch)
     except UnknownPart as error:
         text = f"the parts of {part.identity.name} are joined by an unknown switch: {error}"
         storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))

@@ -276,7 +276,7 @@ function showView(name) {
   if (name === "form") showForm();
 }
 
-let refused;
+let refused; // the text of the plan that the last refusal is about
 /** Show the answers of the plan, or write `answers` into it. An answer that is refused leaves the form as it is, and why
     it was stays until the plan is another one: an earlier request for the form may be answered after it. */
 async function showForm(answers) {

@@ -158,7 +158,7 @@ function ask(questions, steps, again) {
   const done = () => {
     const open = inputs.find(([, input]) => !input.value);
     if (open) return open[1].focus();
-    again(Object.assign([...steps, Object.fromEntries(inputs.map(([question, input]) => [question.key, input.value]))], { kept }));
+    again(withAnswers(steps, Object.fromEntries(inputs.map(([question, input]) => [question.key, input.value]))));
   };
   return make("div", { className: "fields" }, ...inputs.map(([question, input]) => field(question.message, input)),
     make("div", { className: "row" }, button(word("answer"), done, { className: "main" }), goBack(steps, again)));
@@ -171,12 +171,12 @@ function goBack(steps, again) {
   return button(word("back"), () => again(Object.assign(steps.slice(0, -1), { kept })));
 }
 
+const withAnswers = (steps, answers) => Object.assign([...steps, answers], { kept: steps.kept });
 const answersOf = (steps) => Object.assign({}, ...steps);
 
-/** List problems. One that leaves a choice has buttons in place of its remedy; `choose` gets the answer. */
-const listed = (problems, choose) => make("ul", {}, ...problems.map(({ questions = [], ...each }) => make("li", { className: each.severity },
-  questions.length ? each.message : sentence(each),
-  ...questions.flatMap(({ key, choices }) => choices.map(({ value, label }) => button(word("instead", label), () => choose({ [key]: value })))))));
+/** List problems, with a button for each choice that one leaves: `again` gets it as the next step. */
+const listed = (problems, steps, again) => make("ul", {}, ...problems.map((each) => make("li", { className: each.severity }, sentence(each),
+  ...each.questions.flatMap(({ key, choices }) => choices.map(({ value, label }) => button(word("instead", label), () => again(withAnswers(steps, { [key]: value }))))))));
 
 const MOST_NAMED = 10; // rows of a price list
 
@@ -185,7 +185,7 @@ async function takePrices(page, place, dropped, steps) {
   const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
   if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
-  const content = [listed(found.problems, (answer) => again(Object.assign([...steps, answer], { kept: steps.kept })))];
+  const content = [listed(found.problems, steps, again)];
   if (steps.length) content.push(make("div", { className: "row" }, goBack(steps, again)));
   if (found.coverage) {
     const { before, after } = found.coverage;
@@ -207,7 +207,7 @@ async function takeBill(page, place, dropped, steps) {
   if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
-  place.replaceChildren(listed(found.problems), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
+  place.replaceChildren(listed(found.problems, steps, again), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
 }
 
 const KEPT = { plan: "choice-plan", force: "choice-force" };
