@@ -29,7 +29,7 @@ Item = CompletionItem[str]
 PLAN_FILES = (".yaml", ".yml")
 RESULT_FILES = (".json",)
 PATH, OPEN = "path", "open"
-NOT_LISTED = ("assumption", "language")
+NOT_LISTED = ("assumption", "face", "language")
 """Data folders that `bomgen catalog` does not list."""
 TOPOLOGY = "topology"
 

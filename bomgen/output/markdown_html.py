@@ -33,6 +33,7 @@ from bomgen.core.document import (
 )
 from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
+from bomgen.output.face import face_rules
 from bomgen.output.registry import QUOTE, REPORT
 from bomgen.pricing.quote import lines_to_price
 from bomgen.reading.quote_cells import AMOUNT, INCLUSIVE_AMOUNT, INCLUSIVE_PRICE, PRICE
@@ -110,12 +111,15 @@ def markdown(document: Document, language: Language) -> bytes:
     return environment.get_template(f"{_name(document)}.md.j2").render(document=document).encode("utf-8")
 
 
-def html(document: Document, language: Language, script: bool = True) -> bytes:
-    """Return a document as one self-contained HTML page in UTF-8, with styles, drawings and by default a script."""
+def html(document: Document, language: Language, alone: bool = True) -> bytes:
+    """Return a document as one self-contained HTML page in UTF-8, with face, styles, drawings and script.
+
+    Not `alone` it is for a frame of the page of `bomgen serve`, which runs no script and has the face.
+    """
     environment = _environment(document, language, autoescape=True)
     name = _name(document)
-    wanted = script and not document.cover
-    assets = {"style": _Asset(f"{name}.css"), "script": _Asset(f"{name}.js") if wanted else None}
+    script = _Asset(text(folder("templates") / f"{name}.js")) if alone and not document.cover else None
+    assets = {"style": _Asset(face_rules(alone) + text(folder("templates") / f"{name}.css")), "script": script}
     return environment.get_template(f"{name}.html.j2").render(document=document, **assets).encode("utf-8")
 
 
@@ -129,10 +133,10 @@ def slug(path: str) -> str:
 
 
 class _Asset:
-    """A file embedded in the page, and its hash for the content security policy."""
+    """Style or script embedded in the page, and its hash for the content security policy."""
 
-    def __init__(self, name: str) -> None:
-        self.text = Markup(text(folder("templates") / name))  # noqa: S704
+    def __init__(self, content: str) -> None:
+        self.text = Markup(content)  # noqa: S704
         self.hash = "sha256-" + b64encode(sha256(self.text.encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""Pages as PDF, typeset by WeasyPrint with fonts, outline and page numbers, without a browser.
+"""Pages as PDF, typeset by WeasyPrint with the bundled face, outline and page numbers, without a browser.
 
 The extra `pdf` installs WeasyPrint. The page is self-contained, and no address is fetched: the author of a plan may
 have written one into it.
@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
+import warnings
 from collections.abc import Sequence
+from io import BytesIO
 
 from bomgen.core.resources import is_out_of_memory
+from bomgen.output.face import face_rules
 
 INSTALL = "pip install 'bomgen[pdf]'"
 ALLOWED = ("data",)
-"""Address schemes that a page may use: embedded images."""
+"""Address schemes that a page may use: embedded images and fonts."""
 NO_GLYPH = ".notdef"
 """Prefix of WeasyPrint's message about a character without a font."""
 
@@ -53,8 +56,8 @@ def pdf(page: bytes) -> bytes:
     Raises NotPrinted if WeasyPrint is not installed, and for characters without an installed font.
     """
     try:
-        from weasyprint import HTML
-        from weasyprint.text.ffi import ffi, fontconfig
+        with warnings.catch_warnings(action="ignore"):  # it finds no fonts, of which the page has one
+            from weasyprint import HTML
         from weasyprint.urls import URLFetcher
     except ImportError as error:
         if is_out_of_memory(error):
@@ -64,15 +67,12 @@ def pdf(page: bytes) -> bytes:
         if is_out_of_memory(error):
             raise
         raise NotPrinted(f"a PDF takes Pango, which WeasyPrint does not find; install it: {error}") from None
-    # Without any font Pango ends the whole process.
-    fonts = ffi.gc(fontconfig.FcInitLoadConfigAndFonts(), fontconfig.FcConfigDestroy)
-    if not fontconfig.FcConfigGetFonts(fonts, fontconfig.FcSetSystem).nfont:
-        raise NotPrinted(f"a PDF takes fonts, and none is installed; install one, such as the package {USUAL_FONTS}")
     document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
     logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()
     logger.addHandler(missing)
     try:
-        content: bytes = document.write_pdf(pdf_tags=True)
+        # Without any font Pango ends the whole process.
+        content: bytes = document.write_pdf(stylesheets=[BytesIO(face_rules(True).encode())], pdf_tags=True)
     finally:
         logger.removeHandler(missing)
     if missing.characters:

@@ -92,7 +92,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     answer = {
         "questions": [],
         "problems": texts_of(found.warnings if found else (), words.message),
-        "html": html(describe(found, built_in_parts(), words=words), words, script=False).decode() if found else "",
+        "html": html(describe(found, built_in_parts(), words=words), words, alone=False).decode() if found else "",
     }
     if not request.get("text"):
         return answer
@@ -166,7 +166,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     answer: Data = {
         "questions": [],
         "problems": [],
-        "html": html(xray_document(inspection.found, words), words, script=False).decode(),
+        "html": html(xray_document(inspection.found, words), words, alone=False).decode(),
         "plan": None,
     }
     try:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from bomgen.core.resources import content
+from bomgen.output.face import face_folder
 from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
 from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
@@ -41,13 +42,19 @@ TOKEN_BYTES = 24
 PAGE = Path(__file__).parent / "page"
 """The files of the page."""
 INDEX = "index.html"
-TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
 WRONG_ADDRESS = (
     "the token is missing or wrong; use the address that `bomgen serve` printed, and open a link with a plan there"
 )
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Styles may be inline: the editor makes some, and so do documents in frames, which inherit the policy."""
 HEADERS = {
@@ -225,11 +232,12 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             path = f"/{INDEX}"
         name = path.removeprefix("/")
-        if name not in _page_files():
+        files = _page_files()
+        if name not in files:
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such file")
         kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
         text = kind.startswith("text/") or kind == TYPES[".svg"]
-        self._send(HTTPStatus.OK, content(PAGE / name), f"{kind}; charset=utf-8" if text else kind)
+        self._send(HTTPStatus.OK, content(files[name]), f"{kind}; charset=utf-8" if text else kind)
 
     # calls ----------------------------------------------------------------------------------------------------------
 
@@ -333,9 +341,10 @@ def _line(answer: Data) -> bytes:
     return _json(answer if "progress" in answer else answer.get("result", answer.get("error"))) + b"\n"
 
 
-def _page_files() -> set[str]:
-    """Return the files of the page."""
-    return {path.relative_to(PAGE).as_posix() for path in PAGE.rglob("*") if path.is_file()} if PAGE.is_dir() else set()
+def _page_files() -> dict[str, Path]:
+    """Return the files of the page, and of the face, by their address."""
+    files = [(path, place) for place in (PAGE, face_folder()) for path in place.rglob("*") if path.is_file()]
+    return {path.relative_to(place).as_posix(): path for path, place in files}
 
 
 # calls that need no process -----------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def _part(source: DocumentInputs, sections: Sequence[Section]) -> Document:
 
 
 def _page(document: Document, words: Language) -> str:
-    return html(document, words, script=False).decode("utf-8")
+    return html(document, words, alone=False).decode("utf-8")
 
 
 def _cables(report: Report, words: Language) -> Section:

@@ -88,9 +88,16 @@ def test_characters_without_a_font(text: str, said: str, tmp_path: Path) -> None
     assert _print_apart(text, tmp_path) == said
 
 
-def test_a_machine_without_fonts(tmp_path: Path) -> None:
-    """It is an error, and not the end of the process."""
-    assert "none is installed; install one, such as the package fonts-noto-core" in _print_apart("Quote", tmp_path)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Quote for Łódź, 2 × 10⁻⁴ ± 3 % ≥ 1 €", "True"),
+        ("训", "no installed font has 训; install one, such as the package fonts-noto-cjk"),
+    ],
+)
+def test_a_machine_without_fonts(text: str, said: str, tmp_path: Path) -> None:
+    """What the bundled face has is printed; of anything else the message names the package."""
+    assert _print_apart(text, tmp_path) == said
 
 
 def _print_apart(text: str, fonts: Path) -> str:

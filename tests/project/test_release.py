@@ -156,9 +156,9 @@ def test_two_builds_are_alike_and_carry_the_licence() -> None:
     assert sorted(files) == [f"bomgen-{__version__}-py3-none-any.whl", f"bomgen-{__version__}.tar.gz"]
     wheel = zipfile.ZipFile(BytesIO(files[f"bomgen-{__version__}-py3-none-any.whl"]))
     about = f"bomgen-{__version__}.dist-info"
-    licence = (CHECKOUT / "LICENSE").read_bytes()
-    assert wheel.read(f"{about}/licenses/LICENSE") == licence
-    assert "\nLicense-Expression: Apache-2.0\n" in wheel.read(f"{about}/METADATA").decode("utf-8")
+    for licence in ("LICENSE", "bomgen/data/face/OFL.txt"):
+        assert wheel.read(f"{about}/licenses/{licence}") == (CHECKOUT / licence).read_bytes()
+    assert "\nLicense-Expression: Apache-2.0 AND OFL-1.1\n" in wheel.read(f"{about}/METADATA").decode("utf-8")
     with tarfile.open(fileobj=BytesIO(files[f"bomgen-{__version__}.tar.gz"])) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "pyproject.toml", "bomgen/__init__.py"} <= names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -574,6 +575,17 @@ def test_the_page_may_load_nothing_from_elsewhere(server: PageServer) -> None:
         assert "http" not in policy
         assert (headers["Referrer-Policy"], headers["X-Content-Type-Options"]) == ("no-referrer", "nosniff")
         assert headers.get("Access-Control-Allow-Origin") is None
+
+
+def test_the_face_has_one_address(server: PageServer) -> None:
+    """The page and the documents in its frame load the two fonts from the server, and no document carries them."""
+    status, content, headers = send(server, "/inter-400.woff2")
+    assert (status, headers["Content-Type"], content[:4]) == (200, "font/woff2", b"wOF2")
+    style = send(server, "/style.css")[1].decode()
+    shown = call(server, "build", path="small.yaml", text=PLAN, base=PLAN, tabs=["quote"])[1]["tabs"]["quote"]
+    for text in (style, shown):
+        assert {"inter-400.woff2", "inter-600.woff2"} == {*re.findall(r'url\("?(inter[^")]*)', text)}
+    assert "data:font" not in shown
 
 
 def test_progress_comes_as_lines(server: PageServer) -> None:

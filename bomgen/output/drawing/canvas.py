@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from math import hypot
 from typing import NamedTuple
-from unicodedata import east_asian_width
 from xml.sax.saxutils import escape
+
+from bomgen.core.language import Language
+from bomgen.output.face import BOLD, FAMILIES, REGULAR, width_in_ems
 
 WIDTH = 760
 NARROW = 460
@@ -36,11 +38,8 @@ _SLOT = 45
 """Minimum width of a box, with its spacing."""
 _MOST_SLOTS = 8
 _MORE_FRAMES = 64
-_BOLD, _REGULAR = 600, 400
 _NAME_SIZE = 13
 _WORD_SIZE = 12
-_GLYPH = 0.56
-"""Width of an average letter in em; a Chinese character is 1 em wide."""
 _NAME_LINES = 2
 _PIECES = re.compile(r"\s*(?:[\u2e80-\uffdc]|[^\s\u2e80-\uffdc]+)")
 """Units between which a line may break: words and Chinese characters."""
@@ -93,7 +92,7 @@ class Canvas:
         self.spoken: list[str] = []
         self.bottom = 0.0
 
-    def text(self, name: str, title: str, alone: bool) -> str:
+    def text(self, name: str, title: str, language: Language, alone: bool = False) -> str:
         """Return the SVG element, or with `alone` a standalone file. The name makes its ids unique within a page."""
         height = self.bottom + MARGIN
         slug = "svg-" + "".join(char if char.isalnum() else f"-{ord(char):x}-" for char in name)
@@ -105,8 +104,7 @@ class Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" '
             f'viewBox="{left:g} 0 {width:g} {height:g}"{size} role="img" '
             f'aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
-            "font-family=\"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', "
-            "'Microsoft YaHei', sans-serif\">"
+            f'lang="{language.word("ui-language")}" font-family="{FAMILIES}">'
             f'<title id="{slug}-title">{escape(title)}</title>'
             f'<desc id="{slug}-desc">{escape("; ".join(self.spoken))}</desc>'
             f"{ground}{''.join(self.elements)}</svg>\n"
@@ -117,7 +115,7 @@ class Canvas:
     def header(self, lines: Sequence[str]) -> None:
         """Add text above everything else."""
         if lines:
-            lines = [piece for line in lines for piece in wrap_words(line)]
+            lines = _wrap_label(lines)
             self.block(MARGIN / 2 + LINE * (len(lines) - 1) / 2, lines, strong=True)
             self.bottom = MARGIN / 2 + LINE * len(lines)
 
@@ -126,7 +124,7 @@ class Canvas:
         middles: list[float] = []
         above = self.bottom
         for index, row in enumerate(rows):
-            label = [piece for line in row.label for piece in wrap_words(line)]
+            label = _wrap_label(row.label)
             links = [piece for line in row.links for piece in wrap_words(line)]
             half = LINE * len(label) / 2
             start = above + (LINE * len(links) + 2 * _GAP if links else 0)
@@ -147,7 +145,7 @@ class Canvas:
         self.spoken.append(", ".join(lines))
         y = centre - LINE * (len(lines) - 1) / 2
         for index, line in enumerate(lines):
-            size, weight = (_NAME_SIZE, _BOLD) if strong and not index else (_WORD_SIZE, _REGULAR)
+            size, weight = (_NAME_SIZE, BOLD) if strong and not index else (_WORD_SIZE, REGULAR)
             self.elements.append(
                 f'<text x="0" y="{y + index * LINE:g}" font-size="{size}" font-weight="{weight}" '
                 f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(line)}</text>'
@@ -166,8 +164,8 @@ class Canvas:
         strong: bool = False,
     ) -> None:
         """Add text around or from a point among the shapes, small enough to fit."""
-        size = min(largest, (width - 2) / max(_width_in_ems(text), 1))
-        weight = f' font-weight="{_BOLD}"' if strong else ""
+        size = min(largest, (width - 2) / max(width_in_ems(text, strong), 1))
+        weight = f' font-weight="{BOLD}"' if strong else ""
         turn = f' transform="rotate(-90 {x:g} {y:g})"' if turned else ""
         self.elements.append(
             f'<text x="{x:g}" y="{y:g}"{turn} class="{kind}" font-size="{size:.3g}"{weight} text-anchor="{anchor}" '
@@ -292,12 +290,18 @@ def lay_out_boxes(left: float, room: float, count: int) -> Iterator[DrawnBox]:
             yield DrawnBox(x, width, count if slot == shown - 1 else slot + 1, False)
 
 
-def wrap_words(text: str) -> list[str]:
-    """Return text as lines of the label column, truncated if too long."""
+def _wrap_label(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a label with a heading, wrapped."""
+    return [piece for index, line in enumerate(lines) for piece in wrap_words(line, strong=not index)]
+
+
+def wrap_words(text: str, strong: bool = False) -> list[str]:
+    """Return text as lines of the label column, or of its headings, truncated if too long."""
+    size = _NAME_SIZE if strong else _WORD_SIZE
     lines: list[str] = []
     line = ""
     for piece in _PIECES.findall(text):
-        if line and _width(line + piece) > _WORDS_WIDTH:
+        if line and text_width(line + piece, size, strong) > _WORDS_WIDTH:
             lines.append(line)
             line = piece.lstrip()
         else:
@@ -305,31 +309,23 @@ def wrap_words(text: str) -> list[str]:
     lines.append(line)
     if len(lines) > _NAME_LINES:
         lines = [*lines[: _NAME_LINES - 1], " ".join(lines[_NAME_LINES - 1 :])]
-    return [cut_words(line, _WORDS_WIDTH, _WORD_SIZE) for line in lines]
+    return [cut_words(line, _WORDS_WIDTH, size, strong) for line in lines]
 
 
-def fit_words(text: str, width: float) -> str:
+def fit_words(text: str, width: float, strong: bool = False) -> str:
     """Return text for a width among the shapes, truncated to a legible size."""
-    return cut_words(text, width - 2, _SMALLEST)
+    return cut_words(text, width - 2, _SMALLEST, strong)
 
 
-def cut_words(line: str, room: float, size: float) -> str:
+def cut_words(line: str, room: float, size: float, strong: bool = False) -> str:
     """Return text of a size for a width, truncated if too long."""
-    if size * _width_in_ems(line) <= room:
+    if text_width(line, size, strong) <= room:
         return line
-    while line and size * _width_in_ems(f"{line}…") > room:
+    while line and text_width(f"{line}…", size, strong) > room:
         line = line[:-1]
     return f"{line.rstrip()}…"
 
 
-def text_width(text: str, size: float) -> float:
-    """Return the approximate width of text of a size."""
-    return size * _width_in_ems(text)
-
-
-def _width(text: str) -> float:
-    return text_width(text, _WORD_SIZE)
-
-
-def _width_in_ems(text: str) -> float:
-    return sum(1 if east_asian_width(char) in "WF" else _GLYPH for char in text)
+def text_width(text: str, size: float, strong: bool = False) -> float:
+    """Return the width of text of a size."""
+    return size * width_in_ems(text, strong)

@@ -26,8 +26,6 @@ from bomgen.results.elevations.types import FREE, Elevations, RackBlock
 # Name and number of a bar are next to it if they are short, as in a histogram, else above it.
 
 _BAR_WORDS, _NAME_SIZE = 12, 13
-_WIDE, _BAR_BOLD = 1.1, 1.25
-"""Extra width of fonts on some systems and of bold text, so that numbers are not truncated."""
 _BAR_GAP = 8
 _BAR_HEIGHT = 12
 _BETWEEN_BARS = 6
@@ -43,8 +41,8 @@ def draw_bars(canvas: Canvas, shape: Bars) -> None:
     """Draw all bars with names and numbers, and the legend of their segments below."""
     bars = shape.bars
     longest = max((_end(bar) for bar in bars), default=0.0) or 1
-    names = max(text_width(bar.name, _NAME_SIZE) * _BAR_BOLD for bar in bars) + _BAR_GAP
-    texts = max(text_width(bar.text, _BAR_WORDS) * _WIDE for bar in bars) + _BAR_GAP
+    names = max(text_width(bar.name, _NAME_SIZE, strong=True) for bar in bars) + _BAR_GAP
+    texts = max(text_width(bar.text, _BAR_WORDS) for bar in bars) + _BAR_GAP
     beside = names + texts <= NARROW / 2
     left, room = (names, NARROW - names - texts) if beside else (0, NARROW - 2)
     y = 0.0
@@ -79,9 +77,9 @@ def _end(bar: Bar) -> float:
 
 def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
     """Draw name and number above a bar, on one line if both fit, and return the top of the bar."""
-    middle, room = y + LINE / 2, NARROW - text_width(bar.text, _BAR_WORDS) * _WIDE - _BAR_GAP
-    fits = text_width(bar.name, _NAME_SIZE) * _BAR_BOLD <= room
-    name = bar.name if fits else cut_words(bar.name, NARROW / _BAR_BOLD, _NAME_SIZE)
+    middle, room = y + LINE / 2, NARROW - text_width(bar.text, _BAR_WORDS) - _BAR_GAP
+    fits = text_width(bar.name, _NAME_SIZE, strong=True) <= room
+    name = bar.name if fits else cut_words(bar.name, NARROW, _NAME_SIZE, strong=True)
     canvas.words("bar-name", 0, middle, name, NARROW, anchor="start", largest=_NAME_SIZE, strong=True)
     if fits:
         canvas.words("bar-text", NARROW, middle, bar.text, NARROW, anchor="end", largest=_BAR_WORDS)
@@ -255,7 +253,7 @@ def _line(canvas: Canvas, y: float, pitch: float, texts: tuple[str, ...]) -> Non
 _BOX_GAP = 10
 _BETWEEN_LEVELS = 34
 """Gap between two levels."""
-_BOX_WORDS, _SMALLEST, _BOX_BOLD = 12, 10, 1.2
+_BOX_WORDS, _SMALLEST = 12, 10
 _BOX_INSET = 8
 _PADDING = 8
 _LINES = 3
@@ -278,7 +276,7 @@ def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
             ends = (*above, *middles)
             canvas.line(min(ends), bus, max(ends), bus)
             y += _BETWEEN_LEVELS
-        written = [(_wrap(box.name, width), _wrap(box.text, width)) for box in level]
+        written = [(_wrap(box.name, width, strong=True), _wrap(box.text, width)) for box in level]
         height = LINE * max(len(name) + len(text) for name, text in written) + 2 * _PADDING
         for box, (name, text), x in zip(level, written, middles, strict=True):
             _box(canvas, box, (*name, *text), len(name), x, y, width, height)
@@ -296,18 +294,18 @@ def _box(
     canvas.spoken.append(f"{box.name}: {box.text}")
 
 
-def _wrap(text: str, width: float) -> tuple[str, ...]:
+def _wrap(text: str, width: float, strong: bool = False) -> tuple[str, ...]:
     """Return text as lines that fit a box, truncated if too long."""
-    room, lines = (width - 2 * _BOX_INSET) / _BOX_BOLD, [""]
+    room, lines = width - 2 * _BOX_INSET, [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, _BOX_WORDS) <= room or not lines[-1]:
+        if text_width(longer, _BOX_WORDS, strong) <= room or not lines[-1]:
             lines[-1] = longer
         elif len(lines) < _LINES:
             lines.append(word)
         else:
             lines[-1] = longer
-    return tuple(cut_words(line, room, _SMALLEST) for line in lines)
+    return tuple(cut_words(line, room, _SMALLEST, strong) for line in lines)
 
 
 # points -------------------------------------------------------------------------------------------------------------
@@ -427,7 +425,7 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
     else:
         draw_one_line(canvas, shape)
     canvas.bottom += _BELOW - MARGIN
-    return canvas.text(f"chart-{name}", chart.title, False)
+    return canvas.text(f"chart-{name}", chart.title, language)
 
 
 # side by side -------------------------------------------------------------------------------------------------------

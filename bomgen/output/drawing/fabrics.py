@@ -399,4 +399,4 @@ def fabric_svg(
         draw_groups(canvas, wording)
     else:
         draw_tiers(canvas, wording)
-    return canvas.text(name, wording.title(), alone)
+    return canvas.text(name, wording.title(), language, alone)

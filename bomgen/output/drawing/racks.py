@@ -69,7 +69,7 @@ def rack_svgs(elevations: Elevations, language: Language, name: str = "racks") -
             "ui-racks-drawn",
             racks=language.word("list-semicolon").join(spans_text(group.racks, _MOST_SPANS) for group in beside),
         )
-        yield title, canvas.text(f"{name}-{start // BESIDE + 1}", title, False)
+        yield title, canvas.text(f"{name}-{start // BESIDE + 1}", title, language)
 
 
 class _Front:
@@ -117,7 +117,7 @@ class _Front:
     def _line(self, number: int, text: str, strong: bool = False) -> None:
         y = _LINE / 2 + number * _LINE + 2
         size = _NAME_SIZE if strong else _WORD_SIZE
-        text = fit_words(text, self.room)
+        text = fit_words(text, self.room, strong)
         self.canvas.words(_TITLE, self.x + 1, y, text, self.room, anchor="start", largest=size, strong=strong)
 
     def _top(self, unit: int, height: int) -> float:
@@ -302,7 +302,7 @@ def floor_svg(
         "scale", 0, below + _FLOOR_LINE, language.word("ui-floor-scale", racks=racks, rows=rows), WIDTH, anchor="start"
     )
     canvas.bottom = below
-    return canvas.text(name, language.word("ui-floor"), False)
+    return canvas.text(name, language.word("ui-floor"), language)
 
 
 def metre_of(elevations: Elevations, site: Site) -> float:
@@ -341,7 +341,7 @@ def _shown_ends(count: int, most: int) -> list[int]:
 def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackBlock], y: float, scale: _Scale) -> None:
     middle = y + scale.depth / 2
     name = language.word("ui-floor-row", number=number)
-    canvas.words("row", 0, middle, fit_words(name, _LABEL), _LABEL, anchor="start", strong=True)
+    canvas.words("row", 0, middle, fit_words(name, _LABEL, True), _LABEL, anchor="start", strong=True)
     racks = list(_each_rack(blocks))
     room = WIDTH - _LABEL
     fits = int(room // scale.rack) if len(racks) * scale.rack <= room + 1 else int((room - _MORE) // scale.rack)
