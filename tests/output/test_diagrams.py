@@ -15,13 +15,12 @@ from bomgen.core.language import language
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.output.drawing.arrangement import find_torus
 from bomgen.output.drawing.fabrics import fabric_svg
+from bomgen.output.face import BOLD, width_in_ems
 
 ENGLISH = language("en")
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '"><script>alert(1)</script> & a name that is far too long for the column it stands in, by any measure'
 TIERED = [name for name, fabric in FABRICS.items() if not fabric.dimensions]
-EM = 0.56
-"""Width of a letter, as the drawing reckons; a Chinese one is one em wide."""
 
 
 class Area(NamedTuple):
@@ -49,7 +48,7 @@ def _texts(svg: str) -> list[str]:
 def _area(element: ElementTree.Element) -> Area:
     """What a text covers."""
     size = float(element.attrib["font-size"])
-    long = sum(1 if letter > "\u2e80" else EM for letter in element.text or "") * size
+    long = width_in_ems(element.text or "", element.get("font-weight") == str(BOLD)) * size
     x, y = float(element.attrib["x"]), float(element.attrib["y"])
     if "transform" in element.attrib:
         return Area(x - size / 2, y - long / 2, x + size / 2, y + long / 2)

@@ -16,6 +16,7 @@ from bomgen.documents.charts.contents import categories, describe_category
 from bomgen.documents.charts.types import Bar, Bars, Chart
 from bomgen.output.drawing.canvas import NARROW
 from bomgen.output.drawing.charts import chart_svg
+from bomgen.output.face import width_in_ems
 from bomgen.output.writer import render
 from bomgen.pricing.quote import CategoryTotal, category_amounts
 from bomgen.results.result import Report
@@ -91,7 +92,7 @@ def test_words_stay_within_the_drawing() -> None:
     for size, anchor, text in re.findall(
         r'class="bar-[^>]*font-size="([\d.]+)"[^>]*text-anchor="(\w+)"[^>]*>([^<]+)<', svg
     ):
-        assert 0.56 * float(size) * len(text) <= NARROW, anchor
+        assert float(size) * width_in_ems(text, strong=True) <= NARROW, anchor
 
 
 @pytest.mark.parametrize(("share", "text"), [("1/3", "33.3 %"), ("1", "100 %"), ("1/5000", "< 0.1 %"), ("0", "0 %")])
