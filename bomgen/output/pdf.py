@@ -10,10 +10,14 @@ import logging
 import re
 import unicodedata
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 
 from bomgen.core.resources import is_out_of_memory
 
 INSTALL = "pip install 'bomgen[pdf]'"
+LIBRARIES = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+"""The packages that WeasyPrint names for Debian; they bring GLib, Fontconfig and a font."""
 ALLOWED = ("data",)
 """Address schemes that a page may use: embedded images."""
 NO_GLYPH = ".notdef"
@@ -53,9 +57,10 @@ def pdf(page: bytes) -> bytes:
     Raises NotPrinted if WeasyPrint is not installed, and for characters without an installed font.
     """
     try:
-        from weasyprint import HTML
-        from weasyprint.text.ffi import ffi, fontconfig
-        from weasyprint.urls import URLFetcher
+        with redirect_stdout(StringIO()):  # WeasyPrint prints several lines about a missing library
+            from weasyprint import HTML
+            from weasyprint.text.ffi import ffi, fontconfig
+            from weasyprint.urls import URLFetcher
     except ImportError as error:
         if is_out_of_memory(error):
             raise
@@ -63,7 +68,7 @@ def pdf(page: bytes) -> bytes:
     except OSError as error:
         if is_out_of_memory(error):
             raise
-        raise NotPrinted(f"a PDF takes Pango, which WeasyPrint does not find; install it: {error}") from None
+        raise NotPrinted(f"a PDF takes Pango, which is not installed: {LIBRARIES}") from None
     # Without any font Pango ends the whole process.
     fonts = ffi.gc(fontconfig.FcInitLoadConfigAndFonts(), fontconfig.FcConfigDestroy)
     if not fontconfig.FcConfigGetFonts(fonts, fontconfig.FcSetSystem).nfont:
