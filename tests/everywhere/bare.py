@@ -50,8 +50,7 @@ def main() -> int:
 
 def commands(readme: str) -> list[str]:
     """Return the commands of the first block of the README, as they stand there."""
-    [block] = re.findall(r"^## Two commands\n\n```sh\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
-    return block.splitlines()
+    return re.findall(r"^```sh\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)[0].splitlines()
 
 
 if __name__ == "__main__":
