@@ -40,7 +40,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test quick lint format types pytest fuzz bench peers deep mutation everywhere same fit accuracy docs site page pins audit sbom release clean help
+.PHONY: build test quick lint format types pytest bare judged fuzz bench peers deep mutation everywhere same fit accuracy docs site page pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -63,6 +63,12 @@ types: $(INSTALLED_DEV) ## mypy --strict
 # Files in the order of their names: sorted by their number of tests, the slow ones would be left for the end.
 pytest: $(INSTALLED_DEV) ## the tests alone; with CI=true the long ones as well
 	$(BIN)/pytest $(SELECTED) --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+
+bare: | $(BIN)/python ## `make build` and `make test` as on a machine with nothing but Python, make and git (root, mmdebstrap)
+	$(BIN)/python tests/everywhere/bare.py
+
+judged: SELECTED := -m 'long or judged'
+judged: $(CYCLONEDX) pytest ## what `make bare` leaves: the long tests and those of the external validators, with CI=true
 
 # The bundle is committed: who installs bomgen needs no Node.js. `npm ci` takes exactly what package-lock.json pins.
 page: ## bundle the text editor of `bomgen serve` from its locked packages (Node.js)
@@ -132,7 +138,7 @@ release: $(INSTALLED_TOOLS) ## build wheel and sdist twice, compare, and write t
 	$(TOOLS)/bin/python ci/release.py release dist
 
 clean: ## remove the environment, results and caches
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/cyclonedx .ci/user .ci/bin
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/cyclonedx .ci/*.log
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list

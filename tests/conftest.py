@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from installed import wheel_in
+from judging import Judge, find_judge, skip_or_fail
 from written_plans import plan_file
 
+from bomgen.output.pdf import NotPrinted, pdf
 from bomgen.output.writer import render, write_files
 from bomgen.results.result import Report
 from bomgen.workflow.pipeline import work_out
@@ -24,10 +26,9 @@ Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
 
 # `make deep` looks further, at other examples each time; a user and continuous integration look at the same ones.
-settings.register_profile("user", max_examples=8, deadline=None, derandomize=True, database=None)
-settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
+settings.register_profile("daily", max_examples=15, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=3000, deadline=None, derandomize=False, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "user"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daily"))
 
 
 LONG = (
@@ -40,13 +41,15 @@ KEPT = ("faults/test_installation.py",)
 PLANS = {path.stem for path in (HERE.parent / "plans").glob("*.yaml")}
 FEW_PLANS = {"llama65b", "llama65b-quote", "a100-32-zh", "llama2-7b-chat"}
 """Of the tests that run for every plan of plans/ those that a user runs."""
+JUDGING = {"judge", "printer"}
+"""Fixtures of tests that are marked `judged`: they ask for a program or library that a bare machine lacks."""
 LEFT = pytest.StashKey[int]()
 """How many tests `-m 'not long'` leaves out."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of long folders, and those of every plan but a few."""
+    """Mark the tests of long folders, those of every plan but a few, and those that ask for a judge."""
     for item in items:
         place = item.path.relative_to(HERE).as_posix()
         values = (
@@ -55,6 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         plans = {value.stem if isinstance(value, Path) else str(value) for value in values}
         if (place.startswith(LONG) and place not in KEPT) or plans & (PLANS - FEW_PLANS):
             item.add_marker(pytest.mark.long)
+        if isinstance(item, pytest.Function) and JUDGING & {*item.fixturenames}:
+            item.add_marker(pytest.mark.judged)
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
@@ -74,6 +79,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Take what a process left out."""
     node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
+
+
+@pytest.fixture(scope="session")
+def judge() -> Judge:
+    """Where a judge is. One that is missing skips the test, or fails it on a continuous-integration machine."""
+    return find_judge
+
+
+@pytest.fixture(scope="session")
+def printer() -> None:
+    """What bomgen prints PDFs with. Where it is missing the test is skipped, or fails like one without its judge."""
+    try:
+        pdf(b"<!DOCTYPE html><title>Page</title><p>Page</p>")
+    except NotPrinted as error:
+        skip_or_fail(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+Judge = Callable[[str], Path]
 CHECKOUT = Path(__file__).parents[1]
 NODE_MODULES = CHECKOUT / ".ci" / "node_modules"
 DEBIAN = {
     "soffice": "libreoffice-calc",
     "chromium": "chromium",
     "dot": "graphviz",
+    "fc-match": "fontconfig",
     "fish": "fish",
     "zsh": "zsh",
     "ibdmsh": "ibutils",
@@ -33,13 +36,7 @@ EXTRAS = {"atheris": "fuzz", "jieba": "site", "material": "site"}
 
 
 def find_judge(name: str) -> Path:
-    """Where a judge is: a program, `npm:PACKAGE`, `python:MODULE` or `ci:FOLDER`. One that is missing ends the test.
-
-    The tests that ask are written to the file that JUDGED names, which `.ci/run` then runs without judges.
-    """
-    if record := os.environ.get("JUDGED"):
-        with Path(record).open("a", encoding="utf-8") as file:
-            print(os.environ["PYTEST_CURRENT_TEST"].rpartition(" (")[0], file=file)
+    """Where a judge is: a program, `npm:PACKAGE`, `python:MODULE` or `ci:FOLDER`. One that is missing ends the test."""
     place = _installed(name)
     if place is None:
         kind, _, rest = name.rpartition(":")

@@ -11,12 +11,15 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Sequence
-from io import BytesIO
+from contextlib import redirect_stdout
+from io import BytesIO, StringIO
 
 from bomgen.core.resources import is_out_of_memory
 from bomgen.output.face import face_rules
 
 INSTALL = "pip install 'bomgen[pdf]'"
+LIBRARIES = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+"""The packages that WeasyPrint names for Debian; they bring GLib, Fontconfig and a font."""
 ALLOWED = ("data",)
 """Address schemes that a page may use: embedded images and fonts."""
 NO_GLYPH = ".notdef"
@@ -56,7 +59,8 @@ def pdf(page: bytes) -> bytes:
     Raises NotPrinted if WeasyPrint is not installed, and for characters without an installed font.
     """
     try:
-        with warnings.catch_warnings(action="ignore"):  # it finds no fonts, of which the page has one
+        # WeasyPrint prints several lines about a missing library, and warns where no font is installed.
+        with redirect_stdout(StringIO()), warnings.catch_warnings(action="ignore"):
             from weasyprint import HTML
         from weasyprint.urls import URLFetcher
     except ImportError as error:
@@ -66,7 +70,7 @@ def pdf(page: bytes) -> bytes:
     except OSError as error:
         if is_out_of_memory(error):
             raise
-        raise NotPrinted(f"a PDF takes Pango, which WeasyPrint does not find; install it: {error}") from None
+        raise NotPrinted(f"a PDF takes Pango, which is not installed: {LIBRARIES}") from None
     document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
     logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()
     logger.addHandler(missing)

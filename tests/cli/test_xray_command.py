@@ -159,9 +159,11 @@ def test_what_is_no_bill(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("printer")
 def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of a PDF are read; without the extra it is said how to get it, and a broken one is refused."""
-    weasyprint = pytest.importorskip("weasyprint")
+    import weasyprint
+
     cells = "".join(f"<tr>{''.join(f'<td>{cell or str()}</td>' for cell in row)}</tr>" for row in ROWS[2:])
     style = "<style>td {border: 1px solid black; font-size: 8px}</style>"
     pdf = rival.with_suffix(".pdf")

@@ -9,12 +9,11 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from shutil import which
 from urllib.parse import unquote, urlsplit
 
 import pytest
 import written
-from judging import find_judge
+from judging import Judge
 from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
@@ -49,10 +48,10 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
     """The built site. Without MkDocs the tests are skipped, and fail on a continuous-integration machine."""
-    find_judge("python:material")
-    find_judge("python:jieba")
+    judge("python:material")
+    judge("python:jieba")
     place = tmp_path_factory.mktemp("site") / "built"
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", place],
@@ -115,13 +114,14 @@ def test_pages_say_their_language(site: Path, pages: dict[Path, Page]) -> None:
     assert pages[site / "tutorial.html"].language == "en"
 
 
-def test_the_search_knows_chinese_words_and_leaves_the_name_of_the_program_alone(site: Path) -> None:
+def test_the_search_knows_chinese_words_and_leaves_the_name_of_the_program_alone(site: Path, judge: Judge) -> None:
     """Asked by the site's own worker: "价格" finds Chinese pages, and "BOM" marks no "bomgen"."""
-    if which("node") is None:
-        pytest.skip("the search runs in Node: install nodejs")
     queries = ("价格", "交换机", "BOM", "bomgen wiring")
     done = subprocess.run(
-        ["node", CHECKOUT / "tests" / "search.js", site, *queries], capture_output=True, check=True, timeout=PATIENCE
+        [judge("node"), CHECKOUT / "tests" / "search.js", site, *queries],
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE,
     )
     found = json.loads(done.stdout)
     for query in queries[:2]:

@@ -127,10 +127,10 @@ def _number(cell: Cell) -> Any:
     return cell.value or 0
 
 
+@pytest.mark.usefixtures("printer")
 @pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.stem)
 def test_a_quote_has_few_pages(plan: Path) -> None:
     """Every plan gives 3 to 6 pages, and one more for each 40 lines beyond those; the bill begins on its second."""
-    pytest.importorskip("weasyprint")
     from weasyprint import HTML
 
     result = build(plan)

@@ -327,7 +327,7 @@ def test_formats_follow_the_suffix_and_binary_ones_need_a_file() -> None:
     assert "no format has the suffix .doc" in done.stderr
 
 
+@pytest.mark.usefixtures("printer")
 def test_a_pdf_has_the_total(written: Written) -> None:
-    """The quote of an expansion as PDF, where WeasyPrint is installed."""
-    pytest.importorskip("weasyprint")
+    """The quote of an expansion as PDF."""
     assert written("pdf", *expanded("priced")).startswith(b"%PDF")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,14 +19,14 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from roots import enter, install_debian
+
 CHECKOUT = Path(__file__).parents[2]
 PLACE = CHECKOUT / "build" / "everywhere"
 RESULTS = Path(__file__).with_name("results.py").relative_to(CHECKOUT)
 LOCKS = ("build", "run")
 """What bomgen is installed from, as by `make build`."""
-DEBIAN_PACKAGES = "python3-venv,ca-certificates"
-PIP_FILES = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt", "/etc/resolv.conf", "~/.config/pip/pip.conf")
-"""What pip needs to know of this machine to find packages from inside another Debian."""
+DEBIAN_PACKAGES = "python3-venv"
 KEPT = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV")
 
 
@@ -112,32 +111,14 @@ def copied(place: Path) -> Path:
 # other releases of Debian -------------------------------------------------------------------------------------------
 
 
-def archive() -> str:
-    """The address of the archive that apt is set up with."""
-    command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return next(address for address in found if address.rstrip("/").endswith("/debian"))
-
-
 def debian(suite: str) -> tuple[list[str], Path]:
     """The Python of a release, with bomgen installed for it, and the copy of the checkout that it sees."""
     root = PLACE / suite
     if not (root / "usr" / "bin" / "python3").exists():
         say(f"{suite}: installing Debian")
-        shutil.rmtree(root, ignore_errors=True)
-        root.parent.mkdir(parents=True, exist_ok=True)
-        # An archive that is a copy of one day outlives the date until which that day's list of files is valid.
-        command = ["mmdebstrap", "--quiet", "--variant=minbase", "--aptopt=Acquire::Check-Valid-Until false"]
-        command += [f"--include={DEBIAN_PACKAGES}", suite, str(root), f"deb {archive()} {suite} main"]
-        subprocess.run(command, check=True)
-    for name in PIP_FILES:
-        given = Path(name).expanduser()
-        if given.is_file():
-            target = root / str(given).lstrip("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(given, target)
+        install_debian(suite, DEBIAN_PACKAGES, root)
     checkout = copied(root / "srv" / "bomgen")
-    inside = ["unshare", "--mount", "sh", "-c", MOUNTED, "sh", str(root), *lent(), "--"]
+    inside = enter(root)
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     install = ["/srv/venv/bin/python", "-m", "pip", "-qq", "install"]
     for command in (
@@ -147,29 +128,6 @@ def debian(suite: str) -> tuple[list[str], Path]:
     ):
         subprocess.run([*inside, *command], check=True, env=environment)
     return [*inside, "/srv/venv/bin/python"], checkout
-
-
-def lent() -> list[str]:
-    """Folders of this machine that pip is set up to look for packages in, with what lies beside them."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    named = {*re.findall(r"(?:^|['\" ]|file://)(/[^'\" \\n]+)", said), *os.environ.get("PIP_FIND_LINKS", "").split()}
-    folders = [Path(name) for name in named if Path(name).is_dir()]
-    return sorted(str(each if each.parent == Path("/") else each.parent) for each in folders)
-
-
-MOUNTED = """
-root=$1; shift
-mount -t proc proc "$root/proc"
-while [ "$1" != -- ]; do
-  mkdir -p "$root$1"
-  mount --bind -o ro "$1" "$root$1"
-  shift
-done
-shift
-exec chroot "$root" "$@"
-"""
-"""Runs a program below a root of its own, with what lies on this machine for pip."""
 
 
 def main() -> int:

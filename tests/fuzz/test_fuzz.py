@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 from hunt import HERE, TARGETS, command
-from judging import find_judge
+from judging import Judge
 
 RUNS = {"source": 500, "quantities": 1000, "books": 100, "templates": 50, "bind": 5}
 """Executions of a target each time: less than a second beside the start."""
@@ -59,9 +59,9 @@ def test_the_corpora_are_small() -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path) -> None:
+def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path, judge: Judge) -> None:
     """Each target for a fixed number of executions from its corpus, with a fixed seed."""
-    find_judge("python:atheris")  # there is none but for Linux on x86-64
+    judge("python:atheris")  # there is none but for Linux on x86-64
     options = (f"-runs={RUNS[name]}", f"-seed={SEED}", f"-artifact_prefix={tmp_path}/")
     inputs = tmp_path / "inputs"
     inputs.mkdir()

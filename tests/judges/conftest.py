@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from judging import find_judge
+from judging import Judge
 from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
@@ -28,7 +28,6 @@ ALIKE = {
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 PLANS = [path for path in sorted((CHECKOUT / "plans").glob("*.yaml")) if DEEP or path.stem not in ALIKE]
 
-Judge = Callable[[str], Path]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Resave = Callable[[Path, Path], None]
 ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -41,12 +40,6 @@ ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop></item>
 </oor:items>
 """
-
-
-@pytest.fixture(scope="session")
-def judge() -> Judge:
-    """Where a judge is. One that is missing skips the test, or fails it on a continuous-integration machine."""
-    return find_judge
 
 
 def _without_network() -> list[str]:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from judging import find_judge
+from judging import Judge
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.cell_range import CellRange
@@ -688,7 +688,6 @@ def test_words_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read_sheet(content: bytes, name: str, **options: bool) -> list[list[object]]:
     """The rows of a sheet as a reader that is not openpyxl sees them."""
-    find_judge("python:python_calamine")
     from python_calamine import CalamineWorkbook
 
     sheet = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name(name)
@@ -830,19 +829,18 @@ def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | No
     assert float(height) * 96 / 72 > size[1]
 
 
-def calculated(directory: Path, files: Mapping[str, bytes]) -> Mapping[str, Workbook]:
+def calculated(program: Path, directory: Path, files: Mapping[str, bytes]) -> Mapping[str, Workbook]:
     """What LibreOffice makes of workbooks whose formulas have lost their values."""
-    program = str(find_judge("soffice"))
     for name, content in files.items():
         load_workbook(io.BytesIO(content)).save(directory / f"{name}.xlsx")
     arguments = [f"-env:UserInstallation={(directory / 'profile').as_uri()}", "--headless", "--convert-to", "xlsx"]
     sources = [str(directory / f"{name}.xlsx") for name in files]
-    command = [program, *arguments, "--outdir", str(directory / "out"), *sources]
+    command = [str(program), *arguments, "--outdir", str(directory / "out"), *sources]
     subprocess.run(command, check=True, capture_output=True, timeout=180)
     return {name: load_workbook(directory / "out" / f"{name}.xlsx", data_only=True) for name in files}
 
 
-def test_libreoffice_comes_to_the_same_values(tmp_path: Path) -> None:
+def test_libreoffice_comes_to_the_same_values(tmp_path: Path, judge: Judge) -> None:
     """Calculated anew, every formula gives the value beside it; with other numbers the totals follow."""
     halves: list[Line] = [
         (
@@ -880,7 +878,7 @@ def test_libreoffice_comes_to_the_same_values(tmp_path: Path) -> None:
     sheet(changed, BILL)[f"{PRICE}{FIRST + len(LINES) - 1}"].value = 1000
     buffer = io.BytesIO()
     changed.save(buffer)
-    results = calculated(tmp_path, {**files, "changed": buffer.getvalue()})
+    results = calculated(judge("soffice"), tmp_path, {**files, "changed": buffer.getvalue()})
     for name, content in files.items():
         formulas, ours = load_workbook(io.BytesIO(content)), load_workbook(io.BytesIO(content), data_only=True)
         for page in formulas.worksheets:

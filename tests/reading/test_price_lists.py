@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from judging import find_judge
+from judging import Judge
 
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
@@ -310,9 +310,9 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def by_libreoffice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def by_libreoffice(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
     """Every sheet of the workbooks as LibreOffice writes it as CSV."""
-    find_judge("soffice")
+    judge("soffice")
     folder = tmp_path_factory.mktemp("judge")
     profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
     copies = [shutil.copy(HERE / name, folder / judged(name)) for name in filter(is_workbook, EXPECTED)]

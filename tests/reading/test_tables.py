@@ -15,7 +15,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
-from judging import find_judge
+from judging import Judge
 from openpyxl import Workbook
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
@@ -78,9 +78,9 @@ def test_a_sheet_of_excel(mac: bool) -> None:
 
 
 @pytest.fixture(scope="module")
-def by_libreoffice(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def by_libreoffice(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> dict[str, bytes]:
     """A workbook as LibreOffice saves it, by format; formulas have the values that it computes."""
-    find_judge("soffice")
+    judge("soffice")
     book = workbook((*ROW, "=1+1", "=1/0", '=""'))
     sheet: Any = book.active
     sheet.merge_cells("B3:B4")

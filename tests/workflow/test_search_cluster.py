@@ -19,8 +19,6 @@ from processor import PATIENCE
 
 from bomgen.cli.command import main
 
-pytest.importorskip("distributed", reason="install the extra: pip install bomgen[cluster]")
-
 ROOT = Path(__file__).parents[2]
 PLAN = str(ROOT / "plans" / "search-30b.yaml")
 SMALL = ("--over", "cluster.gpu=h100-sxm,b200-sxm", "--over", "cluster.servers=6..16 step 2", "-f", "json")
