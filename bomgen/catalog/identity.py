@@ -11,9 +11,14 @@ from bomgen.catalog import parts
 from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message, record_text
-from bomgen.core.provenance import Figure, Mark, formula
+from bomgen.core.provenance import Mark, formula
 
 SUPPLIES = "power_supplies"
+CORDS = ("cord-c14", "cord-c20", "cord-c22")
+"""The power cords of servers and switches, by the inlet of their power supplies."""
+RAILS = "rack-rails"
+IN_RACKS = ("server", "switch")
+"""Kinds that need cords and rails, whether or not a record of the catalogue mentions any."""
 DIGEST_BYTES = 3
 """Bytes of the digest in place of a name that ASCII cannot write."""
 
@@ -42,23 +47,28 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
 
 
 def _requirements(record: Record) -> Iterator[parts.Requirement]:
-    """Yield the parts that an order of a record's part also requires, and a cord for each of its power supplies."""
-    giver = record.giver(REQUIRES)
+    """Yield the parts that an order of a record's part also requires; the record says which of them are included."""
+    giver, mentioned = record.giver(REQUIRES), set[str]()
     for at, each in enumerate(record.data.get(REQUIRES, ())):
         names, source = each.get("choose") or [each["part"]], each.get("source", ())
+        mentioned.update(names)
         yield parts.Requirement(
             parts=tuple(names),
             quantity=None if each.get("quantity", 1) is None else record.figure_or_one("quantity", REQUIRES, at),
             per=str(each.get("per", parts.PIECE)),
             references=giver.references([source] if isinstance(source, str) else source),
             mark=None if giver.built_in else record.source.mark((*record.steps, REQUIRES, at)),
+            included=each.get("included", None if each.get("confidence") == "low" else False),
         )
-    supplies = record.value(SUPPLIES)
-    if supplies and not supplies.get("cords_included"):
-        pieces = record.figure("count", "count", SUPPLIES)
-        cord = f"cord-{supplies['inlet']}"
-        if isinstance(pieces, Figure):
-            yield parts.Requirement((cord,), pieces, parts.PIECE, getattr(pieces.origin, "references", ()))
+    if mentioned.isdisjoint(CORDS):
+        if pieces := record.figure("count", "count", SUPPLIES):
+            cord, references = f"cord-{record.value(SUPPLIES, 'inlet')}", getattr(pieces.origin, "references", ())
+            included = record.data[SUPPLIES].get("cords_included", None if record.built_in else False)
+            yield parts.Requirement((cord,), pieces, parts.PIECE, references, included=included)
+        elif record.kind in IN_RACKS:
+            yield parts.Requirement(CORDS, None, parts.PIECE, (), included=None)
+    if record.built_in and record.kind in IN_RACKS and RAILS not in mentioned:
+        yield parts.Requirement((RAILS,), None, parts.PIECE, (), included=None)
 
 
 def unavailable_message(called: parts.Identity, kind: str, name: str | None = None) -> Message:

@@ -43,6 +43,8 @@ class Requirement(NamedTuple):
     """Documents of the requirement; empty if unverified."""
     mark: Mark | None = None
     """The place in the file of the part; None for built-in data."""
+    included: bool | None = False
+    """Whether it comes with the part, or is not needed; None if that is not known."""
 
 
 class Identity(NamedTuple):

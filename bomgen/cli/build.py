@@ -33,6 +33,7 @@ from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_document
 from bomgen.output.user_templates.templates import describe_templates
 from bomgen.output.writer import OutputError, render, write_files
 from bomgen.plan.types import Plan
+from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 
@@ -61,8 +62,15 @@ def summary(report: Report) -> Iterator[str]:
         lacking = name_unpriced_gpus(report.quote.lines, words)
         without = f", without {lacking}" if lacking else ""
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines{without}"
-    if items := report.bill.open_items:
-        yield f"  open items {'; '.join(' or '.join(part.name for part in item.parts) for item in items)}"
+    if items := [item for item in report.bill.open_items if item.included is False]:
+        yield f"  open items {'; '.join(_choice(item) for item in items)}"
+    if items := [item for item in report.bill.open_items if item.included is None]:
+        names = (words.word("power-cords") if item.any_cord else _choice(item) for item in items)
+        yield f"  not known  whether included: {'; '.join(dict.fromkeys(names))}; ask the manufacturers"
+
+
+def _choice(item: OpenItem) -> str:
+    return " or ".join(part.name for part in item.parts)
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Required parts of an order: cords, kits and licences that catalogue parts need in addition.
 
-A requirement without a choice becomes a line of the bill; one with a choice of part or of years is an open item.
+A requirement without a choice becomes a line of the bill; one with a choice of part or of years is an open item, and so
+is one that may be included with the part that needs it.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.catalog.identity import identity
-from bomgen.catalog.parts import FABRIC, PIECE, YEAR, Identity, Requirement
+from bomgen.catalog.identity import CORDS, RAILS, identity
+from bomgen.catalog.parts import FABRIC, YEAR, Identity, Requirement
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import Design
 from bomgen.design.attached_hosts import sum_of_boxes
+from bomgen.plan.commercial_terms import SUPPORT
 from bomgen.pricing.bill_line import CATEGORY_OF_KIND, GPU, SERVER, Line, count_units, line_of_part, over_years
 
-CORDS = ("cord-c14", "cord-c20", "cord-c22")
-"""The power cords that servers of the catalogue take."""
+PER_MACHINE = (*CORDS, RAILS)
+"""Parts that each kind of machine needs for itself."""
 CLUSTER_UNITS = ("server", "gpu", "switch", "rack")
 """Units that a requirement can be counted by, besides the part itself."""
 MAX_DEPTH = 10
@@ -29,7 +31,7 @@ MAX_DEPTH = 10
 
 
 class OpenItem(NamedTuple):
-    """A required part that still has to be selected."""
+    """A required part that still has to be selected, or that may be included with the part that requires it."""
 
     parts: tuple[Identity, ...]
     """The part, or the parts to select from."""
@@ -40,6 +42,13 @@ class OpenItem(NamedTuple):
     source: str
     """Titles of the source documents."""
     cluster: str = ""
+    included: bool | None = False
+    """None if it is not known whether it is included."""
+
+    @property
+    def any_cord(self) -> bool:
+        """Whether it is the power cords of a machine; the form of their inlets may be unknown."""
+        return not {part.id for part in self.parts}.difference(CORDS)
 
 
 @formula("pieces")
@@ -61,33 +70,38 @@ def required_parts(
 ) -> tuple[list[Line], list[OpenItem]]:
     """Return the lines that the parts on `lines` require, directly or indirectly, and the open items.
 
-    A requirement is met if the plan has one of its parts, or the customer has one in use on the lines `existing`. A
-    requirement counted by the cluster, or not counted at all, applies once, however many parts have it.
+    A requirement is met if one of its parts is included or on the plan, or the customer has one in use on the lines
+    `existing`; support also by a charge of the quote. A requirement counted by the cluster, or not counted at all,
+    applies once, however many parts have it: what a server says of it goes for its GPUs, too.
 
     Raises PlanErrors for a part that requires an unknown part or itself.
     """
     required, items = list[Line](), list[OpenItem]()
     planned = {line.identity.id for line in (*lines, *existing) if line.identity}
     counted: set[tuple[str, ...]] = set()
+    sold = {SUPPORT} & {charge.kind for charge in design.plan.quote.charges}
     uses = [*_uses(lines), *_gpus_of_servers(design, lines, existing)]
     for _ in range(MAX_DEPTH):
         new = list[Line]()
         for bought, need in [(use, need) for use in uses for need in use.part.requires]:
             parts = tuple(_find(name, need, bought.part, design, catalog) for name in need.parts)
             ids = tuple(part.id for part in parts)
-            if planned.intersection(ids) or ids in counted:
+            if planned.intersection(ids) or ids in counted or sold.issuperset(part.category for part in parts):
                 continue
-            if need.per in CLUSTER_UNITS or need.quantity is None:
+            if need.per in CLUSTER_UNITS or (need.quantity is None and parts[0].id not in PER_MACHINE):
                 counted.add(ids)
+            if need.included:
+                continue
             quantity = _quantity(need, bought, design, existing)
             open_years = need.per == YEAR and design.plan.operation is None
-            if quantity is None or len(parts) > 1 or open_years or not design.plan.complete_order:
-                source = "; ".join(reference.title for reference in need.references)
-                items.append(OpenItem(parts, quantity, need.per, bought.part, source))
-            else:
+            ordered = design.plan.complete_order and need.included is False and len(parts) == 1 and not open_years
+            if quantity and ordered:
                 new.append(_line(parts[0], quantity, bought.part))
+            else:
+                source = "; ".join(reference.title for reference in need.references)
+                items.append(OpenItem(parts, quantity, need.per, bought.part, source, included=need.included))
         if not new:
-            return required, [*items, *_cords(design, lines, catalog)]
+            return required, items
         required += new
         uses = _uses(new)
     circle = uses[0].part
@@ -96,16 +110,6 @@ def required_parts(
         circle.requires[0],
         design,
     )
-
-
-def _cords(design: Design, lines: Sequence[Line], catalog: Catalog) -> Iterator[OpenItem]:
-    """Yield the cords of servers with unknown power supplies; those cooled by liquid may have a busbar instead."""
-    server = design.plan.cluster.server
-    if server is None or server.supplies or server.rack_scale or server.liquid_cooled:
-        return
-    if any(line.category == SERVER for line in lines):
-        cords = tuple(identity(catalog.find_part(name)) for name in CORDS)
-        yield OpenItem(cords, None, PIECE, server.identity, "")
 
 
 def _uses(lines: Sequence[Line]) -> list[_Use]:

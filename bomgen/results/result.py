@@ -340,6 +340,7 @@ def _open_item_data(item: OpenItem) -> dict[str, Any]:
         "required_by": item.required_by.id,
         "source": item.source,
         "cluster": item.cluster or None,
+        "included": item.included,
     }
 
 

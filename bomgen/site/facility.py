@@ -111,10 +111,16 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
     return frozenset(found)
 
 
-def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]:
+def _estimated_power(
+    server: Server | None, servers_power_w: Figure | None, machines: Iterable[Equipment]
+) -> Iterator[tuple[str, str]]:
+    """Yield the warning about estimated power; that of the servers is without their cards, which are on `machines`."""
     estimated = [machine for machine in machines if machine.power_w and machine.power_w.bounds]
-    if (power := known_power(estimated)) and power.bounds:
-        names = dict.fromkeys(machine.name for machine in estimated)
+    power, names = known_power(estimated), dict.fromkeys(machine.name for machine in estimated)
+    if server and servers_power_w and servers_power_w.bounds:
+        power = sum_of_power(servers_power_w, power) if power else servers_power_w
+        names = {server.identity.name: None, **names}
+    if power and power.bounds:
         yield message("estimated-power", names=names, power=in_words(power)), ESTIMATED
 
 
@@ -262,7 +268,7 @@ def size_facility(
         warnings.append((named, "unknown-power"))
     if unknown:
         warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
-    warnings += _estimated_power((*_servers_with_power(server, servers), *machines))
+    warnings += _estimated_power(server, server_power_w, machines)
     contents = count_racks(site, server, servers, machines, warnings)
     if site:
         contents, said = _racks_by_estimate(site, server, servers, machines, contents, warnings)

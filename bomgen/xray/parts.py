@@ -130,6 +130,8 @@ class _Need(NamedTuple):
     pieces: Fraction | None
     """None if they depend on the choice, or on a count that a bill does not have."""
     fixed: bool
+    sure: bool
+    """Whether it is known not to be included with the part that needs it."""
 
 
 class Requirements:
@@ -162,6 +164,8 @@ class Requirements:
         """Yield required parts that are missing, too few or too many."""
         fixed: dict[str, Counter[str]] = {}
         """Pieces by required part and requiring part."""
+        sure = Counter[str]()
+        """Pieces of required parts that are known not to be included."""
         chosen = Counter[tuple[str, ...]]()
         """Pieces of parts to choose from; 0 if unknown."""
         by: dict[str | tuple[str, ...], SentLine] = {}
@@ -172,25 +176,26 @@ class Requirements:
                 pieces = ceil((need.pieces or 0) * (line.quantity or 0))
                 if need.fixed:
                     fixed.setdefault(need.parts[0], Counter())[line.id] += pieces
-                else:
+                    sure[need.parts[0]] += pieces * need.sure
+                elif need.sure:
                     chosen[need.parts] += pieces
                     by.setdefault(need.parts, line)
         for id, wanted in fixed.items():
-            yield from self._judge(id, wanted, by)
+            yield from self._judge(id, wanted, sure[id], by)
         for parts, pieces in chosen.items():
             yield from self._judge_choice(parts, pieces, by[parts])
 
     def _judge(
-        self, id: str, wanted: Mapping[str, int], by: Mapping[str | tuple[str, ...], SentLine]
+        self, id: str, wanted: Mapping[str, int], sure: int, by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
         odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
         pieces, given = sum(wanted.values()), self.have[id]
         name, first = self._name(id), by[next(iter(wanted))]
-        if odd is None:
+        if odd is None and sure:
             severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
-            found = at_line(severity, first, "required", -pieces, GENERAL, part=name, pieces=pieces, by=first.shown)
+            found = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
             yield found._replace(part=id, money=None)
-        elif given != pieces and pieces - given not in self._saved(id):
+        elif odd and not sure <= given <= pieces and pieces - given not in self._saved(id):
             code = "required-few" if given < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
@@ -237,13 +242,17 @@ class Requirements:
         return self.each[kind, id]
 
     def _read_needs(self, record: Record) -> Iterator[_Need]:
-        for need in identity(record).requires:
+        requires = identity(record).requires
+        for need in requires:
             pieces = Fraction(need.quantity.value) if need.quantity and need.per in (PIECE, GPU) else None
-            yield _Need(need.parts, pieces, len(need.parts) == 1 and need.per == PIECE and pieces is not None)
+            fixed = len(need.parts) == 1 and need.per == PIECE and pieces is not None
+            if not need.included:
+                yield _Need(need.parts, pieces, fixed, need.included is False)
         if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
             gpus = int(record.value("gpus") or 0)
             for own in self._needs_of(GPU, str(record.value("gpu"))):
-                yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
+                if own.parts not in {need.parts for need in requires}:
+                    yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
 
 
 def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine | None, str]:

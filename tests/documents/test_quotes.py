@@ -163,3 +163,25 @@ def test_what_an_oversubscription_would_save_is_that_of_the_plan_with_it(worked:
     text = render(report, ("report.md",))["report.md"].decode("utf-8")
     assert f"the fabric would take: switches {other.switches}, links between switches {other.links}, " in text
     assert with_oversubscription(worked(half), worked(half).design.fabrics[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "on_bill", "refused"),
+    [("en", "| to be confirmed | No part known", "not offered"), ("zh", "| 订货时确认 | 没有已知部件", "不在本报价内")],
+)
+def test_a_line_without_a_known_part_is_to_be_confirmed_in_the_notes_too(
+    worked: Worked, code: str, on_bill: str, refused: str
+) -> None:
+    """The links are a line of the bill, so no note says that they are left out of the offer."""
+    server = {"gpus": 8, "nics": 1, "port_gbps": 200}
+    plan = {
+        "bomgen": 1,
+        "name": "unknown-links",
+        "cluster": {"gpu": "a100-pcie-80", "server": server, "servers": 40},
+        "fabrics": {"compute": {"switch": "qm8700"}},
+        "quote": {"language": code},
+    }
+    quote = render(worked(plan), ("quote.md",))["quote.md"].decode("utf-8")
+    assert on_bill in quote
+    assert refused not in quote
+    assert {"en": "is to be confirmed; none is known yet", "zh": "型号待订货时确认"}[code] in quote

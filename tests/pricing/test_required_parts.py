@@ -136,11 +136,62 @@ def test_cords_of_unknown_power_supplies_are_to_be_selected(cluster: dict[str, A
     assert [item["quantity"] for item in cords] == [None] * listed
 
 
-def test_a_quote_names_what_cords_are_for() -> None:
-    """Its list of what is not included has the cords and the server with unknown supplies."""
-    plan = {"bomgen": 1, "name": "x", "cluster": {"gpu": "l40s", "server": "dell-xe7740-l40s", "servers": 4}}
-    quote = build(json.dumps(plan) + "\n").files("quote.md")["quote.md"].decode()
-    assert "Power cord C21 to C20 (for PowerEdge XE7740" in quote.partition("## Not included")[2]
+def built(keys: dict[str, Any]) -> Any:
+    """The result of a plan of shipped parts."""
+    return build(json.dumps({"bomgen": 1, "name": "x"} | keys) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (
+            "cisco-ucs-c885a-m8",
+            "to be selected: Power cord C13 to C14 or Power cord C19 to C20 or Power cord C21 to C20 ",
+        ),
+        ("dell-xe7740-l40s", "Not known whether included with PowerEdge XE7740, 8 x L40S: Power cords. Ask Dell."),
+        (
+            "hgx-h100-8-generic",
+            "Not known whether included with HGX H100 8-GPU server (generic): Power cords. Ask the manufacturer.",
+        ),
+    ],
+)
+def test_a_quote_says_of_cords_what_a_source_says(server: str, said: str) -> None:
+    """Cisco has them chosen with the order; of the others nothing is published."""
+    quote = built({"cluster": {"server": server, "servers": 4}}).files("quote.md")["quote.md"].decode()
+    assert said in quote.partition("## Not included")[2]
+
+
+@pytest.mark.parametrize("server", ["dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_document_of_a_dgx_asks_for_cords(server: str, language: str) -> None:
+    """They ship in the box; those with Hopper GPUs have NVIDIA AI Enterprise, too."""
+    result = built({"cluster": {"server": server, "servers": 1}, "quote": {"language": language}})
+    texts = "\n".join(text.decode() for text in result.files("quote.md", "report.md", "bom.csv").values())
+    assert "cord" not in texts.casefold()
+    assert "电源线" not in texts
+    licences = [item for item in result.data["not_on_bill"] if "nvaie-3y" in item.get("choose", ())]
+    assert [item["included"] for item in licences] == ([] if server in ("dgx-h100", "dgx-h200") else [False])
+    assert ("NVIDIA AI Enterprise" in texts) == bool(licences)
+
+
+def test_what_is_not_known_is_marked_in_the_data_and_named_in_the_report() -> None:
+    """Rails of a DGX H100 are not in its guide; no line of the bill is for them."""
+    result = built({"cluster": {"server": "dgx-h100", "servers": 1}})
+    [rails] = [item for item in result.data["not_on_bill"] if item.get("part") == "rack-rails"]
+    assert (rails["included"], rails["required_by"]) == (None, "dgx-h100")
+    assert "rack-rails" not in {line["part"] for line in result.data["lines"]}
+    report = result.files("report.md")["report.md"].decode()
+    assert "Rack rails" in report.partition("Not known whether included")[2]
+
+
+@pytest.mark.parametrize("support", [True, False])
+def test_support_that_is_sold_is_not_required_as_well(support: bool) -> None:
+    """A quote with three years of support does not ask for Dell ProSupport besides."""
+    quote = {"charges": [{"kind": "support", "name": "Support", "price": 5000}]} if support else {"revision": 1}
+    result = built({"cluster": {"server": "dell-xe9680-h200", "servers": 4}, "quote": quote})
+    listed = [item for item in result.data["not_on_bill"] if "dell-prosupport" in item.get("choose", ())]
+    assert len(listed) == (not support)
+    assert ("ProSupport" in result.files("quote.md")["quote.md"].decode()) is not support
 
 
 @pytest.mark.parametrize(
@@ -194,8 +245,8 @@ def test_required_parts_without_a_price_leave_the_total_complete(ordered: Any, t
         return found
 
     before, after = totals(), totals({"part": "RK-1", "price": 100})
-    assert (True, 5) == (before["complete"], before["required_unpriced"])
-    assert (True, 4) == (after["complete"], after["required_unpriced"])
+    assert (True, 4) == (before["complete"], before["required_unpriced"])  # cords of the boxes, kits, screws, agents
+    assert (True, 3) == (after["complete"], after["required_unpriced"])
     assert float(before["amount"]) + 4000 == float(after["amount"])
 
 

@@ -354,3 +354,33 @@ def test_a_path_far_from_all_names_the_sections(quoted: tuple[PlanFile, Report])
     assert message.endswith(", totals and ids of lines")
     assert ", fabrics, " in message
     assert "fabrics." not in message
+
+
+@pytest.mark.parametrize(
+    ("server", "fabric", "said", "owned"),
+    [
+        (
+            "dell-xe9680-h200",
+            "compute",
+            "the NIC that PowerEdge XE9680, 8 x H200 SXM is ordered with",
+            "no included NIC",
+        ),
+        (
+            "dell-xe9680-h200",
+            "storage",
+            "the NIC that PowerEdge XE9680, 8 x H200 SXM is ordered with",
+            "no included NIC",
+        ),
+        ("smc-as-a126gs-tnmr", "storage", "the usual NIC, as the ports of AS-A126GS-TNMR", "no known built-in port"),
+    ],
+)
+def test_nics_that_are_not_included_are_not_counted_as_the_servers_own(
+    tmp_path: Path, server: str, fabric: str, said: str, owned: str
+) -> None:
+    """Eight NICs that are ordered are no eight included ones, of which the fabric needs more."""
+    fabrics = {"compute": {"switch": "7060x6-64pe"}, "storage": "default"}
+    reason = why(planned(tmp_path, cluster={"server": server, "servers": 8}, fabrics=fabrics), f"fabrics.{fabric}.nic")
+    words = language("en")
+    assert words.message(reason.because).startswith(said)
+    [other] = reason.others
+    assert words.message(other.reason).startswith(f"{owned}; the fabric requires ")

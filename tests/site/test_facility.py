@@ -429,11 +429,11 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
 
 @pytest.mark.parametrize("path", ["h200-xe9680-vast.yaml", "llama65b-quote.yaml"])
 def test_racks_need_an_outlet_for_each_cord_of_the_bill(path: str) -> None:
-    """Required cords by their inlet, and the outlets of all racks: C13 for C14, C19 for C20 and C22."""
+    """Cords by inlet, on the bill or perhaps in the box, and the outlets of racks: C13 for C14, C19 for others."""
     bom = result(work_out(open_plan(str(PLANS / path), None)))
     cords = {"C13": 0, "C19": 0}
-    for line in bom["lines"]:
-        if (line["part"] or "").startswith("cord-"):
+    for line in (*bom["lines"], *bom["not_on_bill"]):
+        if (line.get("part") or "").startswith("cord-"):
             cords["C13" if line["part"] == "cord-c14" else "C19"] += line["quantity"]
     outlets = dict.fromkeys(cords, 0)
     for rack in bom["site"]["elevations"]:
@@ -528,3 +528,12 @@ def test_cables_within_the_only_rack_are_short(worked: Worked) -> None:
     assert {use.length_m for built in kept.design.fabrics for use in built.interconnect.cables} == {20}
     apart = worked(plan({**rack, "management": {"racks": 1}}, servers=4) | {"fabrics": fabrics})
     assert {use.length_m for built in apart.design.fabrics for use in built.interconnect.cables} == {30}
+
+
+def test_the_estimated_part_of_the_power_is_within_the_total() -> None:
+    """64 ConnectX-7 of 24.9 W are the only machines with a published power: 555 245.6 W less 1 593.6 W."""
+    report = work_out(open_plan(str(PLANS / "b300-ruijie-zh.yaml"), None))
+    [text] = [text for text in rules(report, "estimated-power") if "depends" not in text]
+    assert text.startswith("the total includes about 553.652 kW ")
+    assert "ConnectX-7" not in text
+    assert result(report)["site"]["power_w"] == 555245.6

@@ -214,7 +214,8 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
 
 def order(writer: Writer) -> Section | None:
     """Return the chapter of unpriced required parts and open items; None if there are neither."""
-    tables = tuple(table for table in (_required(writer), _open_items(writer)) if table.rows)
+    parts = (_required(writer), _open_items(writer, False), _open_items(writer, None))
+    tables = tuple(table for table in parts if table.rows)
     return Section("order", writer.word("section-order"), tables=tables) if tables else None
 
 
@@ -240,7 +241,7 @@ def _required(writer: Writer) -> Table:
     return Table("required", writer.word("table-required"), columns, rows, writer.word("required-caption"))
 
 
-def _open_items(writer: Writer) -> Table:
+def _open_items(writer: Writer, included: bool | None) -> Table:
     columns = (
         Column("choose", writer.word("column-choose"), "text", 60),
         Column("quantity", writer.word("column-quantity"), "number", 10),
@@ -255,8 +256,10 @@ def _open_items(writer: Writer) -> Table:
             item.source or writer.word("unverified"),
         )
         for item in writer.report.bill.open_items
+        if item.included is included
     )
-    return Table("not-on-bill", writer.word("table-not-on-bill"), columns, rows, writer.word("not-on-bill-caption"))
+    name = "not-on-bill" if included is False else "not-known"
+    return Table(name, writer.word(f"table-{name}"), columns, rows, writer.word(f"{name}-caption"))
 
 
 def describe_choice(writer: Writer, item: OpenItem) -> str:

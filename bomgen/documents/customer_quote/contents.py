@@ -169,8 +169,8 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     if required := _by_part(line for line in quote.lines if not line.counted):
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
     if not quote.expansion:
-        if quote.open_items:
-            notes["open"] = word("quote-open-items", count=language.integer(len(quote.open_items)))
+        if lacking := [item for item in quote.open_items if not item.ask]:
+            notes["open"] = word("quote-open-items", count=language.integer(len(lacking)))
         if missing := _missing(quote):
             notes["without"] = word("quote-without", names=_name_missing(missing, language))
     total = amount if totals.complete else word("ui-at-least", amount=amount)
@@ -514,15 +514,18 @@ def _name_missing(missing: Iterable[str], language: Language) -> str:
 
 
 def _open_item(item: QuotedOpenItem, language: Language) -> str:
-    """Return the sentence about a required part that is not included and has to be selected."""
+    """Return the sentence about a required part that is not included and has to be selected, or may be included."""
     word = language.word
     names = word("list-or").join(item.names)
-    if item.quantity is not None:
+    asked, machines = (word("list-comma").join(texts) for texts in (item.ask, item.required_by))
+    if item.quantity is not None and not asked:
         names = word("quote-required-part", name=names, count=language.number(item.quantity))
-    else:
-        names = word("quote-required-for", name=names, parts=word("list-comma").join(item.required_by))
+    elif not asked:
+        names = word("quote-required-for", name=names, parts=machines)
     settled = "quote-select-one" if item.quantity is None else "quote-required-without"
     text = word("quote-select" if len(item.names) > 1 else settled, names=names)
+    if asked:
+        text = word("quote-not-known", names=names, parts=machines, vendors=asked)
     return word("list-sentences").join((text, word("quote-heat", power=item.heat))) if item.heat else text
 
 

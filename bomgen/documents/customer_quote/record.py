@@ -139,7 +139,7 @@ class QuotedAlternative(NamedTuple):
 
 
 class QuotedOpenItem(NamedTuple):
-    """A required part that is not included and still has to be selected."""
+    """A required part that is not included and still has to be selected, or that may be included."""
 
     names: tuple[str, ...]
     """The part, or those to select from."""
@@ -148,6 +148,8 @@ class QuotedOpenItem(NamedTuple):
     """The parts that require it."""
     heat: str | None = None
     """For a cooling unit whose number depends on its size: the heat of the servers, at most."""
+    ask: tuple[str, ...] = ()
+    """Who knows whether it is included; empty if it is known not to be."""
 
 
 class QuotedMove(NamedTuple):
@@ -285,20 +287,26 @@ def _existing(writer: Writer) -> Iterator[tuple[str, int | Fraction]]:
 
 
 def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
-    found: dict[tuple[str, ...], int | Fraction | None] = {}
-    required_by: dict[tuple[str, ...], dict[str, None]] = {}
+    found: dict[tuple[bool, tuple[str, ...]], int | Fraction | None] = {}
+    required_by: dict[tuple[bool, tuple[str, ...]], dict[str, str]] = {}
     heat: dict[tuple[str, ...], str] = {}
     power = {each.report.plan.cluster_name: each.numbers.get(POWER) for each in writer.cluster_writers()}
     for item in writer.report.bill.open_items:
         names = tuple(writer.language.message(part.name) for part in item.parts)
+        if item.included is None and item.any_cord:
+            names = (writer.word("power-cords"),)
         quantity = item.quantity.value if item.quantity else None
-        known = found.get(names)
-        found[names] = quantity + known if quantity is not None and known is not None else quantity
-        required_by.setdefault(names, {})[str(writer.language.message(item.required_by.name))] = None
+        key, vendor = (item.included is None, names), item.required_by.vendor or GENERIC
+        known = found.get(key)
+        found[key] = quantity + known if quantity is not None and known is not None else quantity
+        asked = writer.word("the-manufacturer") if vendor == GENERIC else vendor
+        required_by.setdefault(key, {})[str(writer.language.message(item.required_by.name))] = asked
         if quantity is None and item.parts[0].category == COOLING and (most := power.get(item.cluster)):
             heat[names] = writer.joined(*filter(None, (item.cluster, writer.shown(most))))
-    for names, quantity in found.items():
-        yield QuotedOpenItem(names, quantity, tuple(required_by[names]), heat.get(names))
+    for (unknown, names), quantity in sorted(found.items(), key=lambda item: item[0][0]):
+        machines = required_by[unknown, names]
+        ask = tuple(dict.fromkeys(machines.values())) if unknown else ()
+        yield QuotedOpenItem(names, quantity, tuple(machines), heat.get(names), ask)
 
 
 def _indicative(quote: Quote) -> tuple[Decimal, Decimal] | None:

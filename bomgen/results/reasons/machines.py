@@ -12,6 +12,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.attachment import ADDED, CONFIGURED, USUAL
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
 from bomgen.results.reasons.types import (
     DEFAULT,
@@ -107,6 +108,9 @@ def _nics(asked: ReasonInputs, count: Figure, rate: Figure | None) -> Message:
     return message("count-nics-at", nics=count.value, rate=asked.value(rate))
 
 
+_SUPPLIES = {ADDED: "because-more-ports", CONFIGURED: "because-configured", USUAL: "because-usual-nic"}
+
+
 def _nic(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     attached, server = built.attachment, asked.report.plan.cluster.server
     if attached is None or server is None:
@@ -122,7 +126,7 @@ def _nic(asked: ReasonInputs, built: BuiltFabric) -> Reason | None:
     chosen = message("chosen-nics", nics=count, part=named(attached.bought.identity), rate=rate)
     reason = message("not-enough-ports", ports=owned, wanted=count, rate=rate)
     others = (Other(message("ports-of-server", server=name), reason),)
-    because = message("because-named") if place else message("because-more-ports", server=name)
+    because = message("because-named") if place else message(_SUPPLIES[attached.supply], server=name)
     return Reason(subject, title, chosen, PLAN if place else RULE, because, place, others)
 
 
@@ -132,7 +136,11 @@ def _own_ports(asked: ReasonInputs, built: BuiltFabric, server: Server) -> Messa
         return (
             message("supplied-management-ports", ports=ports.value) if ports else message("supplied-management-unknown")
         )
-    own, what = (server.compute, "nics") if built.plan.role == COMPUTE else (server.storage, "ports")
+    own, what, included = server.storage, "ports", server.storage_nics_included
+    if built.plan.role == COMPUTE:
+        own, what, included = server.compute, "nics", server.nics_included
+    if not included:
+        return message("supplied-none")
     if own is None:
         return message(f"supplied-{what}-unknown")
     if own.gbps is None:
