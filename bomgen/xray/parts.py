@@ -237,13 +237,19 @@ class Requirements:
         return self.each[kind, id]
 
     def _read_needs(self, record: Record) -> Iterator[_Need]:
+        gpus = _gpus_of(record) if record.kind == SERVER else 1
         for need in identity(record).requires:
-            pieces = Fraction(need.quantity.value) if need.quantity and need.per in (PIECE, GPU) else None
+            units = {PIECE: 1, GPU: gpus}.get(need.per)
+            pieces = Fraction(need.quantity.value) * units if need.quantity and units else None
             yield _Need(need.parts, pieces, len(need.parts) == 1 and need.per == PIECE and pieces is not None)
         if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
-            gpus = int(record.value("gpus") or 0)
             for own in self._needs_of(GPU, str(record.value("gpu"))):
                 yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
+
+
+def _gpus_of(server: Record) -> int:
+    """Return the GPUs of a piece of a server: of a rack-scale system those of all its trays."""
+    return int(server.value("gpus") or 0) * int(server.value("trays") or 1)
 
 
 def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine | None, str]:
