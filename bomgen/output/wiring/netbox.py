@@ -24,6 +24,7 @@ from bomgen.output.wiring.columns import batches
 from bomgen.output.wiring.subnet import INFINIBAND
 
 ABOUT = "CSV files for NetBox's bulk import: cables, devices, interfaces and their dependencies."
+SUFFIXES = (".csv",)
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False
