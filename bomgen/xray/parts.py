@@ -15,6 +15,7 @@ from bomgen.catalog.identity import identity, unavailable_message
 from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
+from bomgen.reading.part_words import gpus_of
 from bomgen.xray.laws import SPARE_SHARE, SPARED
 from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line
 
@@ -237,7 +238,7 @@ class Requirements:
         return self.each[kind, id]
 
     def _read_needs(self, record: Record) -> Iterator[_Need]:
-        gpus = _gpus_of(record) if record.kind == SERVER else 1
+        gpus = gpus_of(record) if record.kind == SERVER else 1
         for need in identity(record).requires:
             units = {PIECE: 1, GPU: gpus}.get(need.per)
             pieces = Fraction(need.quantity.value) * units if need.quantity and units else None
@@ -245,11 +246,6 @@ class Requirements:
         if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
             for own in self._needs_of(GPU, str(record.value("gpu"))):
                 yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
-
-
-def _gpus_of(server: Record) -> int:
-    """Return the GPUs of a piece of a server: of a rack-scale system those of all its trays."""
-    return int(server.value("gpus") or 0) * int(server.value("trays") or 1)
 
 
 def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine | None, str]:

@@ -611,3 +611,10 @@ def test_a_cable_list_follows_the_suffix(run: Run, name: str, begins: bytes) -> 
     """A workbook and a Parquet file begin as their formats have it (PKZIP, Parquet), a CSV with its columns."""
     assert run("wiring", "-", "-o", name, stdin=PLAN).exit_code == 0
     assert Path(name).read_bytes().startswith(begins)
+
+
+def test_the_catalogue_drops_no_word_that_contradicts(run: Run) -> None:
+    """The H20 with 141 GB is another card than the one with 96 GB."""
+    outcome = run("catalog", "H20 141GB")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "'H20 141GB' is not in the catalogue; nearest: gpu h20" in outcome.stderr
