@@ -232,6 +232,9 @@ def build(
         raise click.UsageError("-o - takes one plan and one format, such as -f json")
     if piped:
         wanted = [DOCUMENTS.files(form)[0] if kind and len(chosen) > 1 else wanted[0] for form, kind in chosen[:1]]
+    form = Path(output).suffix.lower().lstrip(".")
+    if form in DOCUMENTS.names and not Path(output).is_dir():
+        raise click.UsageError(f"-o names a folder, and {output} is a file's name; write -f {form} -o DIR")
     if watch and STANDARD_OUTPUT in (output, *plans):
         raise click.UsageError("--watch takes plans that are files, and writes into a folder")
     found, code = open_plans(plans, root)

@@ -9,7 +9,7 @@ import click
 
 from bomgen.catalog.files import KINDS, MODEL, Catalog, UnknownPart
 from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import WRONG_PLAN, complain, refuse_overwriting
+from bomgen.cli.messages import WRONG_PLAN, choose_form, complain, refuse_overwriting
 from bomgen.cli.options import files, output_option, proposed, root_option
 from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors, suggestion
@@ -17,7 +17,7 @@ from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.safety import read_sent
 from bomgen.core.work_budget import TooMuch, budget
-from bomgen.core.yaml_source import decoded
+from bomgen.core.yaml_source import SUFFIXES, decoded
 from bomgen.fabric.declaration import topologies
 from bomgen.reading.model_config import part_file, read_config, read_model
 from bomgen.workflow import catalog_listing
@@ -128,6 +128,7 @@ def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, where: str |
 def _write_model(config: str, output: str | None) -> None:
     """Write the model part of a configuration. Ends the command if it is unreadable or no configuration."""
     refuse_overwriting(output, config)
+    choose_form(None, output, ("yaml",), suffixes={"yaml": SUFFIXES})
     text = ""
     try:
         text = decoded(read_sent(Path(config)), config)

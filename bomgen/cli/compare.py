@@ -10,7 +10,7 @@ import click
 
 from bomgen.cli.documents import give, write_out
 from bomgen.cli.messages import WRONG_PLAN, WRONG_USAGE, choose_form, complain, refuse_overwriting
-from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
+from bomgen.cli.options import output_options, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
 from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors
@@ -23,19 +23,12 @@ from bomgen.reading.tables import is_bill
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.xray.files import rebuild_plan
 
-SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
+FORMS = ("text", "md", "html", "xlsx", "json")
 
 
 @click.command()
 @plans_argument
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice([*SUFFIXES.values()]),
-    help="[default: by the suffix of FILE, else text]",
-)
-@output_option
+@output_options(FORMS)
 @click.option("--all", "every", is_flag=True, help="Show all rows, not only those that differ.")
 @click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan after it.")
 @click.option(
@@ -72,7 +65,7 @@ def compare(
         raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
     for plan in plans:
         refuse_overwriting(output, plan)
-    form = choose_form(form, output, SUFFIXES, ("xlsx",))
+    form = choose_form(form, output, FORMS, ("xlsx",))
     files, worst = _open(plans, root)
     reports = []
     for number, file in enumerate(files, start=1):

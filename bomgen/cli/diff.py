@@ -15,7 +15,7 @@ import click
 from bomgen.catalog.files import Catalog
 from bomgen.cli.documents import give, write_out
 from bomgen.cli.messages import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE, choose_form, complain, refuse_overwriting
-from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
+from bomgen.cli.options import output_options, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, show_problems, watched
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
@@ -36,20 +36,13 @@ from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.stages import BrokenResult
 from bomgen.xray.files import open_bill
 
-SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
+FORMS = ("text", "md", "json", "html", "xlsx", "pdf")
 
 
 @click.command()
 @click.argument("old", shell_complete=proposed("sides"))
 @click.argument("new", shell_complete=proposed("sides"))
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice([*SUFFIXES.values()]),
-    help="For a terminal, a review comment, a document, or programs. [default: by the suffix of FILE, else text]",
-)
-@output_option
+@output_options(FORMS, "For a terminal, a review comment, a document, or programs.")
 @click.option("--all", "every", is_flag=True, help="Show all numbers and lines, not only the important ones.")
 @click.option(
     "--max-increase",
@@ -97,7 +90,7 @@ def diff(
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
     for given in (old, new):
         refuse_overwriting(output, given)
-    form = choose_form(form, output, SUFFIXES, ("xlsx", "pdf"))
+    form = choose_form(form, output, FORMS, ("xlsx", "pdf"))
     most = _limits(limits)
     if old == new == STANDARD_INPUT:
         raise click.UsageError("only one side can come from standard input")

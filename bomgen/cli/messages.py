@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -84,16 +86,30 @@ def refuse_overwriting(output: str | None, given: str, what: str = "what is read
         raise click.UsageError(f"{output} is {what}; specify another file with -o")
 
 
-def choose_form(form: str | None, output: str | None, suffixes: Mapping[str, str], binary: Sequence[str]) -> str:
-    """Return the requested format: by its name, else by the suffix of the file, else the first one.
+TEXT, TEXT_SUFFIX = "text", ".txt"
 
-    Raises UsageError for an unknown suffix, and for one of the `binary` formats on standard output.
+
+def choose_form(
+    form: str | None,
+    output: str | None,
+    forms: Sequence[str],
+    binary: Collection[str] = (),
+    suffixes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
+    """Return the requested format, else that of the suffix of the file, else the first one.
+
+    A format has its name as a suffix, and its `suffixes`. Raises UsageError for a suffix of none or of another one, and
+    for a `binary` format on standard output.
     """
-    if form is None and output and (suffix := Path(output).suffix):
-        form = suffixes.get(suffix.lower())
-        if form is None:
-            raise click.UsageError(f"no format has the suffix {suffix}; name one with -f")
-    chosen = form or next(iter(suffixes.values()))
+    of_each = {each: (TEXT_SUFFIX if each == TEXT else f".{each}", *suffixes.get(each, ())) for each in forms}
+    suffix = Path(output).suffix.lower() if output else ""
+    fits = [each for each, of_form in of_each.items() if suffix in of_form]
+    if suffix and not (form or fits):
+        known = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
+        raise click.UsageError(f"no format has the suffix {suffix}; there are {known}")
+    if form and fits and form not in fits:
+        raise click.UsageError(f"{suffix} means {fits[0]}, not {form}; leave out -f, or name another file")
+    chosen = form or (*fits, *forms)[0]
     if chosen in binary and output is None:
         raise click.UsageError(f"{chosen} goes to a file; name it with -o")
     return chosen

@@ -118,6 +118,17 @@ set_option = click.option(
 )
 
 
+def format_option(forms: Sequence[str], about: str = "Output format.", **options: Any) -> Callable[[Command], Command]:
+    """Return -f; without it `choose_form` follows the suffix of the file."""
+    described = f"{about} [default: by the suffix of FILE, else {forms[0]}]"
+    return click.option("-f", "--format", "form", help=described, **{"type": click.Choice(forms)} | options)
+
+
+def output_options(forms: Sequence[str], about: str = "Output format.", **options: Any) -> Callable[[Command], Command]:
+    """Return -f, -o and --force."""
+    return lambda command: format_option(forms, about, **options)(output_option(command))
+
+
 def output_option(command: Command) -> Command:
     """Add -o to a command, which refuses to overwrite files that bomgen reads, and --force, which allows it."""
     output = click.option(

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import QUIET, WRONG_PLAN, complain, is_set, refuse_overwriting
-from bomgen.cli.options import asked_columns, files, output_option, proposed, root_option, set_option, talk_options
+from bomgen.cli.messages import QUIET, WRONG_PLAN, choose_form, complain, is_set, refuse_overwriting
+from bomgen.cli.options import asked_columns, files, output_options, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors
@@ -18,7 +18,7 @@ from bomgen.core.messages import ENGLISH
 from bomgen.core.safety import read_sent
 from bomgen.core.yaml_source import Source
 from bomgen.output.price_list_reading import describe, use_of
-from bomgen.output.price_lists.forms import form_of, written
+from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import PRICE_LISTS
 from bomgen.output.terminal import render_lines
 from bomgen.pricing.price_book import entries
@@ -45,10 +45,7 @@ from bomgen.workflow.pipeline import list_unpriced_parts
     help="Meaning of columns in a vendor's list, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
     "scale=0.01, tax=19%, repeated=lowest, sheet=NAME, header=LINE; none ignores a column.",
 )
-@click.option(
-    "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"
-)
-@output_option
+@output_options(PRICE_LISTS.names)
 @set_option
 @root_option
 @talk_options
@@ -69,12 +66,8 @@ def prices(
     """
     if list_ is None and plan is None:
         raise click.UsageError("name a price list, or a plan with --for PLAN")
-    by_suffix = form_of(output) if output else None
-    if output and form is None and by_suffix is None and Path(output).suffix:
-        raise click.UsageError(f"no form of price books has the suffix {Path(output).suffix}; name one with -f")
-    wanted = form or by_suffix or PRICE_LISTS.names[0]
-    if output is None and PRICE_LISTS.constant(wanted, "BINARY"):
-        raise click.UsageError(f"{wanted} goes to a file; name it with -o")
+    binary = [name for name in PRICE_LISTS.names if PRICE_LISTS.constant(name, "BINARY")]
+    wanted = choose_form(form, output, PRICE_LISTS.names, binary, PRICE_LISTS.suffixes())
     for given in filter(None, (list_, plan)):
         refuse_overwriting(output, given)
     report = None

@@ -19,7 +19,7 @@ from bomgen.cli.messages import (
     refuse_overwriting,
     say,
 )
-from bomgen.cli.options import named_path, output_option, plan_argument, root_option, set_option, talk_options
+from bomgen.cli.options import named_path, output_options, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import ERASE, open_one_plan
 from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
@@ -35,8 +35,7 @@ from bomgen.workflow.inputs import source_of
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.search_parts import EngineLost
 
-FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
-SUFFIXES = {".txt": "text"} | {f".{form}": form for form in FORMATS[1:]}
+FORMS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
 CONFIDENCES = (50, 90)
 """Confidence levels of predictions in percent (sizing/prediction/predict.py, which --help does not import)."""
 OFTEN = 0.1
@@ -85,14 +84,7 @@ STAGES = {
     metavar="DIR",
     help="Write each design of the front as a plan that extends PLAN.",
 )
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="[default: by the suffix of FILE, else text]",
-)
-@output_option
+@output_options(FORMS)
 @set_option
 @root_option
 @talk_options
@@ -116,7 +108,7 @@ def search(
     what was found so far.
     """
     refuse_overwriting(output, plan)
-    form = choose_form(form, output, SUFFIXES, ("xlsx", "parquet"))
+    form = choose_form(form, output, FORMS, ("xlsx", "parquet"))
     file = open_one_plan(plan, root)
     level = int(confidence.rstrip("%")) if confidence else None
     line = _Line(on_terminal())

@@ -8,12 +8,14 @@ import sys
 import click
 
 from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import PASSED, WRONG_PLAN, refuse_overwriting
-from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
+from bomgen.cli.messages import PASSED, WRONG_PLAN, choose_form, refuse_overwriting
+from bomgen.cli.options import output_options, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.core.language import language
 from bomgen.documents.simulation import simulation_data, simulation_document
 from bomgen.sizing.serving import simulation
+
+FORMS = ("text", "json")
 
 
 @click.command()
@@ -27,16 +29,7 @@ from bomgen.sizing.serving import simulation
     help="Number of requests to simulate.",
 )
 @click.option("--replicas", type=click.IntRange(min=1), help="Number of replicas. Default: those of the cluster.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
-@output_option
+@output_options(FORMS)
 @set_option
 @root_option
 @talk_options
@@ -45,7 +38,7 @@ def simulate(
     seed: int,
     requests: int,
     replicas: int | None,
-    form: str,
+    form: str | None,
     output: str | None,
     settings: tuple[str, ...],
     root: str | None,
@@ -55,6 +48,7 @@ def simulate(
     The plan needs requests_per_minute. Step and prompt times are those of the prediction; queues, lengths and arrivals
     are simulated. Exit codes: 0 all targets hold; 1 the plan is wrong; 4 a target does not hold.
     """
+    form = choose_form(form, output, FORMS)
     file = open_one_plan(plan, root)
     refuse_overwriting(output, plan)
     report = build_report(file, settings, quiet=True)

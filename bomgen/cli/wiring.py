@@ -10,10 +10,19 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from bomgen.cli.messages import NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE, complain, on_terminal, refuse_overwriting, say
+from bomgen.cli.messages import (
+    NOT_WRITTEN,
+    WRONG_PLAN,
+    WRONG_USAGE,
+    choose_form,
+    complain,
+    on_terminal,
+    refuse_overwriting,
+    say,
+)
 from bomgen.cli.options import (
     FormatsCommand,
-    output_option,
+    output_options,
     plan_argument,
     proposed,
     root_option,
@@ -31,17 +40,7 @@ from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
 
 @click.command(cls=FormatsCommand, formats=WIRINGS)
 @plan_argument
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    default="csv",
-    show_default=True,
-    metavar="FORMAT",
-    shell_complete=proposed("wirings"),
-    help="See below.",
-)
-@output_option
+@output_options(WIRINGS.names, "See below.", type=str, metavar="FORMAT", shell_complete=proposed("wirings"))
 @click.option(
     "--fabric",
     "fabrics",
@@ -69,7 +68,7 @@ from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
 @talk_options
 def wiring(
     plan: str,
-    form: str,
+    form: str | None,
     output: str | None,
     fabrics: tuple[str, ...],
     old: str | None,
@@ -84,9 +83,10 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
-    if form not in WIRINGS.names:
+    if form is not None and form not in WIRINGS.names:
         hint = suggestion(form, WIRINGS.names, f"there are {', '.join(WIRINGS.names)}")
         raise click.UsageError(f"unknown format: {form}; {hint}")
+    form = choose_form(form, output, WIRINGS.names, suffixes=WIRINGS.suffixes())
     module = WIRINGS.module(form)
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")

@@ -20,7 +20,7 @@ from bomgen.cli.messages import (
     refuse_overwriting,
     say,
 )
-from bomgen.cli.options import asked_columns, files, named_path, proposed, talk_options
+from bomgen.cli.options import asked_columns, files, format_option, named_path, proposed, talk_options
 from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
@@ -33,7 +33,7 @@ from bomgen.xray.files import open_bill, plan_name, plan_text
 from bomgen.xray.inspection import inspect
 from bomgen.xray.types import Xray
 
-SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
+FORMS = ("text", "md", "html", "json")
 PLANS = (".yaml", ".yml")
 """Suffixes of FILE by which it is a plan, whatever the format of the findings."""
 SEVERITIES = ("error", "doubt")
@@ -41,13 +41,7 @@ SEVERITIES = ("error", "doubt")
 
 @click.command()
 @click.argument("bill", shell_complete=files)
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice([*SUFFIXES.values()]),
-    help="Format of the findings. [default: by the suffix of FILE, else text]",
-)
+@format_option(FORMS, "Format of the findings.")
 @click.option(
     "-o",
     "--output",
@@ -105,7 +99,7 @@ def xray(
         raise click.UsageError(f"{output} exists; name a new file with -o")
     plan = output if output is not None and _is_plan(output, form) else None
     page = None if plan else output
-    form = choose_form(form, page, SUFFIXES, ())
+    form = choose_form(form, page, FORMS, suffixes={"": PLANS})
     asked, catalog = asked_columns(columns, ROLES), Catalog()
     try:
         inspection = inspect(open_bill(read_sent(Path(bill)), bill, catalog, asked), catalog)
@@ -130,7 +124,7 @@ def xray(
 def _is_plan(output: str, form: str | None) -> bool:
     """Return whether the file is for the plan: by its suffix, or if nothing else says what it is for."""
     suffix = Path(output).suffix.lower()
-    return suffix in PLANS or (form is None and suffix not in SUFFIXES)
+    return suffix in PLANS or not (form or suffix)
 
 
 def _show(found: Xray, form: str, every: bool, code: str, output: str | None) -> None:

@@ -56,6 +56,10 @@ class Formats:
         """Return a constant of a format's module, or `default`. Raises KeyError as `module`."""
         return getattr(self.module(name), constant, default)
 
+    def suffixes(self) -> dict[str, tuple[str, ...]]:
+        """Return the suffixes of the files of each format besides its name."""
+        return {name: self.constant(name, "SUFFIXES", ()) for name in self.names}
+
     def described(self) -> list[tuple[str, str]]:
         """Return every format with its description, after its file name if that is fixed."""
         found = ((name, ", ".join(self.files(name)), self.constant(name, "ABOUT")) for name in self.names)
@@ -114,8 +118,8 @@ def is_file_of_bomgen(name: str) -> bool:
 # The wiring in formats for other programs: one module per format, found by its name (output/registry.py).
 #
 # A module has `ABOUT`, a short description; `BINARY`, whether a terminal cannot show it; `SEVERAL_FILES`; `ONE_FABRIC`,
-# whether it holds a single fabric; and `write(wiring, out, progress)`, where `out` is a binary stream, or for several
-# files the path of the named one, next to which the others are written.
+# whether it holds a single fabric; `SUFFIXES` of its files besides its name; and `write(wiring, out, progress)`, where
+# `out` is a binary stream, or for several files the path of the named one, next to which the others are written.
 
 Progress = Callable[[int], None]
 """Callback with the number of cables written since the last call."""

@@ -18,10 +18,11 @@ from bomgen.catalog.files import ANY_LENGTH, CHASSIS, KINDS, NOT_PARTS, Catalog,
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
+from bomgen.core.grouping import group_by
 from bomgen.core.messages import Message, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
-from bomgen.reading.part_words import GPU, LEAST_NAME, MARKS, SERVER, PartWords, is_for, split_words
+from bomgen.reading.part_words import GPU, LEAST_NAME, MARKS, SERVER, PartWords, gpus_of, is_for, split_words
 
 SUFFIXES, WORDS = "part-suffixes.yaml", "bill-words.yaml"
 SHOWN_NEAREST = 3
@@ -47,6 +48,8 @@ _OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48]|cwdm4)
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
 _LENGTH = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)")
 _COUNTS = {"single": 1, "dual": 2}
+_DOMAIN = re.compile(r"\bnvl(\d+)\b")
+"""GPUs of an NVLink domain, as in `NVL72`."""
 _SPLIT = re.compile(r"\bto\s+[248]\s*[x×]|split|breakout|分支")
 
 
@@ -97,6 +100,8 @@ class LookedUp(NamedTuple):
     """Kinds and ids, of a cable family at the length of the number."""
     number: str
     """What was recognised of the text: all of it, or a number within it."""
+    others: tuple[tuple[str, str], ...] = ()
+    """Without parts, those that a word of the text contradicts."""
 
 
 _Names = dict[str, dict[tuple[str, str], Fraction | None]]
@@ -141,6 +146,11 @@ class PartIndex:
         """Return the names of parts by their words."""
         return PartWords(self.catalog, self.names)
 
+    @cached_property
+    def servers_of(self) -> Mapping[str, list[Record]]:
+        """Return the servers of each GPU."""
+        return group_by(self.catalog.all(SERVER), lambda server: str(server.value(GPU)))
+
     def ids(self, name: str) -> tuple[str, ...]:
         """Return the ids of the parts with a name, cables at the stated length; several if it is ambiguous."""
         wanted = name.strip().lower()
@@ -168,6 +178,7 @@ class PartIndex:
         starts = {start: rest for word in numbers for start, rest in _beginnings(word) if _is_number(start)}
         # An ending with a digit tells models of a family apart, except one that adds something to the part with `+`.
         plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
+        others = dict[tuple[str, str], None]()
         for looked, words_of_kind in (
             (self._called, [text]),
             (self._exactly, numbers),
@@ -181,9 +192,24 @@ class PartIndex:
             (self._all_of, words),
         ):
             for word in words_of_kind:
-                if found := looked(word):
-                    return LookedUp(found, word)
-        return LookedUp((), text)
+                found = looked(word)
+                if fits := tuple(part for part in found if not self.contradicts(*part, text)):
+                    return LookedUp(fits, word)
+                others.update(dict.fromkeys(found))
+        return LookedUp((), text, tuple(others))
+
+    def contradicts(self, kind: str, id: str, text: str) -> bool:
+        """Return whether a text names another edition, memory or NVLink domain than a part has, such as Max-Q."""
+        text, record = text.lower(), self.catalog.find_original(kind, id)
+        servers = [record] if kind == SERVER else self.servers_of.get(id, []) if kind == GPU else []
+        names = " ".join(each for of in (record, *servers) for each in (*of.names, str(of.value("name")))).lower()
+        names += "".join(f" nvl{gpus_of(server)}" for server in servers)
+        if any(word.search(text) and not word.search(names) for word in words_of("editions")["edition"]):
+            return True
+        if kind not in (GPU, SERVER):
+            return False
+        domains = set(_DOMAIN.findall(text))
+        return not domains <= set(_DOMAIN.findall(names)) or self.words.find_gpus(text).unknown
 
     def _called(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a name as documents print it, or of every switch with a chip."""
@@ -334,8 +360,9 @@ def recognize(part: str, text: str, index: PartIndex) -> Recognition:
     """Return the recognition of a line from the text of its part number column and its whole description."""
     part, text = _plain(part), _plain(text)
     found = _recognize(part, text, index)
-    if found.named and _is_other_edition(found.named, f"{part} {text}", index):
-        return Recognition(None, nearest=(found.named.id,))
+    named = found.named
+    if named and named.kind in (GPU, SERVER) and index.contradicts(named.kind, named.id, f"{part} {text}"):
+        return Recognition(None, nearest=(named.id,))
     return found
 
 
@@ -359,15 +386,6 @@ def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
         near = _mistyped(part, first, index) if first.reason.code == "xray-in-text" else ()
         return Recognition(first, tuple(others), near)
     return _by_words(part, text, index)
-
-
-def _is_other_edition(named: Named, line: str, index: PartIndex) -> bool:
-    """Return whether a line names an edition of a GPU other than the part's, such as Max-Q."""
-    if named.kind not in (GPU, SERVER):
-        return False
-    record, line = index.catalog.find_original(named.kind, named.id), line.lower()
-    names = " ".join((*record.names, str(record.data.get("name", "")))).lower()
-    return any(word.search(line) and not word.search(names) for word in words_of("editions")["edition"])
 
 
 def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:

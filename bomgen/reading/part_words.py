@@ -25,7 +25,12 @@ _IDEOGRAPH = re.compile("([\u3400-\u9fff])")
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 _TIMES = re.compile(r"\b(\d{1,2})\s*[x×*]\s*(?=[a-z])")
 _COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)")
+_SIZES = re.compile(r"\d+(?:\.\d+)?")
 _MEMORY = re.compile(r"\b(\d+)\s*gb\b")
+_MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb\b(?!/s|ps)")
+"""The memory directly after the name of a GPU; sizes elsewhere may be of other parts of a server."""
+_TIMES_MEMORY = (1, 4, 8)
+"""GPUs whose memory a name may have: one, or a whole board as in `DGX A100 640GB`."""
 _FORMS: Mapping[str, str] = {"sxm": "sxm", "hgx": "sxm", "pcie": "pcie", "nvl": "nvl"}
 """Words for GPU form factors, and the corresponding part of GPU ids."""
 _USUAL_FORM = "sxm"
@@ -41,6 +46,8 @@ class Gpus(NamedTuple):
     ids: frozenset[str]
     """Possible GPU ids; empty if it names none."""
     pieces: int | None
+    unknown: bool = False
+    """Whether the text names a GPU with a memory that no GPU of this name has."""
 
 
 class PartWords:
@@ -114,23 +121,37 @@ class PartWords:
 
     def find_gpus(self, text: str) -> Gpus:
         """Return the GPUs that a text names."""
-        words = split_words(_TIMES.sub(r"\1 x ", text.lower()))
-        ids, pieces, at = frozenset[str](), None, 0
+        spaced = _space_ideographs(_TIMES.sub(r"\1 x ", text.lower()))
+        words, ends = split_words(spaced), [match.end() for match in _TOKEN.finditer(spaced) if match[0].strip(MARKS)]
+        ids, pieces, at, unknown = frozenset[str](), None, 0, False
         while at < len(words):
             for size in range(LONGEST_NAME, 0, -1):
                 fits = self._gpus.get("-".join(words[at : at + size]))
                 if fits and at + size <= len(words):
+                    size_said = _MEMORY_OF.match(spaced, ends[at + size - 1])
+                    if size_said and not any(self._has_memory(id, int(size_said[1])) for id in fits):
+                        unknown = True
                     ids = ids & fits or ids | fits
                     pieces = pieces or _times(words[:at])
                     at += size - 1
                     break
             at += 1
         said = _COUNT.search(text.lower())
-        return Gpus(self._narrow(ids, text.lower(), words), pieces or (int(said.group(1)) if said else None))
+        pieces = pieces or (int(said.group(1)) if said else None)
+        return Gpus(frozenset() if unknown else self._narrow(ids, text.lower(), words), pieces, unknown)
+
+    def _has_memory(self, id: str, size: int) -> bool:
+        """Return whether a GPU has a memory of this size [GB], by any document, or as many of them as a board has."""
+        record = self.catalog.find_original(GPU, id)
+        told = [each for each in record.data.get("disagreements", ()) if each.startswith("memory")]
+        sizes = {float(each) for each in _SIZES.findall(f"{record.value('memory') or ''} {told}")}
+        return not sizes or any(size == times * each for each in sizes for times in _TIMES_MEMORY)
 
     def with_gpus(self, servers: Sequence[str], gpus: Gpus) -> list[str]:
         """Return the servers that have one of these GPUs; all of them if no GPU is named."""
         find = self.catalog.find_original
+        if gpus.unknown:
+            return []
         return [id for id in servers if not gpus.ids or str(find(SERVER, id).value(GPU)) in gpus.ids]
 
     def find_generic_server(self, gpus: Gpus) -> list[Part]:
@@ -147,6 +168,11 @@ class PartWords:
             if any(each.rstrip("0123456789") == word for each in words if each != "nvl72"):
                 ids = frozenset(id for id in ids if form in id) or ids
         return ids
+
+
+def gpus_of(server: Record) -> int:
+    """Return the GPUs of a piece of a server: of a rack-scale system those of all its trays."""
+    return int(server.value("gpus") or 0) * int(server.value("trays") or 1)
 
 
 def split_words(text: str) -> list[str]:

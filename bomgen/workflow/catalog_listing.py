@@ -109,9 +109,10 @@ def parts_of(catalog: Catalog, kind: str) -> Document:
 def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
     """Return a document about the part of any kind that a number, alias or id denotes, and what was read as its number.
 
-    A number that several parts share lists them. Raises UnknownPart if there is none.
+    A number that several parts share lists them. Raises UnknownPart if there is none, and ValueError if
+    a word of the text contradicts those that there are, such as another memory.
     """
-    from bomgen.reading.part_numbers import LookedUp, PartIndex
+    from bomgen.reading.part_numbers import SHOWN_NEAREST, LookedUp, PartIndex
 
     wanted = text.lower()
     found = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
@@ -119,6 +120,9 @@ def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
         with suppress(UnknownPart):
             found = [(MODEL, catalog.find_original(MODEL, text).id)]
     looked_up = LookedUp(tuple(found), text) if found else PartIndex(catalog).look_up(text)
+    if looked_up.others:
+        near = ", ".join(f"{kind} {id}" for kind, id in sorted(looked_up.others)[:SHOWN_NEAREST])
+        raise ValueError(f"'{text}' is not in the catalogue; nearest: {near}")
     if not looked_up.parts:
         raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")
     if len(looked_up.parts) == 1:

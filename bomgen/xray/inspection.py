@@ -160,6 +160,8 @@ def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """Yield findings on whole categories that a bill lacks, such as racks, and on missing spares."""
     named = {kind for line in bill.lines for kind in line.kinds}
     named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
+    if any(line.kind == SERVER and catalog.find_original(SERVER, line.id).value("trays") for line in bill.lines):
+        named |= {"rack", "pdu"}  # a rack-scale system is a rack with its power shelves
     if "switch" in named and "cable" not in named:
         yield _of_bill(bill, "without-cables", "doubt")
     cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]

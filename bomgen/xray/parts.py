@@ -15,6 +15,7 @@ from bomgen.catalog.identity import identity, unavailable_message
 from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
+from bomgen.reading.part_words import gpus_of
 from bomgen.xray.laws import SPARE_SHARE, SPARED
 from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line
 
@@ -243,13 +244,14 @@ class Requirements:
 
     def _read_needs(self, record: Record) -> Iterator[_Need]:
         requires = identity(record).requires
+        gpus = gpus_of(record) if record.kind == SERVER else 1
         for need in requires:
-            pieces = Fraction(need.quantity.value) if need.quantity and need.per in (PIECE, GPU) else None
+            units = {PIECE: 1, GPU: gpus}.get(need.per)
+            pieces = Fraction(need.quantity.value) * units if need.quantity and units else None
             fixed = len(need.parts) == 1 and need.per == PIECE and pieces is not None
             if not need.included:
                 yield _Need(need.parts, pieces, fixed, need.included is False)
         if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
-            gpus = int(record.value("gpus") or 0)
             for own in self._needs_of(GPU, str(record.value("gpu"))):
                 if own.parts not in {need.parts for need in requires}:
                     yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)

@@ -68,3 +68,9 @@ def test_files_find_what_was_imported_before(tables: dict[str, list[list[dict[st
     assert sorted(ends) == sorted(ports)
     servers = 256
     assert len(cables) >= servers * 10
+
+
+def test_infiniband_ports_have_four_lanes(tables: dict[str, list[list[dict[str, str]]]]) -> None:
+    """NetBox has NDR 4X (400 Gbps) for a port of QM9700 or ConnectX-7; NDR alone is a lane of 100 Gb/s."""
+    ports = [row for rows in tables["interfaces"] for row in rows]
+    assert {(row["type"], row["speed"]) for row in ports} == {("infiniband-ndr-4x", "400000000")}

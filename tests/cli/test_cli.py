@@ -579,3 +579,42 @@ def test_plans_are_built_in_parallel(tmp_path: Path, run: Run) -> None:
     assert written(tmp_path / "out") == [
         f"{name}/{file}" for name in ("a100-32-zh", "llama65b") for file in ("bom.json", "quote.md")
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("wiring p.yaml -f csv -o c.xlsx", ".xlsx means xlsx, not csv"),
+        ("wiring p.yaml -o c.pdf", "no format has the suffix .pdf"),
+        ("diff p.yaml p.yaml -f json -o d.md", ".md means md, not json"),
+        ("compare p.yaml p.yaml -f md -o c.html", ".html means html, not md"),
+        ("search p.yaml -f csv -o s.json", ".json means json, not csv"),
+        ("simulate p.yaml -o s.xlsx", "no format has the suffix .xlsx"),
+        ("margin p.yaml -f csv -o m.json", ".json means json, not csv"),
+        ("prices --for p.yaml -f csv -o b.yml", ".yml means yaml, not csv"),
+        ("xray b.csv -o f.xlsx", "no format has the suffix .xlsx; there are .txt, .md, .html, .json, .yaml, .yml"),
+        ("catalog model --from c.json -o m.xlsx", "no format has the suffix .xlsx; there are .yaml, .yml"),
+        ("build p.yaml -o quote.pdf", "write -f pdf -o DIR"),
+    ],
+)
+def test_a_file_is_what_its_suffix_says(run: Run, arguments: str, said: str) -> None:
+    """A suffix of another format than -f, or of none, is wrong usage, and nothing is written."""
+    for name, text in {"p.yaml": PLAN, "b.csv": "part,quantity\nDGX H100,4\n", "c.json": "{}"}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    outcome = run(*arguments.split())
+    assert (outcome.exit_code, said in outcome.stderr) == (2, True), outcome.stderr
+    assert not Path(arguments.split()[-1]).exists()
+
+
+@pytest.mark.parametrize(("name", "begins"), [("c.xlsx", b"PK"), ("c.parquet", b"PAR1"), ("c.csv", b"fabric,")])
+def test_a_cable_list_follows_the_suffix(run: Run, name: str, begins: bytes) -> None:
+    """A workbook and a Parquet file begin as their formats have it (PKZIP, Parquet), a CSV with its columns."""
+    assert run("wiring", "-", "-o", name, stdin=PLAN).exit_code == 0
+    assert Path(name).read_bytes().startswith(begins)
+
+
+def test_the_catalogue_drops_no_word_that_contradicts(run: Run) -> None:
+    """The H20 with 141 GB is another card than the one with 96 GB."""
+    outcome = run("catalog", "H20 141GB")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "'H20 141GB' is not in the catalogue; nearest: gpu h20" in outcome.stderr

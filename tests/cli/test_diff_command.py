@@ -409,11 +409,11 @@ def test_exit_codes(options: tuple[str, ...], code: int, run: Run) -> None:
 
 def test_formats_and_files(checkout: Run) -> None:
     """Every format goes to standard output or to a file, without colours there."""
-    for form in ("text", "md", "json"):
+    for form, out in (("text", "out.txt"), ("md", "out.md"), ("json", "out")):
         shown = checkout("old:plans/x.yaml", "plans/x.yaml", "-f", form)
-        outcome = checkout("old:plans/x.yaml", "plans/x.yaml", "-f", form, "-o", "out.txt")
-        assert ("out.txt\n", 0) == (outcome.stdout, outcome.exit_code)
-        assert shown.stdout == Path("out.txt").read_text("utf-8")
+        outcome = checkout("old:plans/x.yaml", "plans/x.yaml", "-f", form, "-o", out)
+        assert (f"{out}\n", 0) == (outcome.stdout, outcome.exit_code)
+        assert shown.stdout == Path(out).read_text("utf-8")
         assert "\x1b" not in shown.stdout
 
 

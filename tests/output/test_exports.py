@@ -265,6 +265,22 @@ def test_netbox_has_every_rack_of_the_floor(plan, tmp_path):
     assert {int(row["u_height"]) for row in racks} == {each["units"] for each in site["elevations"]}
 
 
+def test_netbox_refuses_the_racks_of_a_second_import(tmp_path):
+    """NetBox keeps the names of racks unique within a location (constraint unique_location_name of dcim.Rack).
+
+    Racks without one are there twice after a second import, and no row of a device says which of them is meant.
+    """
+    report = work_out(open_plan(str(CHECKOUT / "plans" / "superpod-h100-4su.yaml"), None))
+    write_wiring(list_cables(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
+    locations = [(row["site"], row["name"]) for row in _rows(tmp_path / "wiring-locations.csv")]
+    racks = [(row["site"], row["location"], row["name"]) for row in _rows(tmp_path / "wiring-racks.csv")]
+    assert {rack[:2] for rack in racks} == set(locations)
+    assert len(set(racks)) == len(racks)
+    placed = [row for row in _rows(tmp_path / "wiring-devices.csv") if row["rack"]]
+    assert placed
+    assert {(row["site"], row["location"], row["rack"]) for row in placed} <= set(racks)
+
+
 def test_netbox_knows_what_a_rack_takes(tmp_path):
     """Where the rack is a part its outer sizes stand beside the 19 inches between its rails."""
     report = work_out(

@@ -202,10 +202,54 @@ def test_number_with_a_slip(index: PartIndex) -> None:
         ("", "RTX PRO 6000 Blackwell Max-Q Workstation Edition", None),
         ("RTX-PRO-6000", "Max-Q", None),
         ("", "RTX PRO 6000 Blackwell Workstation Edition", None),
+        ("RTX 4090 Super", "", None),
+        ("GB200 NVL72", "", "dgx-gb200-nvl72"),
+        ("GB300 NVL144", "", None),
+        ("", "NVIDIA GB300 Grace Blackwell Ultra Superchip", "gb300"),
+        # sizes of other things than the GPU's memory, and the memory of a whole board or by another document
+        ("SYS-821GE-TNHR", "8x NVIDIA H100 80GB, 32x 64GB DDR5, 8x 3840GB NVMe", "smc-sys-821ge-tnhr-h100"),
+        ("", "8x H100, 2048GB RAM server", "hgx-h100-8-generic"),
+        ("DGX H100 640GB", "", "dgx-h100"),
+        ("", "HGX B200 192GB", "hgx-b200-8-generic"),
+        ("RTX 4090 48GB", "", None),
+        ("MI300X 256GB", "", None),
+        ("SYS-821GE-TNHR", "8x NVIDIA H20 141GB", None),
+        ("", "PowerEdge XE9680 with 8x H20 (141GB)", None),
+        ("", "PowerEdge XE9680 with 8x H20 (96GB)", "dell-xe9680-h20"),
     ],
 )
 def test_another_edition_is_another_part(part: str, text: str, id: str | None, index: PartIndex) -> None:
-    """A line that names an edition which a GPU is not does not name that GPU."""
+    """A line that names an edition, memory or NVLink domain which a GPU does not have does not name that GPU."""
     found = recognize(part, text, index)
     assert (found.named.id if found.named else None) == id
-    assert id or "rtx-pro-6000-bse" in found.nearest
+    assert id or found.nearest
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("H20 141GB", "h20"),
+        ("HGX H20 141GB", "h20"),
+        ("Rubin Ultra", "rubin"),
+        ("RTX 4090 Super", "rtx4090"),
+        ("H100 96GB", "h100-sxm"),
+        ("GH200 144GB", "gh200"),
+        ("GB300 NVL144", "gb300"),
+        ("NVL144 CPX", "rubin-cpx"),
+        ("UFM Cyber-AI", "ufm-ndr"),
+    ],
+)
+def test_a_name_of_another_product_finds_none(text: str, nearest: str, index: PartIndex) -> None:
+    """The word that tells them apart is not dropped; the part that has it not is the nearest."""
+    found = index.look_up(text)
+    assert not found.parts
+    assert nearest in [id for _, id in found.others]
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [("H20 96GB", "h20"), ("B300 288GB", "b300-sxm"), ("GB300 288GB", "gb300"), ("MI300X 192GB", "mi300x")],
+)
+def test_a_name_with_the_memory_of_a_part_finds_it(text: str, id: str, index: PartIndex) -> None:
+    """Of several published sizes, usable and physical, each is the part's."""
+    assert id in [found for _, found in index.look_up(text).parts]

@@ -205,3 +205,12 @@ def test_prices_with_notes(price: str, found: list[str]) -> None:
     bill = open_bill(f"Part,Qty,Unit price\nMMA4Z00-NS,2,{price}\n".encode(), "bill.csv", CATALOG)
     assert [each.code for each in check_prices(bill)] == found
     assert (bill.lines[0].unit_price == 769) == (found == [] and price != "on request")
+
+
+def test_a_rack_scale_system_is_a_rack_of_gpus() -> None:
+    """A GB300 NVL72 has 72 GPUs in 18 trays of 4 (NVIDIA's name has the number), and is itself a rack."""
+    bill = open_bill(b"part,quantity\nGB300 NVL72,2", "bill.csv", CATALOG)
+    licences = [each for each in Requirements(bill, CATALOG).findings() if each.code == "choose-pieces"]
+    assert [each.message.parameters["pieces"] for each in licences] == [144]
+    assert not list(find_lacking(bill, CATALOG))
+    assert [each.code for each in find_lacking(open_bill(b"part,quantity\nDGXH100,2", "bill.csv", CATALOG), CATALOG)]

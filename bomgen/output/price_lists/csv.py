@@ -8,7 +8,6 @@ from decimal import Decimal
 from bomgen.core.safety import FORMULA_STARTS
 from bomgen.output.price_lists.forms import Entry, column_names
 
-SUFFIXES = (".csv",)
 BINARY = False
 SPECIAL = set('",;\t\r\n')
 """Characters that require quotes, with any separator."""

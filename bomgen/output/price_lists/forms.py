@@ -1,7 +1,7 @@
 """The forms of price books, and the entries that each of them writes.
 
 Reading any form returns what was written, except the name of a book, which tables cannot store. A form is a module of
-this folder (output/registry.py) with `SUFFIXES` of its files, `BINARY`, and `write(entries, name)`.
+this folder (output/registry.py) with `SUFFIXES` of its files besides its name, `BINARY`, and `write(entries, name)`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,6 @@ def unpriced_entries(lines: Sequence[QuoteLine], currency: str) -> Iterator[Entr
 
 
 # forms --------------------------------------------------------------------------------------------------------------
-
-
-def form_of(name: str) -> str | None:
-    """Return the form for the suffix of a file name; None if there is none."""
-    return next(
-        (form for form in PRICE_LISTS.names if name.lower().endswith(PRICE_LISTS.constant(form, "SUFFIXES"))), None
-    )
 
 
 def written(entries: Sequence[Entry], form: str, name: str | None = None) -> bytes:

@@ -16,7 +16,6 @@ from bomgen.output.price_lists.forms import Entry, column_names
 from bomgen.output.xlsx.package import package
 from bomgen.reading.price_table import DATES, DESCRIPTION
 
-SUFFIXES = (".xlsx",)
 BINARY = True
 SHEET = "prices"
 BOLD = Font(name="Calibri", bold=True, size=11)

@@ -11,7 +11,7 @@ from bomgen.output.price_lists.forms import Entry
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY
 from bomgen.reading.price_table import DESCRIPTION
 
-SUFFIXES = (".yaml", ".yml")
+SUFFIXES = (".yml",)
 BINARY = False
 SHARED = ("currency", "date", "source", "estimate")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/()+-]*(?: [A-Za-z0-9._/()+-]+)*")

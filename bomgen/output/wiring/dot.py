@@ -15,6 +15,7 @@ from bomgen.output.drawing.graphviz import Graph, quote
 from bomgen.output.registry import Progress
 
 ABOUT = "Graphviz graph of devices and the cables between them; only the switches of large fabrics."
+SUFFIXES = (".gv",)
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False

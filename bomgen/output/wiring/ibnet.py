@@ -14,6 +14,7 @@ from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.wiring.subnet import Subnet, SubnetNode
 
 ABOUT = "InfiniBand fabric for ibsim, as ibnetdiscover prints it."
+SUFFIXES = (".net",)
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = True

@@ -17,6 +17,7 @@ from bomgen.cabling.types import CableType, DeviceKind, Wiring
 from bomgen.output.registry import Progress
 
 ABOUT = "Infrastructure of InfraGraph, for simulators of traffic and failures."
+SUFFIXES = (".json",)
 BINARY = False
 SEVERAL_FILES = False
 ONE_FABRIC = False

@@ -1,7 +1,8 @@
 """The wiring as CSV files for NetBox's bulk import: cables, and everything that must be imported before them.
 
-Columns and values are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1, none newer than 4.0). Before 4.7 a
-row joins two ports only, so a cable with several links has a row per link, with the same label.
+Columns and values are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1); only the types of InfiniBand ports
+with four lanes are newer than 4.0: they came with 4.6.9. Before 4.7 a row joins two ports only, so a cable with several
+links has a row per link, with the same label.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ from bomgen.output.wiring.columns import batches
 from bomgen.output.wiring.subnet import INFINIBAND
 
 ABOUT = "CSV files for NetBox's bulk import: cables, devices, interfaces and their dependencies."
+SUFFIXES = (".csv",)
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False
-ORDER = ("sites", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
+ORDER = ("sites", "locations", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
 """Objects to import before the cables, in this order; each is a separate file."""
 BESIDE = "{stem}-{name}.csv"
+FLOOR = ("locations", "racks")
+"""Objects that only a plan with a site has."""
+LOCATION = "hall"
+"""Location of all racks: NetBox keeps their names unique within a location, so that no import duplicates them."""
 PLANNED = "planned"
 INTERFACE = "dcim.interface"
 CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "aoc": "aoc", COPPER_PAIRS: "cat6"}
@@ -38,10 +44,10 @@ MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
 COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
 """Fibre colours: aqua and yellow (TIA-598-D), in NetBox's palette."""
 INFINIBAND_TYPES = {
-    **{10: "infiniband-sdr", 20: "infiniband-ddr", 40: "infiniband-qdr", 56: "infiniband-fdr"},
-    **{100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr", 800: "infiniband-xdr"},
+    **{10: "infiniband-sdr-4x", 20: "infiniband-ddr-4x", 40: "infiniband-qdr-4x", 56: "infiniband-fdr-4x"},
+    **{100: "infiniband-edr-4x", 200: "infiniband-hdr-4x", 400: "infiniband-ndr-4x", 800: "infiniband-xdr-4x"},
 }
-"""Interface types by the rate of four lanes [Gb/s]; the types name the lane rate, `speed` gives the link rate."""
+"""InfiniBand interface types by the rate of four lanes [Gb/s]; those without `-4x` are ports of one lane."""
 CAGE_TYPES = {
     ("sfp", 1): "1000base-x-sfp",
     ("sfp28", 10): "10gbase-x-sfpp",
@@ -103,6 +109,7 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
     kinds = sorted({models[number] for number in np.unique(wiring.kind_numbers[used])})
     tables: dict[str, tuple[tuple[str, ...], Iterable[tuple[object, ...]]]] = {
         "sites": (("name", "slug", "status"), [(wiring.site, wiring.site, PLANNED)]),
+        "locations": (("site", "name", "slug", "status"), [(wiring.site, LOCATION, LOCATION, PLANNED)]),
         "manufacturers": (
             ("name", "slug"),
             [(name, _slug(name)) for name in sorted({model.manufacturer for model in kinds})],
@@ -119,18 +126,18 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
             sorted({(model.manufacturer, model.model): model[:-1] for model in kinds}.values()),
         ),
         "racks": (
-            ("site", "name", "status", "width", "u_height", "outer_width", "outer_depth", "outer_unit"),
+            ("site", "location", "name", "status", "width", "u_height", "outer_width", "outer_depth", "outer_unit"),
             _racks(wiring),
         ),
         "devices": (
-            ("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face"),
+            ("name", "role", "manufacturer", "device_type", "status", "site", "location", "rack", "position", "face"),
             _devices(wiring, models, used.tolist()),
         ),
         "interfaces": (("device", "name", "type", "speed", "description"), _interfaces(wiring)),
     }
     for name in ORDER:
         columns, rows = tables[name]
-        if name == "racks" and wiring.places is None:
+        if name in FLOOR and wiring.places is None:
             continue
         _write(out.parent / BESIDE.format(stem=out.stem, name=name), columns, rows)
     _write(out, CABLE_COLUMNS, _cables(wiring, progress))
@@ -178,7 +185,7 @@ def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     sizes = [round(size.value) if size else "" for size in outer]
     unit = OUTER_UNIT if any(sizes) else ""
     for rack in range(1, wiring.places.racks + 1):
-        yield wiring.site, rack, PLANNED, RACK_WIDTH_IN, wiring.places.rack_units, *sizes, unit
+        yield wiring.site, LOCATION, rack, PLANNED, RACK_WIDTH_IN, wiring.places.rack_units, *sizes, unit
 
 
 def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:
@@ -188,13 +195,14 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
     """
     for device in devices:
         model = models[int(wiring.kind_numbers[device])]
-        place: tuple[object, ...] = ("", "", "")
+        place: tuple[object, ...] = ("", "", "", "")
         if wiring.places is not None and wiring.places.rack[device] != NOWHERE:
             unit = int(wiring.places.unit[device])
             kind = wiring.kind_of(device)
             first_of_box = (device - kind.start) % kind.of_box == 0
             standing = unit != NOWHERE and float(model.height) > 0 and first_of_box
-            place = (int(wiring.places.rack[device]), unit if standing else "", "front" if standing else "")
+            rack, position = int(wiring.places.rack[device]), (unit, "front") if standing else ("", "")
+            place = (LOCATION, rack, *position)
         named = (wiring.names[device], model.role, model.manufacturer, model.model)
         yield (*named, PLANNED, wiring.site, *place)
 
