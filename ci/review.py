@@ -20,12 +20,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -44,6 +46,8 @@ from bomgen.workflow.git_revisions import (
     open_revision,
     read_contents,
 )
+from bomgen.workflow.inputs import name_of
+from bomgen.workflow.plan_files import open_plan
 
 MARKER = "<!-- bomgen -->"
 """The first line of the comment, which browsers do not show: by it the comment is found again."""
@@ -65,6 +69,8 @@ WRONG, MISUSED, PASSED = 1, 2, 4
 CUT = "\n\n*The rest is too long for a comment; the quotes are attached to the run.*\n"
 NAMED = 2
 """Parts that are named of those without a price."""
+UNSAFE = re.compile(r'[^ -~\x80-\U0010ffff]|[%"\\:<>|*?]')
+"""Characters that a path in an artifact of GitHub may not have, and the one that stands for them."""
 FENCE, FOLD = "```", ("<details>", "</details>")
 
 
@@ -219,11 +225,25 @@ def bomgen(*arguments: str, folder: Path) -> Ended:
     return Ended(child.returncode, out, errors)
 
 
-def review(changed: Changed, both: Snapshots, output: Path) -> Finding:
+def plans_by_name(plans: set[str], folder: Path) -> dict[str, list[str]]:
+    """Return the paths of the plans of each name: built together, those of one name overwrite each other."""
+    found = dict[str, list[str]]()
+    for path in sorted(plans):
+        with suppress(OSError):  # a link, or larger than bomgen reads
+            if name := name_of(open_plan(str(folder / path), None)):
+                found.setdefault(name, []).append(path)
+    return found
+
+
+def review(changed: Changed, both: Snapshots, output: Path, namesakes: dict[str, list[str]]) -> Finding:
     """What changed in a plan; of a new one, or one of another kind, the result on a few lines."""
     path = changed.path
     if path in both.links:
         return Finding(path, "a link", "A plan that is reviewed is a file, and no link to one.", WRONG)
+    for name, paths in namesakes.items():
+        if path in paths and len(paths) > 1:
+            text = f"{' and '.join(map(code, paths))} are both named {code(name)}; give one another name."
+            return Finding(path, "the name of another plan", text, WRONG)
     head = both.folder / both.head
     built = bomgen("build", named(path), "-f", setting("BOMGEN_FORMATS", FORMATS), "-o", str(output), folder=head)
     if built.returncode:
@@ -248,6 +268,23 @@ def review(changed: Changed, both: Snapshots, output: Path) -> Finding:
     warned = f"**The threshold was passed.**\n\n{block(compared.stderr)}\n\n" if compared.returncode else ""
     text = f"{why}{warned}{compared.stdout.strip()}"
     return Finding(path, words, text, compared.returncode, before, after)
+
+
+def attached_at(path: str) -> str:
+    """Return the folder with the quotes of a plan: its path, as an artifact may have it."""
+    return UNSAFE.sub(lambda sign: f"%{ord(sign[0]):02X}", path)
+
+
+def with_files(finding: Finding, quotes: Path) -> Finding:
+    """Return what is said of a plan with its attached files: what each comes to, and its digest."""
+    files = sorted(path for path in (quotes / attached_at(finding.path)).rglob("*") if path.is_file())
+    comes_to = amounts(None, finding.after)[1]
+    rows = [
+        row(cell(file.relative_to(quotes).as_posix()), comes_to, cell(sha256(file.read_bytes()).hexdigest()))
+        for file in files
+    ]
+    table = ["| attached file | total | SHA-256 |", "|---|---|---|", *rows]
+    return finding._replace(text="\n\n".join((finding.text, "\n".join(table)))) if rows else finding
 
 
 def total(path: str, folder: Path) -> Total | None:
@@ -478,12 +515,14 @@ def review_request(annotated: bool) -> int:
     with snapshots(base) as both:
         files = [changed for changed in found if changed.path not in both.links]
         worst = check(files, annotated, both.folder / both.head) if files else 0
-        findings = [review(changed, both, results / QUOTES) for changed in found]
+        quotes = results / QUOTES
+        namesakes = plans_by_name(all_plans(wanted) if found else set(), both.folder / both.head)
+        reviewed = (review(changed, both, quotes / attached_at(changed.path), namesakes) for changed in found)
+        findings = [with_files(finding, quotes) for finding in reviewed]
         findings += [Finding(path, "removed", "", 0, before=total(path, both.folder / both.base)) for path in gone]
         passed = list(judge_sums(findings, most, all_plans(wanted) - {changed.path for changed in found}, both))
         body = cut(comment(findings, passed, both), LONGEST["github" if annotated else "gitlab"])
     (results / COMMENT).write_text(json.dumps({"body": body, "only_change": not findings}), "utf-8")
-    quotes = results / QUOTES
     append("GITHUB_STEP_SUMMARY", body)
     append("GITHUB_OUTPUT", f"plans={len(found)}\nresults={results}\nquotes={quotes if quotes.is_dir() else ''}\n")
     with without_commands(annotated):

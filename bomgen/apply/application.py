@@ -6,8 +6,11 @@ back: pieces, prices, discounts and the total must be the same to the piece and 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
+from itertools import chain, count
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
@@ -35,7 +38,7 @@ from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import BOOKS, PlanFile, content_of, inside
+from bomgen.workflow.plan_files import BOOKS, PlanFile, content_of, find_yaml_files, inside
 
 # edited files -------------------------------------------------------------------------------------------------------
 # The files that hold the edits: the plan's text with nothing else touched, and its own price book beside it.
@@ -62,7 +65,7 @@ def edit_files(
     files = list[EditedFile]()
     if prices:
         stem = path.stem if path.suffix in SUFFIXES else path.name
-        book = _price_book(file, base, f"{stem}{BOOK_SUFFIX}", prices)
+        book = _price_book(file, base, choose_book(file, stem, named_books(base.source.data)), prices)
         text = name_book(text, base.source.data, book.name)
         files.append(book)
         file = file._replace(unwritten=((file.folder / book.name, book.after),))
@@ -92,8 +95,7 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
 
 def name_book(text: str, whole: Any, name: str) -> str:
     """The plan's text with its own price book as the last one, which wins."""
-    given = value_at(whole, BOOKS)
-    named = [given] if isinstance(given, str) else list(given or ())
+    named = named_books(whole)
     if named and named[-1] == name:
         return text
     if name in named:
@@ -101,6 +103,34 @@ def name_book(text: str, whole: Any, name: str) -> str:
     if isinstance(value_at(read(text, "").data, BOOKS), list):
         return append_item(text, BOOKS, name)
     return set_value(text, BOOKS, [*named, name] if named else name)
+
+
+def named_books(whole: Any) -> list[str]:
+    """Return the price books that a plan names."""
+    given = value_at(whole, BOOKS)
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def choose_book(file: PlanFile, stem: str, named: Collection[str] = ()) -> str:
+    """Return the name of a price book to write beside a plan.
+
+    A file that is there already is taken only if the plan names it, as one of `named`, and no other plan does.
+    """
+    for number in chain([""], (f"-{at}" for at in count(2))):
+        name = f"{stem}{number}{BOOK_SUFFIX}"
+        if not os.path.lexists(file.folder / name) or (name in named and not _is_named_elsewhere(file, name)):
+            break
+    return name
+
+
+def _is_named_elsewhere(file: PlanFile, name: str) -> bool:
+    """Return whether a YAML file other than the plan may name a price book: a plan, or one that plans extend."""
+    files, whole = find_yaml_files(file.root)
+    for place in files:
+        with suppress(OSError):
+            if place != file.folder / FilePath(file.name).name and name.encode() in content_of(place):
+                return True
+    return not whole
 
 
 def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Decimal]) -> EditedFile:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from tempfile import mkstemp
+from threading import Thread
 
 import click
 
-from bomgen.cli.messages import print_text
+from bomgen.cli.messages import complain, print_text
 from bomgen.cli.options import proposed, root_option, talk_options
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.serve.workspace import Workspace
 
 MOST_PORT = 65535
+LEADING = """<!doctype html>
+<meta http-equiv="refresh" content="0; url={address}">
+<a href="{address}">bomgen</a>
+"""
+"""A file that leads a browser to the page."""
 
 
 @click.command()
@@ -43,9 +50,35 @@ def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
     except OSError as error:
         raise click.UsageError(f"cannot listen on {LOOPBACK}:{port}: {error.strerror}; choose another --port") from None
     print_text(f"{server.address}\n")
+    leading = None if no_browser else _write_leading_file(server.address)
     try:
-        if not no_browser:
-            webbrowser.open(server.address_to_open)
+        if leading:
+            Thread(target=_open_browser, args=(leading, server), daemon=True).start()
         server.serve_forever()
     finally:
         server.server_close()
+        if leading:
+            leading.unlink(missing_ok=True)
+
+
+def _write_leading_file(address: str) -> Path | None:
+    """Write a file that leads a browser to the page; None if that fails.
+
+    Other users see with what a browser is started, but cannot read the file. It lies in the home folder, because
+    browsers in a sandbox, such as snaps, have other temporary files.
+    """
+    try:
+        descriptor, name = mkstemp(".html", "bomgen-", Path.home())
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(LEADING.format(address=address))
+    except (OSError, RuntimeError) as error:
+        complain(f"bomgen: the browser cannot be opened ({error}); open the address yourself")
+        return None
+    return Path(name)
+
+
+def _open_browser(leading: Path, server: PageServer) -> None:
+    """Open the page while the server answers: some browsers run until they are closed."""
+    webbrowser.open(leading.as_uri())
+    server.shown.wait()
+    leading.unlink(missing_ok=True)

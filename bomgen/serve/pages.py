@@ -251,13 +251,19 @@ class Pages:
         if lane:
             lane.stop()
 
+    def leave(self, page: str) -> None:
+        """End the processes of a page that was closed."""
+        with self._lock:
+            lanes = [self._lanes.pop(key) for key in ((page, False), (page, True)) if key in self._lanes]
+        for lane in lanes:
+            lane.close()
+
     def close(self) -> None:
         """End all processes."""
         with self._lock:
-            lanes = [*self._lanes.values()]
-            self._lanes.clear()
-        for lane in lanes:
-            lane.close()
+            pages = {page for page, _ in self._lanes}
+        for page in pages:
+            self.leave(page)
 
     def _lane(self, page: str, long: bool) -> Lane:
         """Return a lane of a page; a new page takes the process that is ready, or nearly so."""

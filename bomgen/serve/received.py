@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bomgen.apply.application import BOOK_SUFFIX, STALE, apply_quote, name_book
+from bomgen.apply.application import STALE, apply_quote, choose_book, name_book, named_books
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import Language
@@ -96,7 +96,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     }
     if not request.get("text"):
         return answer
-    return answer | _use(plan_of(workspace, request), name, entries(source))
+    return answer | _use(plan_of(workspace, request), name, entries(source), request.get("entered", False))
 
 
 def _currency_of(request: Request) -> str:
@@ -121,12 +121,14 @@ def _own_book(content: bytes, name: str) -> Source | None:
         raise
 
 
-def _use(file: PlanFile, name: str, priced: Sequence[Entry]) -> Data:
-    """Return the plan with a price book, the book to save beside it, coverage before and after, and unused rows."""
+def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool) -> Data:
+    """Return the plan with a price book, the book to save beside it, coverage before and after, and unused rows.
+
+    Prices that were `entered` come after those of earlier times, a list in place of the one of its name.
+    """
     book = write(priced, Path(name).stem)
-    folder = Path(file.name).parent
-    beside = f"{plan_name(name)}{BOOK_SUFFIX}"
-    inputs = read_all(file)
+    folder, inputs = Path(file.name).parent, read_all(file)
+    beside = choose_book(file, plan_name(name), () if entered else named_books(inputs.source.data))
     before = work_out(inputs)
     text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
     place = file.folder / beside

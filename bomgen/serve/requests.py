@@ -19,7 +19,13 @@ from bomgen.workflow.plan_files import PlanFile
 
 Scalar = str | int | float | bool | None
 """A plain value of a plan."""
-WORDS: dict[Any, str] = {Scalar: "a plain value", str: "text", int: "a whole number", float: "a number"}
+WORDS: dict[Any, str] = {
+    Scalar: "a plain value",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 MOST_NAME = 64
 """Characters of the id of a page."""
 
@@ -118,6 +124,8 @@ class Prices(Bill):
 
     path: NotRequired[str]
     text: NotRequired[str]
+    entered: NotRequired[bool]
+    """Whether its prices were entered on the page, not read from a file."""
 
 
 class Apply(Dropped):

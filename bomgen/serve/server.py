@@ -20,7 +20,7 @@ from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Thread
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -88,8 +88,9 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, workspace: Workspace, port: int = 0, opened: str | None = None) -> None:
         """Listen on a port of loopback, or with 0 on a free one; `opened` is the plan that the page opens."""
         self.workspace, self.pages, self.opened = workspace, Pages(workspace), opened
-        self.token, self._once = secrets.token_urlsafe(TOKEN_BYTES), secrets.token_urlsafe(TOKEN_BYTES)
-        self.connections, self._lock = Connections(), Lock()
+        self.token, self.connections = secrets.token_urlsafe(TOKEN_BYTES), Connections()
+        self.shown = Event()
+        """Whether a browser has the page."""
         super().__init__((LOOPBACK, port), _Handler)
         Thread(target=self.pages.warm_up, daemon=True).start()
 
@@ -97,19 +98,6 @@ class PageServer(ThreadingHTTPServer):
     def address(self) -> str:
         """Return the address of the page, with its token."""
         return f"http://{LOOPBACK}:{self.server_port}/?token={self.token}"
-
-    @property
-    def address_to_open(self) -> str:
-        """Return an address that leads to the page once; with what a browser is started is seen by other users."""
-        return f"http://{LOOPBACK}:{self.server_port}/?once={self._once}"
-
-    def use_once(self, given: str) -> bool:
-        """Return whether this is the code of the address to open, which then leads nowhere any more."""
-        with self._lock:
-            if not secrets.compare_digest(given.encode(), self._once.encode()):
-                return False
-            self._once = secrets.token_urlsafe(TOKEN_BYTES)
-            return True
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a request in a thread, if there is a place for its connection."""
@@ -201,7 +189,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.FORBIDDEN, "host", "this server answers only at the address that it printed")
         origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "none")
         is_foreign = origin is not None and origin not in [f"http://{host}" for host in hosts]
-        if is_foreign or site not in ("none", "same-origin"):
+        # A window may be led here, as by the file that opens the page: whoever leads it cannot look into it.
+        opens = self.command == "GET" and self.headers.get("Sec-Fetch-Dest") == "document"
+        if is_foreign or (site not in ("none", "same-origin") and not opens):
             raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
 
     def _address(self) -> SplitResult:
@@ -211,25 +201,20 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the address of the request cannot be read") from None
 
-    def _given(self, name: str) -> str:
-        """Return a value in the address of the request; empty without it."""
-        return parse_qs(self._address().query).get(name, [""])[0]
-
     def _has_token(self) -> bool:
-        return secrets.compare_digest(self._given("token").encode(), self.server.token.encode())
+        given = parse_qs(self._address().query).get("token", [""])[0]
+        return secrets.compare_digest(given.encode(), self.server.token.encode())
 
     # files ----------------------------------------------------------------------------------------------------------
 
     def _file(self) -> None:
         """Send a file of the page; the page itself needs the token."""
         path = self._address().path
-        if path == "/" and self.server.use_once(self._given("once")):
-            self._send(HTTPStatus.SEE_OTHER, b"", TYPES[".html"], {"Location": self.server.address})
-            return
         if path == "/":
             if not self._has_token():  # somebody opened a link, and reads this
                 self._send(HTTPStatus.FORBIDDEN, f"bomgen: {WRONG_ADDRESS}\n".encode(), "text/plain; charset=utf-8")
                 return
+            self.server.shown.set()
             path = f"/{INDEX}"
         name = path.removeprefix("/")
         files = _page_files()
@@ -373,8 +358,8 @@ def _own_call(server: PageServer, call: OwnCall, request: Data, page: str) -> Da
 
 
 def _files(server: PageServer, _request: Data, _page: str) -> Data:
-    plans = [*server.workspace.plans()]
-    return {"root": str(server.workspace.folder), "opened": server.opened, "plans": plans, "gallery": gallery()}
+    (plans, whole), root = server.workspace.plans(), str(server.workspace.folder)
+    return {"root": root, "opened": server.opened, "plans": plans, "whole": whole, "gallery": gallery()}
 
 
 def _open(server: PageServer, request: Data, _page: str) -> Data:
@@ -398,9 +383,15 @@ def _stop(server: PageServer, _request: Data, page: str) -> Data:
     return {}
 
 
+def _leave(server: PageServer, _request: Data, page: str) -> Data:
+    server.pages.leave(page)
+    return {}
+
+
 OWN_CALLS = {
     "files": OwnCall(_files, Sent),
     "open": OwnCall(_open, Open),
     "save": OwnCall(_save, Save),
     "stop": OwnCall(_stop, Sent),
+    "leave": OwnCall(_leave, Sent),
 }

@@ -7,11 +7,10 @@ version that was read: what someone else has written meanwhile is never overwrit
 from __future__ import annotations
 
 import errno
-import os
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -24,16 +23,14 @@ from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own
 from bomgen.output.writer import replace, write_new
-from bomgen.workflow.plan_files import PlanFile, checkout, content_of, lock_name, real
+from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
 from bomgen.workflow.starters import designs, nearest_designs, started_from
 
 Request = Mapping[str, Any]
 """What the page sends with a call, as JSON has it."""
 
 MOST_FILES = 2_000
-"""Plans that are listed."""
-MOST_FOLDERS = 10_000
-"""Folders that are searched for plans."""
+"""YAML files that are read to list the plans among them."""
 DESIGN_COPY = "my-{design}"
 """The name of a plan that starts from a design."""
 NO_VERSION = ""
@@ -55,9 +52,9 @@ class Refused(Exception):
 
 
 class FileChanged(Exception):
-    """A file that someone else has written since it was read."""
+    """A file that someone else has written since it was read; its text is None where it is not UTF-8."""
 
-    def __init__(self, text: str, version: str) -> None:
+    def __init__(self, text: str | None, version: str) -> None:
         super().__init__("the file has changed on disk")
         self.text, self.version = text, version
 
@@ -70,26 +67,19 @@ class Workspace:
         self.root = real(root) if root else checkout(self.folder)
         self._saving = Lock()
 
-    def plans(self) -> Iterator[dict[str, str]]:
-        """Yield path, title and version of each plan below the folder; hidden folders are left out."""
-        for path in sorted(self._yaml_files())[:MOST_FILES]:
+    def plans(self) -> tuple[list[dict[str, str]], bool]:
+        """Return path, title and version of each plan below the folder, and whether these are all plans there."""
+        files, whole = find_yaml_files(self.folder)
+        paths = sorted(file.relative_to(self.folder).as_posix() for file in files)
+        plans = list[dict[str, str]]()
+        for path in paths[:MOST_FILES]:
             try:
-                content = self._content(self.place(path))
-                text = content.decode("utf-8")
-            except (OSError, Refused, UnicodeDecodeError):
+                text, version = self.read(path)
+            except (OSError, Refused):
                 continue
             if _PLAN.search(text) and _CLUSTER.search(text):
-                title = _title(text)
-                yield {"path": path, "title": str(title), "version": version_of(content)}
-
-    def _yaml_files(self) -> Iterator[str]:
-        for number, (above, folders, names) in enumerate(os.walk(self.folder)):
-            if number >= MOST_FOLDERS:
-                return
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in names:
-                if name.endswith(SUFFIXES) and not name.startswith("."):
-                    yield Path(above, name).relative_to(self.folder).as_posix()
+                plans.append({"path": path, "title": _title(text), "version": version})
+        return plans, whole and len(paths) <= MOST_FILES
 
     def place(self, path: str) -> Path:
         """Return the place of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
@@ -114,10 +104,9 @@ class Workspace:
     def read(self, path: str) -> tuple[str, str]:
         """Return the text and the version of a file. Raises Refused, and OSError for an unreadable file."""
         content = self._content(self.place(path))
-        try:
-            return content.decode("utf-8"), version_of(content)
-        except UnicodeDecodeError:
-            raise Refused(f"'{path}' is not UTF-8") from None
+        if (text := _text_of(content)) is None:
+            raise Refused(f"'{path}' is not UTF-8")
+        return text, version_of(content)
 
     def save(self, path: str, text: str, version: str) -> str:
         """Write a file in place and return its new version; `version` is the one read, empty for a new file.
@@ -133,7 +122,7 @@ class Workspace:
             if now == content:
                 return version_of(now)
             if now is not None and version_of(now) != version:
-                raise FileChanged(now.decode("utf-8", "replace"), version_of(now))
+                raise FileChanged(_text_of(now), version_of(now))
             if now is None and version != NO_VERSION:
                 raise FileChanged("", NO_VERSION)
             if now is None:
@@ -166,6 +155,14 @@ class Workspace:
 def _title(text: str) -> str:
     found = next((line[1] for title in _TITLES if (line := title.search(text))), "")
     return found.partition(" #")[0].strip().strip("\"'")
+
+
+def _text_of(content: bytes) -> str | None:
+    """Return the text of a file; None if it has bytes that a conflict could not give back."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def version_of(content: bytes) -> str:

@@ -25,6 +25,8 @@ NO_FILE = "<"
 """Prefix of the names of plans that are not files, such as <stdin>."""
 MAX_PATH = 1000
 """Maximum length of a path in a plan; file systems allow about four times as much."""
+MOST_FOLDERS = 10_000
+"""Folders that are searched for plans."""
 
 Contents = dict[FilePath, bytes | OSError]
 """Contents of files by resolved path, or the reason why one cannot be read."""
@@ -126,6 +128,17 @@ def content_of(place: FilePath) -> bytes:
     if place.exists() and not place.is_file() and not place.is_dir():
         raise OSError(errno.EINVAL, "No regular file", str(place))
     return read_sent(place)
+
+
+def find_yaml_files(folder: FilePath) -> tuple[list[FilePath], bool]:
+    """Return the YAML files below a folder, without hidden ones, and whether every folder was searched."""
+    found = list[FilePath]()
+    for number, (above, folders, names) in enumerate(os.walk(folder)):
+        if number >= MOST_FOLDERS:
+            return found, False
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += (FilePath(above, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+    return found, True
 
 
 def read_once(contents: Contents, place: FilePath, shown: str) -> bytes:

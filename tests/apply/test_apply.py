@@ -379,6 +379,28 @@ def test_prices_in_another_currency(tmp_path: Path) -> None:
     )
 
 
+def test_a_price_book_that_another_plan_names_is_left_alone(tmp_path: Path) -> None:
+    """The prices of a plan of which there is a copy go to a free name, and stay in that book from then on."""
+    plan, other = tmp_path / "plan.yaml", tmp_path / "copies" / "copy.yaml"
+    other.parent.mkdir()
+    text = "bomgen: 1\nname: NAME\ncluster: {gpu: h100-sxm, servers: 2}\nquote: {price_book: BOOK, currency: EUR}\n"
+    plan.write_text(text.replace("NAME", "plan").replace("BOOK", "plan.prices.yaml"), "utf-8")
+    other.write_text(text.replace("NAME", "copy").replace("BOOK", "../plan.prices.yaml"), "utf-8")
+    book = tmp_path / "plan.prices.yaml"
+    book.write_text("bomgen_prices: 1\ncurrency: EUR\nprices:\n  - {part: dgx-h100, price: 250000}\n", "utf-8")
+    before = book.read_bytes()
+    for price in (230000, 220000):
+        quote = Quote(workbook_of(open_plan(str(plan), None)))
+        quote.cell("server", "unit_price").value = price
+        (tmp_path / WORKBOOK).write_bytes(quote.saved())
+        done = CliRunner().invoke(main, ["apply", str(tmp_path / WORKBOOK), str(plan), "--write"])
+        assert done.exit_code == 0, done.output
+        assert work_out(open_plan(str(plan), None)).quote.totals.amount == 2 * price
+    assert book.read_bytes() == before
+    assert "price_book: [plan.prices.yaml, plan-2.prices.yaml]" in plan.read_text("utf-8")
+    assert sorted(path.name for path in tmp_path.glob("*.prices.yaml")) == ["plan-2.prices.yaml", "plan.prices.yaml"]
+
+
 def test_a_plan_without_prices_has_no_total(tmp_path: Path) -> None:
     """Two sums over nothing say nothing about the edit."""
     plan = tmp_path / "plan.yaml"

@@ -22,8 +22,8 @@ const read = (name) => fs.readFileSync(at(name), "utf8");
 
 const servers = [];
 
-function serve(place, ...more) {
-  const child = spawn(python, ["-m", "bomgen.cli", "serve", place, "--no-browser", ...more], { cwd: checkout, stdio: ["ignore", "pipe", "inherit"] });
+function serve(place, options = ["--no-browser"], more = {}) {
+  const child = spawn(python, ["-m", "bomgen.cli", "serve", place, ...options], { cwd: checkout, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...more } });
   servers.push(child);
   return new Promise((resolve, reject) => {
     let said = "";
@@ -33,6 +33,16 @@ function serve(place, ...more) {
     });
     child.on("exit", () => reject(new Error(`bomgen serve ended: ${said}`)));
   });
+}
+
+// The processes that a process has started.
+const started = ({ pid }) => fs.readdirSync(`/proc/${pid}/task`).flatMap((thread) => fs.readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").match(/\d+/g) ?? []);
+
+async function wait(holds) {
+  for (const end = Date.now() + patience; !holds();) {
+    if (Date.now() > end) throw new Error(`not in time: ${holds}`);
+    await new Promise((done) => { setTimeout(done, 50); });
+  }
 }
 
 // A page with what its stories need. `requests` has those that left the server, `errors` what the browser complained of.
@@ -350,6 +360,55 @@ const stories = {
     await page.line("gpu");
     await page.keyboard.press("Control+z");
     seen.undone = await page.text();
+    fs.writeFileSync(at("writers.yaml"), Buffer.from("name: M\xfcller\n", "latin1"));
+    await page.button("Save").click();
+    await page.button("Keep my version", page.dialog).waitFor();
+    seen.unread = { said: await page.dialog.locator("p.warning").textContent(), buttons: await page.dialog.locator(".row button").allTextContents() };
+    return seen;
+  },
+
+  // Two customers, whose plans have the same name until they are saved. A file leads to the page, whose processes end with it.
+  async customers(_open, browser) {
+    const server = await serve(at("customers"), [], { BROWSER: "true %s", HOME: at("customers") }), seen = { totals: [] };
+    const leading = () => fs.readdirSync(at("customers")).filter((name) => name.endsWith(".html"));
+    await wait(() => leading().length);
+    const page = await visit(browser, `file://${at("customers")}/${leading()[0]}`);
+    await page.waitForURL(server.address);
+    await wait(() => !leading().length);
+    for (const [customer, price] of [["first", 100000], ["second", 300000]]) {
+      await page.button("New plan", page.dialog).click();
+      await page.locator("#form [name=purpose]").selectOption("none");
+      await page.tab("Prices").click();
+      await page.built();
+      await page.button("Enter missing prices").click();
+      await page.dialog.locator("tr", { hasText: "DGX H100" }).getByRole("textbox").fill(String(price));
+      await page.button("Continue", page.dialog).click();
+      await page.button("Save the price book and use it in the plan", page.dialog).click();
+      await page.dialog.waitFor({ state: "hidden" });
+      await page.keyboard.press("Control+s");
+      await page.dialog.getByRole("textbox").fill(customer);
+      await page.dialog.getByRole("textbox").press("Enter");
+      await page.until((name) => document.getElementById("file").textContent === name, `${customer}.yaml`);
+      await page.button("Open").click();
+    }
+    for (const customer of ["first", "second"]) {
+      await page.start(customer);
+      seen.totals.push(await page.total());
+      await page.button("Open").click();
+    }
+    await page.route("**/api/files*", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), whole: false } }));
+    await page.keyboard.press("Escape");
+    seen.unlisted = [];
+    for (const name of ["Open", "Compare"]) {
+      await page.button(name).click();
+      seen.unlisted.push(await page.dialog.locator("p.warning").textContent());
+      await page.keyboard.press("Escape");
+    }
+    seen.open = started(server.child).length;
+    await page.close({ runBeforeUnload: true });
+    await wait(() => !started(server.child).length);
+    seen.closed = started(server.child).length;
+    await page.leave();
     return seen;
   },
 
@@ -748,7 +807,7 @@ const stories = {
     await page.locator("#state.bad").waitFor();
     seen.said = await page.textContent("#state");
     seen.text = await page.text();
-    const second = await serve(at("killed"), "--port", new URL(first.address).port);
+    const second = await serve(at("killed"), ["--no-browser", "--port", new URL(first.address).port]);
     await page.rewrite("servers", 7);
     await page.locator("#state.bad").waitFor();
     seen.again = await page.textContent("#state");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -73,7 +74,7 @@ LANGUAGES = 2
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the plans and the files that are dropped."""
     place = tmp_path_factory.mktemp("serve")
-    for name in ("killed", "alone"):
+    for name in ("killed", "alone", "customers"):
         (place / name).mkdir()
     for name, text in PLANS.items():
         (place / f"{name}.yaml").write_bytes(text.replace("NAME", Path(name).name).encode())
@@ -305,6 +306,19 @@ def test_a_second_writer_loses_nothing(story):
     assert "# by another program" not in mine["text"]
     assert theirs["text"] == theirs["on_disk"]
     assert "servers: 7" in seen["undone"]
+    assert seen["unread"]["said"] == "The version on disk cannot be loaded because it is not UTF-8 text."
+    assert seen["unread"]["buttons"] == ["Keep my version"]
+
+
+def test_two_customers_keep_their_prices(story):
+    """Each has those that were entered for it; plans that are not listed are mentioned; processes end with the page."""
+    seen = story("customers")
+    first, second = (float(re.findall(r"[\d,]+\.\d\d", total)[0].replace(",", "")) for total in seen["totals"])
+    assert second == 3 * first > 0
+    assert len(seen["unlisted"]) == 2
+    assert all("2 are listed" in said for said in seen["unlisted"]), seen["unlisted"]
+    assert seen["open"] > 0
+    assert seen["closed"] == 0
 
 
 def test_a_server_that_is_killed_takes_no_text_with_it(story):

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from email.message import Message
+from hashlib import sha256
 from http.client import IncompleteRead, RemoteDisconnected
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
@@ -144,6 +145,11 @@ class Repository:
         if not told.exists():
             return self.folder / JOBS["bomgen"]["variables"]["BOMGEN_OUTPUT"]
         return Path(re.findall(r"^results=(.*)$", told.read_text("utf-8"), re.MULTILINE)[-1])
+
+    @property
+    def body(self) -> str:
+        """The comment that was posted."""
+        return str(self.api.comments[0]["body"])
 
     def begin(self) -> None:
         """Make the repository as it is before the request, and the Python of the host."""
@@ -326,7 +332,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     assert "<details>\n<summary><code>plans/new.yaml</code></summary>\n\n```text\nnew  " in body
     assert "128 x H100 SXM5 80GB" in body
     assert "bomgen-review" not in body
-    assert (repository.results / "quotes" / "new" / "bom.csv").is_file()
+    assert (repository.results / "quotes" / "plans" / "new.yaml" / "new" / "bom.csv").is_file()
     assert repository.results.parent == repository.host
     told = f"plans=1\nresults={repository.results}\nquotes={repository.results / 'quotes'}\n"
     assert told == (repository.host / "output").read_text("utf-8")
@@ -351,7 +357,7 @@ def test_a_new_plan_on_gitlab(repository: Repository) -> None:
     notes = "/projects/9/merge_requests/3/notes"
     assert [f"POST {notes}", f"PUT {notes}/1"] == repository.api.asked
     assert "| `plans/new.yaml` |" in repository.api.comments[0]["body"]
-    assert (repository.folder / "bomgen-review" / "quotes" / "new" / "bom.json").is_file()
+    assert (repository.folder / "bomgen-review" / "quotes" / "plans" / "new.yaml" / "new" / "bom.json").is_file()
 
 
 @pytest.mark.parametrize("given", [{}, {"BOMGEN_OUTPUT": "public/quotes"}])
@@ -363,7 +369,47 @@ def test_the_quotes_lie_where_the_job_attaches_them(given: dict[str, str], repos
     job = JOBS["bomgen"]
     (attached,) = job["artifacts"]["paths"]
     place = Template(attached).substitute(job["variables"] | given)
-    assert (repository.folder / place / "quotes" / "new" / "bom.json").is_file()
+    assert (repository.folder / place / "quotes" / "plans" / "new.yaml" / "new" / "bom.json").is_file()
+
+
+def test_attached_files_are_those_of_the_comment(repository: Repository) -> None:
+    """Each is at the path of its plan, with what it comes to and its digest; an artifact may have every path."""
+    repository.write("prices.yaml", PRICES)
+    repository.write("plans/a: b%.yaml", PLAN.replace("NAME", "new") + PRICED)
+    repository.commit()
+    assert 0 == repository.on_github(shell=False, formats="json,csv").returncode
+    rows = re.findall(r"^\| `(\S.*)` \| (120,000.00 USD) \| `([0-9a-f]{64})` \|$", repository.body, re.MULTILINE)
+    quotes = repository.results / "quotes"
+    assert ["plans/a%3A b%25.yaml/new/bom.csv", "plans/a%3A b%25.yaml/new/bom.json"] == [path for path, *_ in rows]
+    assert [digest for *_, digest in rows] == [sha256((quotes / path).read_bytes()).hexdigest() for path, *_ in rows]
+    assert "120000.00" == json.loads((quotes / rows[1][0]).read_text("utf-8"))["totals"]["amount"]
+
+
+def test_two_plans_of_one_name_are_an_error(repository: Repository) -> None:
+    """Also if only one of them has changed: whoever builds both has the quote of one of them."""
+    repository.write("plans/copy.yaml", PLAN.replace("NAME", "old").replace("16", "32"))
+    for name in ("b", "a"):
+        repository.write(f"plans/{name}.yaml", PLAN.replace("NAME", "same"))
+    repository.write("plans/other.yaml", PLAN.replace("NAME", "other"))
+    repository.commit()
+    assert 1 == repository.on_github(shell=False, formats="json").returncode
+    for name in ("copy", "a", "b"):
+        assert f"| `plans/{name}.yaml` | the name of another plan | | | |" in repository.body
+    assert "`plans/a.yaml` and `plans/b.yaml` are both named `same`; give one another name." in repository.body
+    assert "`plans/copy.yaml` and `plans/old.yaml` are both named `old`; give one another name." in repository.body
+    assert ["other.yaml"] == [path.name for path in (repository.results / "quotes" / "plans").iterdir()]
+
+
+NODE_24 = {"actions/checkout": 5, "actions/upload-artifact": 6}
+"""The first major version of an action with `using: node24` in its action.yml; Node 20 is gone from runners."""
+
+
+@pytest.mark.parametrize("path", ["action.yml", "docs/review.md"])
+def test_actions_run_on_the_node_of_runners(path: str) -> None:
+    """Those of the recipe and of its example."""
+    used = re.findall(r"uses: (actions/[\w-]+)@v(\d+)$", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    assert used
+    assert [(name, version) for name, version in used if int(version) < NODE_24[name]] == []
 
 
 def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
@@ -773,7 +819,7 @@ def test_results_go_into_a_new_folder(planted: str, repository: Repository, tmp_
     output = "bomgen-review/inner" if planted == "parent" else "bomgen-review"
     place = repository.folder / "bomgen-review"
     if planted == "files":
-        repository.write("bomgen-review/quotes/new/quote.html", "forged")
+        repository.write("bomgen-review/quotes/plans/new.yaml/new/quote.html", "forged")
     else:
         place.symlink_to(tmp_path / "nowhere" if planted == "dangling" else aim)
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
@@ -786,7 +832,7 @@ def test_results_go_into_a_new_folder(planted: str, repository: Repository, tmp_
     assert ["secret"] == [path.name for path in aim.iterdir()]
     assert not (tmp_path / "nowhere").exists()
     attached = repository.folder / output
-    assert ["comment.json", "quotes/new/bom.json"] == sorted(
+    assert ["comment.json", "quotes/plans/new.yaml/new/bom.json"] == sorted(
         path.relative_to(attached).as_posix() for path in attached.rglob("*") if not path.is_dir()
     )
 

@@ -123,6 +123,31 @@ def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) 
         downloads.download(workspace, request | {"text": found["text"]})
 
 
+def test_no_price_book_of_another_plan_is_written(workspace: Workspace) -> None:
+    """A new plan whose name another one had before it was saved takes a free name; so does a copy of a plan."""
+    entered = dropped("my-cluster-prices.csv", b"part,price,currency\ndgx-h100,100,USD\n", entered=True)
+    first = received.prices(workspace, entered)
+    assert (first["file"]["path"], first["file"]["version"]) == ("my-cluster-prices.prices.yaml", "")
+    workspace.save(**first["file"])
+    second = received.prices(workspace, entered)
+    assert (second["file"]["path"], second["file"]["version"]) == ("my-cluster-prices-2.prices.yaml", "")
+    assert "price_book: my-cluster-prices-2.prices.yaml" in second["text"]
+    workspace.save("first.yaml", first["text"], "")
+    listed = dropped("my-cluster-prices.csv", b"part,price,currency\ndgx-h100,200,USD\n", text=first["text"])
+    assert received.prices(workspace, listed | {"path": "copy.yaml"})["file"]["path"] == second["file"]["path"]
+
+
+def test_prices_that_are_entered_later_leave_the_earlier_ones(workspace: Workspace) -> None:
+    """They have a book of their own, whatever the plan is called; a list replaces its earlier state."""
+    first = received.prices(workspace, dropped("A b-prices.csv", b"part,price,currency\ndgx-h100,100,USD\n"))
+    workspace.save(**first["file"])
+    switches = b"part,price,currency\nqm9700,200,USD\n"
+    again = received.prices(workspace, dropped("A b-prices.csv", switches, text=first["text"]))
+    assert (again["file"]["path"], again["coverage"]["after"]["priced"]) == ("a-b-prices.prices.yaml", 1)
+    later = received.prices(workspace, dropped("A b-prices.csv", switches, text=first["text"], entered=True))
+    assert (later["file"]["path"], later["coverage"]["after"]["priced"]) == ("a-b-prices-2.prices.yaml", 2)
+
+
 def test_an_ambiguous_column_is_asked_about(workspace: Workspace) -> None:
     """The question has the columns to choose from, and its answer settles it."""
     content = b"Part number,Price USD,Price USD\ndgx-h100,300000,200000\nqm9700,25000,20000\n"

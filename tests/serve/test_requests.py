@@ -28,6 +28,7 @@ VALID: dict[str, dict[str, Any]] = {
     "open": {"path": "small.yaml", "gallery": "llama65b", "packed": pack(PLAN)},
     "save": {**OPENED, "version": ""},
     "stop": {},
+    "leave": {},
     "check": OPENED,
     "build": {**OPENED, "base": PLAN, "language": "en", "tabs": ["bill"]},
     "complete": {**OPENED, "line": 3, "column": 12},
@@ -36,7 +37,7 @@ VALID: dict[str, dict[str, Any]] = {
     "space": {"text": PLAN, "language": "en"},
     "set": {"text": PLAN, "set": {"cluster.servers": 4}},
     "picture": {"name": "a100-32-zh", "language": "en"},
-    "prices": {**FILE, **OPENED, "answers": {"price": "price=B"}},
+    "prices": {**FILE, **OPENED, "answers": {"price": "price=B"}, "entered": True},
     "xray": {**FILE, "answers": {"quantity": "quantity=B"}, "language": "zh"},
     "apply": {**FILE, **OPENED, "choices": {}},
     "search": {**OPENED, "over": {"cluster.servers": [2, 4]}, "minimise": "power", "within": {"gpus": 64}},
@@ -45,6 +46,7 @@ VALID: dict[str, dict[str, Any]] = {
     "share": OPENED,
 }
 """A request of each call, with all of its fields."""
+PAGES = SimpleNamespace(stop=lambda _: None, leave=lambda _: None)
 SENT = {name: call.sent for name, call in (CALLS | OWN_CALLS).items()}
 SLOW = ("picture", "share", "compare", "search", "download")
 """Calls that take long with any request that is not refused."""
@@ -83,7 +85,7 @@ def answer(workspace: Workspace, call: str, request: Any) -> Any:
     try:
         request = read_request(SENT[call], request)
         if call in OWN_CALLS:
-            server: Any = SimpleNamespace(workspace=workspace, opened=None, pages=SimpleNamespace(stop=lambda _: None))
+            server: Any = SimpleNamespace(workspace=workspace, opened=None, pages=PAGES)
             json.dumps(_own_call(server, OWN_CALLS[call], request, "page"))
             return 200
     except Refused:

@@ -7,9 +7,11 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
@@ -122,6 +124,14 @@ def call(server: PageServer, name: str, **request: Any) -> tuple[int, Any]:
     return status, json.loads(body.splitlines()[-1])
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds; the test fails if it does not in the time that a page has."""
+    end = monotonic() + SOON_S
+    while not holds():
+        assert monotonic() < end
+        sleep(0.05)
+
+
 def test_the_calls_of_a_page_are_answered(server: PageServer) -> None:
     """Files are listed, opened, checked, built and saved."""
     status, files = call(server, "files")
@@ -202,18 +212,70 @@ def test_a_missing_or_wrong_token_is_refused(server: PageServer, token: str) -> 
     assert send(server, "/api/files", {}, token=token)[0] == 403
 
 
-def test_the_address_to_open_works_once(server: PageServer) -> None:
-    """It leads to the page, and a later one who has seen it gets nothing."""
-    place = urlsplit(server.address_to_open)
-    assert (server.token in server.address_to_open, server.token in server.address) == (False, True)
-    found = []
-    for once in ("", "x", parse_qs(place.query)["once"][0], parse_qs(place.query)["once"][0]):
-        connection = http.client.HTTPConnection(place.netloc, timeout=30)
-        connection.request("GET", f"/?once={once}")
-        answer = connection.getresponse()
-        found.append((answer.status, answer.getheader("Location")))
-        connection.close()
-    assert found == [(403, None), (403, None), (303, server.address), (403, None)]
+BROWSER = """
+import json, os, pathlib, re, sys, urllib.parse, urllib.request
+leading = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(sys.argv[1]).path))
+address = re.search('url=([^"]+)', leading.read_text())[1]
+with urllib.request.urlopen(address, timeout=30) as answer:
+    seen = {"arguments": sys.argv[1:], "mode": leading.stat().st_mode & 0o777, "page": answer.read().decode()}
+pathlib.Path(sys.argv[0] + ".json").write_text(json.dumps(seen | {"address": address}))
+"""
+"""A browser that opens the page and ends afterwards, as one in a terminal does."""
+
+
+@contextmanager
+def opened_in(browser: str, home: Path) -> Iterator[str]:
+    """Run the command with a browser and a home folder; yield the address that it prints."""
+    environment = os.environ | {"BROWSER": browser, "HOME": str(home)}
+    command = [sys.executable, "-m", "bomgen.cli", "serve", str(home)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as served:
+        try:
+            yield served.stdout.readline().strip() if served.stdout else ""
+        finally:
+            served.terminate()
+
+
+def test_the_browser_is_led_to_the_page_by_a_file(tmp_path: Path) -> None:
+    """The server answers one that runs in the foreground; its arguments lead no other user to the page."""
+    browser, told = tmp_path / "browser.py", tmp_path / "browser.py.json"
+    browser.write_text(BROWSER, "utf-8")
+    with opened_in(f"{sys.executable} {browser} %s", tmp_path) as address:
+        wait_until(lambda: told.exists() and not list(tmp_path.glob("*.html")))
+    seen = json.loads(told.read_text("utf-8"))
+    assert (seen["address"], seen["mode"]) == (address, 0o600)
+    assert parse_qs(urlsplit(address).query)["token"][0] not in " ".join(seen["arguments"])
+    assert "<title>bomgen" in seen["page"]
+
+
+def test_a_browser_that_never_comes_leaves_no_file(tmp_path: Path) -> None:
+    """The file that leads to the page ends with the server."""
+    with opened_in("true %s", tmp_path):
+        wait_until(lambda: list(tmp_path.glob("*.html")) != [])
+    assert list(tmp_path.glob("*.html")) == []
+
+
+def test_only_a_window_is_led_to_the_page_from_elsewhere(server: PageServer) -> None:
+    """A file of this machine may open the page; a frame, a script and a form of another page may not."""
+    assert send(server, "/", Sec_Fetch_Site="cross-site", Sec_Fetch_Dest="document")[0] == 200
+    assert send(server, "/", token="", Sec_Fetch_Site="cross-site", Sec_Fetch_Dest="document")[0] == 403
+    for dest in ("iframe", "script", "empty"):
+        assert send(server, "/", Sec_Fetch_Site="cross-site", Sec_Fetch_Dest=dest)[0] == 403
+    assert send(server, "/api/files", {}, Sec_Fetch_Site="cross-site", Sec_Fetch_Dest="document")[0] == 403
+
+
+def test_a_page_that_is_closed_takes_its_processes_with_it(server: PageServer) -> None:
+    """Both of its processes end, also while a call goes on; those of other pages stay, and it may come back."""
+    for page in ("stays", "leaves"):
+        call(server, "check", path="a.yaml", text=PLAN, page=page)
+        call(server, "share", path="a.yaml", text=PLAN, page=page)
+    lanes = {key: lane for key, lane in server.pages._lanes.items() if key[0] in ("stays", "leaves")}
+    children = {key: lane._child for key, lane in lanes.items() if lane._child}
+    assert len(children) == 4
+    assert call(server, "leave", page="leaves") == (200, {})
+    wait_until(lambda: all(children["leaves", long].poll() is not None for long in (False, True)))
+    assert [children["stays", long].poll() for long in (False, True)] == [None, None]
+    assert call(server, "check", path="a.yaml", text=PLAN, page="leaves")[0] == 200
+    call(server, "leave", page="leaves")
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])

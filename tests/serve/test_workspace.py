@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from bomgen.core.yaml_source import MAX_BYTES
+from bomgen.serve import workspace
 from bomgen.serve.completion import complete
 from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace
+from bomgen.workflow import plan_files
 
 PLAN = "bomgen: 1\nname: 'two words'  # and a comment\ncluster: {gpu: h100-sxm, servers: 2}\n"
 
@@ -31,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_only_plans_are_listed(folder: Path) -> None:
     """With their titles, and without waiting for a pipe."""
-    assert [(each["path"], each["title"]) for each in Workspace(folder).plans()] == [("plan.yaml", "two words")]
+    assert [(each["path"], each["title"]) for each in Workspace(folder).plans()[0]] == [("plan.yaml", "two words")]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_a_link_that_leads_outside_is_refused(folder: Path, tmp_path_factory: py
     (folder / "link.yaml").symlink_to(outside)
     with pytest.raises(Refused, match="leads out"):
         Workspace(folder).read("link.yaml")
-    assert [plan["path"] for plan in Workspace(folder).plans()] == ["plan.yaml"]
+    assert [plan["path"] for plan in Workspace(folder).plans()[0]] == ["plan.yaml"]
 
 
 def test_a_file_is_saved_in_place(folder: Path) -> None:
@@ -81,6 +83,28 @@ def test_what_someone_else_has_written_is_kept(folder: Path, version: str) -> No
     with pytest.raises(FileChanged) as changed:
         workspace.save("plan.yaml", PLAN, version and read)
     assert changed.value.text == workspace.read("plan.yaml")[0] == "other"
+
+
+def test_a_conflict_offers_no_text_that_the_file_has_not(folder: Path) -> None:
+    """Bytes that are no UTF-8 have no text, so that nothing else is saved in their place unasked."""
+    workspace = Workspace(folder)
+    read = workspace.read("plan.yaml")[1]
+    (folder / "plan.yaml").write_bytes("name: Müller\n".encode("latin-1"))
+    with pytest.raises(FileChanged) as changed:
+        workspace.save("plan.yaml", PLAN, read)
+    assert changed.value.text is None
+    assert workspace.save("plan.yaml", PLAN, changed.value.version) == read
+
+
+@pytest.mark.parametrize("limit", ["MOST_FILES", "MOST_FOLDERS"])
+def test_a_list_that_is_not_whole_says_so(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it ends after so many files, or after so many folders."""
+    monkeypatch.setattr(workspace if limit == "MOST_FILES" else plan_files, limit, 2)
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.yaml").write_text(PLAN, "utf-8")
+        plans, whole = Workspace(tmp_path).plans()
+        assert whole == (len(plans) == ord(name) - ord("a") + 1), plans
 
 
 @pytest.mark.parametrize("path", ["pipe.yaml", "large.yaml"])

@@ -13,10 +13,12 @@ export class CallError extends Error {
   }
 }
 
+const address = (name) => `api/${name}?token=${encodeURIComponent(token)}`;
+
 /** Send a request and `read` its answer. */
 async function send(name, request, read) {
   try {
-    return await read(await fetch(`api/${name}?token=${encodeURIComponent(token)}`, {
+    return await read(await fetch(address(name), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ page, language: languageCode(), ...request }),
@@ -60,3 +62,6 @@ export const file = (name, request) => send(name, request, async (response) => {
 
 /** Stop the long call; what it has found is its answer. */
 export const stop = () => call("stop").catch(() => {});
+
+// The processes of a page end with it; if it comes back, its next call starts them again.
+addEventListener("pagehide", () => navigator.sendBeacon(address("leave"), new Blob([JSON.stringify({ page })], { type: "application/json" })));

@@ -4,7 +4,7 @@ import { byId, button, complaint, field, grouped, languageCode, make, placed, sa
 import { createEditor } from "./editor.js";
 import { closeDialog, complain, openDialog } from "./dialog.js";
 import { searchDialog } from "./search.js";
-import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButton } from "./tools.js";
+import { compareDialog, downloadDialog, importDialog, shareDialog, unlisted, unpricedButton } from "./tools.js";
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
@@ -220,10 +220,11 @@ function nameFile() {
 
 /** Another program wrote the file, or a new plan has its name: nothing is lost until the user has chosen. */
 function showChanged(path, theirs, mine) {
-  const text = make("pre", { className: "wide", tabIndex: 0 }, theirs.text), why = word(plan.version ? "changed-why" : "replaces", path);
+  const why = word(plan.version ? "changed-why" : "replaces", path), unread = theirs.text === null;
   openDialog(word(plan.version ? "changed" : "save"), make("p", {}, why), make("div", { className: "row" },
     button(word("mine"), async () => { if (await write(path, theirs.version, mine)) closeDialog(); }),
-    button(word("theirs"), () => { closeDialog(); take({ path, ...theirs }, page.setText); }, { className: "main" })), text);
+    unread ? "" : button(word("theirs"), () => { closeDialog(); take({ path, ...theirs }, page.setText); }, { className: "main" })),
+    unread ? make("p", { className: "warning" }, word("no-text")) : make("pre", { className: "wide", tabIndex: 0 }, theirs.text));
 }
 
 async function openFiles() {
@@ -242,7 +243,7 @@ async function openFiles() {
     const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
     openDialog(word("open"),
       make("div", { className: "row" }, button(word("new-plan"), beginPlan, { className: "main" }), word("new-hint")),
-      make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])),
+      make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])), unlisted(found),
       make("h3", {}, word("gallery")), make("div", { className: "row" }, filter), make("div", { className: "list" }, ...designs),
       make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)), make("p", {}, word("link-hint")));
     drawDesigns(found.gallery, drawings);

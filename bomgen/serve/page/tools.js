@@ -71,9 +71,7 @@ async function enterPrices(page) {
       rows.forEach((row, at) => { row[price] = inputs[at].value.trim(); });
       const priced = rows.filter((row) => row[price]), first = rows.findIndex((row) => !row[price]);
       if (!priced.length) return inputs[first].focus();
-      let name = `${page.name}-prices`;
-      for (let at = 2; page.request.text.includes(`${name}.prices.yaml`); at++) name = `${page.name}-prices-${at}`;
-      takePrices(page, place, { name: `${name}.csv`, base64: await base64(new Blob([[head, ...priced].map(csvRow).join("\n")])) }, []);
+      takePrices(page, place, { name: `${page.name}-prices.csv`, entered: true, base64: await base64(new Blob([[head, ...priced].map(csvRow).join("\n")])) }, []);
     };
     list.replaceChildren(
       table([word("description"), word("in-brackets", word("unit-price"), rows[0][currency])], rows.map((row, at) => [row[description], inputs[at]])),
@@ -243,6 +241,9 @@ async function use(page, files, text) {
 
 // comparison and sharing ---------------------------------------------------------------------------------------------
 
+/** Say that the folder has more plans than are listed. */
+export const unlisted = ({ plans, whole }) => (whole ? "" : make("p", { className: "warning" }, word("unlisted", plans.length)));
+
 export async function compareDialog(page) {
   try {
     const found = await call("files");
@@ -274,7 +275,7 @@ export async function compareDialog(page) {
       }
     };
     const list = (boxes) => make("div", { className: "list" }, ...boxes.map((each) => make("label", {}, each, ` ${each.title} `, make("small", {}, each.value))));
-    openDialog(word("compare"), make("p", {}, word(plans.length ? "compare-hint" : "compare-none")), list(plans),
+    openDialog(word("compare"), make("p", {}, word(plans.length ? "compare-hint" : "compare-none")), list(plans), unlisted(found),
       make("div", { className: "row" }, copy, button(word("save-copy-as"), saveCopy)),
       make("details", { open: !plans.length }, make("summary", {}, word("compare-designs")), list(designs)),
       make("div", { className: "row" }, button(word("compare"), run, { className: "main" })), place);
