@@ -404,6 +404,8 @@ def model(record: Record) -> parts.Model:
         weight_files=_weight_files(record),
         checkpoint=record.word("checkpoint"),
         vision_parameters=record.figure("vision_parameters", "parameters"),
+        vision_tokens=record.figure("vision_tokens", "tokens"),
+        vision_outputs=record.figure("vision_outputs", "count"),
         checkpoint_formats=_checkpoint_formats(record),
         copied_embeddings=record.value("mtp_embeddings") is not False,
         eight_bits_rest=bool(record.value("eight_bits_rest")),

@@ -511,5 +511,9 @@ class Model(NamedTuple):
     """Whether a checkpoint with experts in 4 bits has all other weights in 8."""
     vision_parameters: Figure | None = None
     """Parameters of the vision tower and its projector, beside `parameters`; None without one, or if unknown."""
+    vision_tokens: Figure | None = None
+    """Tokens of the longest video that the encoder takes at once; None if unknown."""
+    vision_outputs: Figure | None = None
+    """Outputs of the encoder for a token, each as wide as the language model, in Qwen3-VL those of further layers."""
     chunked: bool = False
     """Whether windows are chunks with fixed bounds, as in Llama 4."""
