@@ -475,7 +475,7 @@ class Model(NamedTuple):
     For all models layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context; for mixtures of experts ffn_dense,
     ffn_expert, experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim,
     v_head_dim; and norms_per_layer, positions, window, window_layers. Layers that differ from these have separate keys:
-    global_, linear_, index_, csa_ and hca_, which `schemas/model.schema.json` describes.
+    global_, linear_, index_, csa_ and hca_, encoders vision_, which `schemas/model.schema.json` describes.
     """
     tied: bool = False
     """Whether the input and output embedding share one matrix."""
@@ -511,9 +511,5 @@ class Model(NamedTuple):
     """Whether a checkpoint with experts in 4 bits has all other weights in 8."""
     vision_parameters: Figure | None = None
     """Parameters of the vision tower and its projector, beside `parameters`; None without one, or if unknown."""
-    vision_tokens: Figure | None = None
-    """Tokens of the longest video that the encoder takes at once; None if unknown."""
-    vision_outputs: Figure | None = None
-    """Outputs of the encoder for a token, each as wide as the language model, in Qwen3-VL those of further layers."""
     chunked: bool = False
     """Whether windows are chunks with fixed bounds, as in Llama 4."""

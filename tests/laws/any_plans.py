@@ -96,7 +96,13 @@ def draw_plans(number: int, chosen: int) -> list[Whole]:
     found: list[Whole] = []
 
     @seed(chosen)
-    @settings(max_examples=number, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=number,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(terms())
     def draw(drawn: tuple[dict[str, Any], dict[str, Any], Whole]) -> None:
         offered, cluster, whole = drawn

@@ -13,10 +13,8 @@ The programs set their memory aside differently. `memory_share` is
 The reserve of vLLM is what it measures at its start with a step of the most tokens: libraries and graphs, buffers of
 NCCL where a replica has several GPUs, the larger of activations and logits, and copies of the tokens for every expert
 that they activate. Its sizes were set on the start-up logs of `data/measured/serving-memory.csv`.
-
-Two parts are for models that need them. The outputs of a vision encoder are kept from every layer that the model takes
-them from, and once more while they are joined: for the longest video, or as much of it as the context holds. Compressed
-attention has windows and unfinished entries for all tokens of a step, in blocks as large as those of its entries.
+Outputs of a vision encoder are kept for the longest video that the context holds, and windows and unfinished entries of
+compressed attention for all tokens of a step.
 """
 
 from __future__ import annotations
@@ -67,8 +65,7 @@ _ENCODER = Reference(
     "2026-11-29",
 )
 _COMPRESSOR = Reference(
-    "vLLM, models/deepseek_v4/compressor.py: blocks of 4 and 8 tokens for states, of 64 in two groups for windows, all "
-    "as large as 256 tokens of the compressed layers",
+    "vLLM, models/deepseek_v4: blocks of 4 and of 8 tokens for states, twice of 64 for windows, each as large as 256",
     "https://docs.vllm.ai/en/latest/api/vllm/models/deepseek_v4/compressor/",
     "2026-11-29",
 )
@@ -88,8 +85,8 @@ SGLANG_NCCL = assume(message("reserve-nccl"), message("reserve-nccl-why"), Fract
 LOGIT_BYTES = assume(message("logit-bytes"), message("logit-bytes-why"), 16, "bytes", _PROFILE)
 EXPERT_COPIES = assume(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "ratio", _PROFILE)
 ENCODER_COPIES = assume(message("encoder-copies"), message("encoder-copies-why"), 2, "ratio", _ENCODER)
+# (1/4 + 1/8 + 2/64) blocks x 256 tokens
 STATE_TOKENS = assume(message("state-tokens"), message("state-tokens-why"), 104, "ratio", _COMPRESSOR)
-"""256 tokens a block x (2 / 64 + 1 / 4 + 1 / 8) blocks a token."""
 WHOLE_EXPERTS = assume(message("whole-experts"), message("whole-experts-why"), 1, "count", _ARGUMENTS)
 
 
@@ -134,9 +131,9 @@ def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: F
     if model.moe and {"topk", "hidden", "ffn_expert"} <= model.shape.keys():
         widths = model.shape["topk"], model.shape["hidden"], GATED_MATRICES, model.shape["ffn_expert"]
         parts["experts"] = expert_activations(EXPERT_COPIES, step.tokens, BYTES[SIXTEEN_BITS], *widths, split)
-    if model.vision_tokens and model.vision_outputs and inference.context and "hidden" in model.shape:
-        values = model.vision_outputs, model.shape["hidden"], BYTES[SIXTEEN_BITS]
-        parts["vision"] = encoder_outputs(ENCODER_COPIES, inference.context, model.vision_tokens, *values)
+    if inference.context and {"vision_tokens", "vision_outputs", "hidden"} <= model.shape.keys():
+        values = (*(model.shape[key] for key in ("vision_tokens", "vision_outputs", "hidden")), BYTES[SIXTEEN_BITS])
+        parts["vision"] = encoder_outputs(ENCODER_COPIES, inference.context, *values)
     kept = cache(model, str(inference.kv_precision.value)) if matrices.compressed(model) else None
     if kept is not None:
         parts["states"] = states_of_step(step.tokens, STATE_TOKENS, kept.token)

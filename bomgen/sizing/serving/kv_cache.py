@@ -4,8 +4,7 @@ Keys and values of every layer are kept for every token of a request: of all hea
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
 keeps all tokens and the keys of an indexer, but reads only selected ones; linear attention and Mamba keep a state of
 fixed size, in the 32 bits that configurations specify, and the last inputs of a convolution. Values of 4-bit formats
-include the scales of their blocks. FP8 with sparse attention keeps the rotary part of a latent vector in 16 bits, and
-scales beside all others.
+include the scales of their blocks; FP8 of sparse latent attention has scales, and 16 bits for the rotary part.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
-from bomgen.catalog.parts import EIGHT_BITS, SIXTEEN_BITS, Model
+from bomgen.catalog.parts import EIGHT_BITS, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
 from bomgen.sizing.attention import Layers, layers_by_attention
@@ -68,7 +67,7 @@ _STATES = Reference(
 )
 _FLASH_MLA = Reference(
     "FlashMLA, README, and vLLM, v1/attention/backends/mla: sparse attention in FP8 keeps 64 rotary values in bf16, 16 "
-    "bytes of scales beside 512 other values, 8 beside 448 of DeepSeek-V4; 4 beside the 128 values of an index key",
+    "bytes of scales beside 512 other values, 8 beside 448 of DeepSeek-V4, 4 beside 128 of an index key",
     "https://github.com/deepseek-ai/FlashMLA",
     "2026-11-29",
 )
@@ -94,8 +93,11 @@ BYTES: Mapping[str, Figure] = {
     **{name: _value(Fraction(133, 256), message("value-of-format", format=name), _AWQ) for name in ("awq", "gptq")},
 }
 """Bytes of a value by number format."""
-SCALES, SCALES_COMPRESSED, SCALE_OF_KEY = (_value(size, message("latent-scales"), _FLASH_MLA) for size in (16, 8, 4))
-"""Scales of a latent vector, of an entry of compressed attention, and of a key of an indexer."""
+LATENT_VALUE, ENTRY_VALUE, KEY_VALUE = (
+    _value(size, message("value-with-scales"), _FLASH_MLA)
+    for size in (Fraction(656, 576), Fraction(584, 512), Fraction(132, 128))
+)
+"""Mean bytes of a value in FP8 where attention is sparse: of latent vectors, DeepSeek-V4's entries and index keys."""
 STATE_VALUE = _value(4, message("state-value"), _STATES)
 
 
@@ -133,7 +135,9 @@ class Cache(NamedTuple):
 def cache(model: Model, precision: str) -> Cache | None:
     """Return the KV cache of a model in a number format; None when its shape is unknown."""
     value = BYTES[precision]
-    vector, key = _scaled(model, value) if precision == EIGHT_BITS else (value, value)
+    vector = key = value
+    if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
+        vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
     found = [_kept(model, each, vector) for each in layers_by_attention(model)]
     layers = [each for each in found if each is not None]
     if not layers or len(layers) < len(found):
@@ -163,20 +167,6 @@ def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figu
         for layer in held.layers
     ]
     return _sum_per_gpu(held, read, tensor, stages)
-
-
-def _scaled(model: Model, value: Figure) -> tuple[Figure, Figure]:
-    """Return the mean bytes of a value of latent vectors and of index keys: with scales where attention is sparse.
-
-    Other attention has one scale for a whole tensor.
-    """
-    shape, compressed = model.shape, matrices.compressed(model)
-    if not {"index_head_dim", "rope_head_dim", "head_dim" if compressed else "kv_lora_rank"} <= shape.keys():
-        return value, value
-    width = shape["head_dim"] if compressed else latent_width(shape["kv_lora_rank"], shape["rope_head_dim"])
-    scales = SCALES_COMPRESSED if compressed else SCALES
-    vector = mean_of_vector(width, shape["rope_head_dim"], value, BYTES[SIXTEEN_BITS], scales)
-    return vector, mean_of_key(value, SCALE_OF_KEY, shape["index_head_dim"])
 
 
 def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
@@ -270,22 +260,6 @@ def kv_bytes_of_widths(layers: int, kv_heads: int, head_dim: int, v_head_dim: in
 def latent_bytes_per_token(layers: int, kv_lora_rank: int, rope_head_dim: int, value_bytes: Fraction) -> Fraction:
     """The latent vector and the rotary key of a token in all layers."""
     return (kv_lora_rank + rope_head_dim) * layers * Fraction(value_bytes)
-
-
-latent_width = sum_of("latent_width", "count", "kv_lora_rank", "rope_head_dim", source=_DEEPSEEK)
-"""Values of a latent vector and its rotary key."""
-
-
-@formula("bytes", _DEEPSEEK_V32)
-def mean_of_vector(width: int, rope_head_dim: int, narrow: int, wide: int, scales: int) -> Fraction:
-    """Mean bytes of a value of a latent vector whose rotary part stays in 16 bits, with scales for all others."""
-    return Fraction((width - rope_head_dim) * narrow + rope_head_dim * wide + scales, width)
-
-
-@formula("bytes", _DEEPSEEK_V32)
-def mean_of_key(narrow: int, scales: int, index_head_dim: int) -> Fraction:
-    """Mean bytes of a value of an indexer's key, with its scale."""
-    return narrow + Fraction(scales, index_head_dim)
 
 
 @formula("bytes", _DEEPSEEK_V4)

@@ -215,8 +215,7 @@ def size_serving(
     """Return the needs of serving a model; a replica has at most `at_most` GPUs, where the plan sets the cluster's.
 
     Raises PlanErrors when no replica holds the model, or when a rate or targets cannot be predicted or kept;
-    Infeasible for degrees that do not divide what they split, and where requests are to be served by GPUs of the plan's
-    degrees that are too small for the weights. Less than that may be an error of the estimate, and is a warning.
+    Infeasible for degrees that do not divide what they split, or split the weights for a load into more than a GPU has.
     """
     choice = splits.choose(inference, gpu, gpus_per_server)
     loaded = inference.concurrency or inference.requests_per_minute or inference.output_tokens
