@@ -354,11 +354,11 @@ SHAPE = (
     *("linear_conv_kernel", "linear_gate_rank"),
     *("index_topk", "index_heads", "index_head_dim", "index_layers", "sparse_layers"),
     *("csa_layers", "compress_rate_csa", "hca_layers", "compress_rate_hca", "o_groups", "o_lora_rank"),
-    "mtp_layers",
+    *("mtp_layers", "vision_tokens", "vision_outputs"),
 )
 _MAY_BE_ZERO = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
 """Shape keys that may be 0."""
-_UNIT = {"context": "tokens", "window": "tokens"}
+_UNIT = {"context": "tokens", "window": "tokens", "vision_tokens": "tokens"}
 CHECKPOINT_PARTS = ("attention", "output", "linear", "shared", "dense", "head", "module")
 """Parts of a model whose number format a checkpoint may set."""
 

@@ -477,7 +477,7 @@ class Model(NamedTuple):
     For all models layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context; for mixtures of experts ffn_dense,
     ffn_expert, experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim,
     v_head_dim; and norms_per_layer, positions, window, window_layers. Layers that differ from these have separate keys:
-    global_, linear_, index_, csa_ and hca_, which `schemas/model.schema.json` describes.
+    global_, linear_, index_, csa_ and hca_, encoders vision_, which `schemas/model.schema.json` describes.
     """
     tied: bool = False
     """Whether the input and output embedding share one matrix."""

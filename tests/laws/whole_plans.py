@@ -131,10 +131,10 @@ def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> di
 
 
 @st.composite
-def workloads(draw: st.DrawFn) -> dict[str, Any]:
-    """One workload of every kind, small enough for some servers."""
+def workloads(draw: st.DrawFn, kind: str | None = None) -> dict[str, Any]:
+    """One workload of every kind, or of one, small enough for some servers."""
     model = draw(st.sampled_from(MODELS))
-    kind = draw(st.sampled_from(("training", "fine_tuning", "reinforcement", "inference", "compute")))
+    kind = kind or draw(st.sampled_from(("training", "fine_tuning", "reinforcement", "inference", "compute")))
     if kind == "compute":
         return {kind: {"target": f"{draw(st.integers(10, 400))} PFLOPS", "precision": "bf16"}}
     if kind == "inference":

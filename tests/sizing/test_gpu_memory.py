@@ -154,6 +154,42 @@ def test_the_reserve_of_vllm() -> None:
     assert Fraction("0.92") * Fraction("139.8") * GIBI - sum(lines) == found.room.value
 
 
+@pytest.mark.parametrize(("context", "tokens"), [(32768, 32768), (128000, 128000), (262144, 153600)])
+def test_the_outputs_of_a_vision_encoder(context: int, tokens: int) -> None:
+    """Twice four vectors of the text model a token of the longest video, about 10 GB for Qwen3-VL-8B (vLLM 27992)."""
+    found = held(served("qwen3-vl-8b", "bf16", context=context), "h100-sxm", 1)
+    assert found.reserve["vision"].value == 2 * 4 * 4096 * 2 * tokens
+    assert round(found.reserve["vision"].value, -9) == 10 * 10**9 or tokens < 153600
+    assert "vision" not in held(served("qwen3-vl-8b", "bf16", engine="sglang"), "h100-sxm", 1).reserve
+
+
+def test_a_context_of_videos_that_ran_out_of_memory() -> None:
+    """Qwen3-VL-235B in bf16 on 8 GPUs of 80 GB: 128 000 tokens failed (QwenLM/Qwen3-VL 1684), 41 960 ran (1489)."""
+    for context, fits in ((128000, False), (41960, True)):
+        found = held(
+            served("qwen3-vl-235b-a22b", "bf16", context=context, memory_share=Fraction("0.9")), "a100-sxm-80", 8
+        )
+        assert found.fits is fits
+
+
+LOGGED = (7440, Fraction("20.36") * GIBI / 3_076_565)
+"""KV cache per token and GPU of DeepSeek-V4-Flash that vLLM reports for requests of 1 048 576 tokens [bytes].
+
+The second is of a start-up log of July 2026: 20.36 GiB, 3,076,565 tokens. vLLM counts the windows and states of a step
+for every request.
+"""
+
+
+def test_compressed_attention_sets_a_step_aside() -> None:
+    """8 192 tokens, each in blocks of 104 tokens of cache: with a request of a million tokens what vLLM reports."""
+    found = held(served("deepseek-v4-flash", "mxfp4", kv_precision="fp8", context=1 << 20), "b200-sxm", 8)
+    token = Fraction(21 * (584 + 132), 4) + Fraction(20 * 584, 128)
+    assert found.reserve["states"].value == 8192 * 104 * token
+    assert found.request is not None
+    of_token = (found.request.value + found.reserve["states"].value) / (1 << 20)
+    assert [pytest.approx(of_token, rel=share) for share in (0.07, 0.02)] == list(LOGGED)
+
+
 def test_small_gpus_take_smaller_steps() -> None:
     """2 048 tokens and 256 sequences below 70 GiB; one GPU has no buffers of NCCL."""
     found = held(served("llama-3.1-8b", "bf16"), "rtx4090", 1)

@@ -134,6 +134,23 @@ def test_kv_cache_where_layers_differ(id: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("id", "token"),
+    [
+        ("deepseek-v3", 61 * (512 + 64)),
+        ("deepseek-v3.2", 61 * (656 + 132)),
+        ("glm-5.2", 78 * 656 + 21 * 132),
+        ("deepseek-v4-flash", Fraction(21 * (584 + 132), 4) + Fraction(20 * 584, 128)),
+        ("minimax-m3", 60 * 2 * 4 * 128 + 57 * 128),
+    ],
+)
+def test_latents_in_fp8_keep_their_rotary_part_in_16_bits(id: str, token: float) -> None:
+    """Of sparse attention 512 + 16 + 128 bytes, of DeepSeek-V4 448 + 8 + 128, of an index key 128 + 4 (FlashMLA)."""
+    held = kv_cache.cache(served_from_the_catalogue(id).model, "fp8")
+    assert held is not None
+    assert token == held.token.value
+
+
+@pytest.mark.parametrize(
     ("id", "expected"),
     [
         ("gemma-4-31b", 10 * 2 * 1 * 512 * 2 * 65536 + 50 * 2 * 2 * 256 * 2 * 1024),
@@ -427,6 +444,14 @@ def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said
     assert "warning" == problem.severity
     assert said in problem.message
     assert problem.mark.line > 3
+
+
+def test_a_replica_that_holds_no_request_is_not_said_to_be_enough(worked: Worked) -> None:
+    """What is too small for the model is said once: no number of such replicas holds the requests."""
+    inference = {"model": "qwen3-vl-235b-a22b", "precision": "bf16", "context": 128000, "concurrency": 1}
+    asked = plan(**inference, parallelism={"tensor": 8})
+    asked["cluster"] = {"gpu": "a100-sxm-80", "servers": 1}
+    assert ["memory"] == [each.rule for each in worked(asked).problems if each.rule in ("memory", "target-missed")]
 
 
 def test_a_cluster_that_holds_all_requests_is_warned_of_none(worked: Worked) -> None:

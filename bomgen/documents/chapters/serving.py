@@ -64,12 +64,12 @@ def _prediction(writer: Writer) -> Table:
     rows = []
     for name in RANGES:
         path, span = (*BASE, *name), (*BASE, *name[:-1], f"{name[-1]}_range")
-        ends = ((*span, "low"), (*span, "high"))
-        if ends[0] not in writer.numbers:
+        if (*span, "low") not in writer.numbers:
             continue
-        low, high = (writer.cell(end) for end in ends)
-        unit = Cell(writer.language.unit(high.unit, high.value))
-        rows.append(row_of(writer.label(path), low, writer.cell(path), high, unit))
+        low, typical, end = writer.cell((*span, "low")), writer.cell(path), (*span, "high")
+        high = writer.cell(end) if end in writer.numbers else Cell(writer.word("not-within-targets"))
+        unit = Cell(writer.language.unit(typical.unit, typical.value))
+        rows.append(row_of(writer.label(path), low, typical, high, unit))
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
 
 
@@ -151,10 +151,12 @@ def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
 
 
 def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
-    """Yield a sentence if the low end of the estimate misses the requests per minute, with the GPUs it needs."""
+    """Yield a sentence if the low end of the estimate misses the requests per minute or the targets, with its GPUs."""
     inference, span, gpus = writer.report.plan.inference, served.requests_range, served.need.gpus_range
     asked = inference.requests_per_minute if inference else None
-    if asked and span and span.low and gpus and gpus.high and span.low.value < asked.value:
+    if gpus and not gpus.high:
+        yield writer.word("serving-low-never")
+    elif asked and span and span.low and gpus and gpus.high and span.low.value < asked.value:
         number = writer.language.number
         counts = {"low": number(span.low.value), "asked": number(asked.value), "gpus": number(gpus.high.value)}
         yield writer.word("serving-low", **counts)

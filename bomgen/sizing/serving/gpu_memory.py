@@ -13,6 +13,8 @@ The programs set their memory aside differently. `memory_share` is
 The reserve of vLLM is what it measures at its start with a step of the most tokens: libraries and graphs, buffers of
 NCCL where a replica has several GPUs, the larger of activations and logits, and copies of the tokens for every expert
 that they activate. Its sizes were set on the start-up logs of `data/measured/serving-memory.csv`.
+Outputs of a vision encoder are kept for the longest video that the context holds, and windows and unfinished entries of
+compressed attention for all tokens of a step.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
+from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.counts import GATED_MATRICES
 from bomgen.catalog.parts import SIXTEEN_BITS, Gpu, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, Reference, assume, formula, maximum, product, sum_of
 from bomgen.core.units import GIBI
 from bomgen.plan.types import Inference
-from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.serving.kv_cache import BYTES, cache
 from bomgen.sizing.serving.weights import by_requests
 
 VLLM, TENSORRT = "vllm", "tensorrt-llm"
@@ -56,6 +59,16 @@ _CAPACITY = Reference(
     "https://github.com/vllm-project/vllm/issues/27508",
     "2026-11-27",
 )
+_ENCODER = Reference(
+    "vLLM, issue 27992: start of Qwen3-VL-8B with an encoder cache of 153,600 tokens, about 10 GB",
+    "https://github.com/vllm-project/vllm/issues/27992",
+    "2026-11-29",
+)
+_COMPRESSOR = Reference(
+    "vLLM, models/deepseek_v4: blocks of 4 and of 8 tokens for states, twice of 64 for windows, each as large as 256",
+    "https://docs.vllm.ai/en/latest/api/vllm/models/deepseek_v4/compressor/",
+    "2026-11-29",
+)
 _CHUNKS = "vLLM documentation, optimization and tuning: chunked prefill, max_num_batched_tokens"
 
 
@@ -71,6 +84,9 @@ SGLANG_LIBRARIES = assume(
 SGLANG_NCCL = assume(message("reserve-nccl"), message("reserve-nccl-why"), Fraction("0.6") * GIBI, "bytes", _SGLANG)
 LOGIT_BYTES = assume(message("logit-bytes"), message("logit-bytes-why"), 16, "bytes", _PROFILE)
 EXPERT_COPIES = assume(message("expert-copies"), message("expert-copies-why"), Fraction("1.5"), "ratio", _PROFILE)
+ENCODER_COPIES = assume(message("encoder-copies"), message("encoder-copies-why"), 2, "ratio", _ENCODER)
+# (1/4 + 1/8 + 2/64) blocks x 256 tokens
+STATE_TOKENS = assume(message("state-tokens"), message("state-tokens-why"), 104, "ratio", _COMPRESSOR)
 WHOLE_EXPERTS = assume(message("whole-experts"), message("whole-experts-why"), 1, "count", _ARGUMENTS)
 
 
@@ -115,6 +131,12 @@ def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: F
     if model.moe and {"topk", "hidden", "ffn_expert"} <= model.shape.keys():
         widths = model.shape["topk"], model.shape["hidden"], GATED_MATRICES, model.shape["ffn_expert"]
         parts["experts"] = expert_activations(EXPERT_COPIES, step.tokens, BYTES[SIXTEEN_BITS], *widths, split)
+    if inference.context and {"vision_tokens", "vision_outputs", "hidden"} <= model.shape.keys():
+        values = (*(model.shape[key] for key in ("vision_tokens", "vision_outputs", "hidden")), BYTES[SIXTEEN_BITS])
+        parts["vision"] = encoder_outputs(ENCODER_COPIES, inference.context, *values)
+    kept = cache(model, str(inference.kv_precision.value)) if matrices.compressed(model) else None
+    if kept is not None:
+        parts["states"] = states_of_step(step.tokens, STATE_TOKENS, kept.token)
     return parts
 
 
@@ -175,6 +197,18 @@ def expert_activations(
 ) -> Fraction:
     """Activations of the largest step, once for each expert that a token activates, and what sorts them by expert."""
     return copies * tokens * value_bytes * topk * (2 * hidden + Fraction(matrices * width, tensor))
+
+
+@formula("bytes", "vLLM documentation, optimization and tuning: encoder cache")
+def encoder_outputs(
+    copies: int, context: int, vision_tokens: int, vision_outputs: int, hidden: int, value_bytes: int
+) -> int:
+    """Outputs of a vision encoder for the longest video that the context holds."""
+    return copies * min(context, vision_tokens) * vision_outputs * hidden * value_bytes
+
+
+states_of_step = product("states_of_step", "bytes", "tokens", "state_tokens", "kv_bytes_per_token")
+"""Windows and unfinished entries of compressed attention, for all tokens of the largest step."""
 
 
 @formula("bytes")

@@ -4,7 +4,7 @@ Keys and values of every layer are kept for every token of a request: of all hea
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
 keeps all tokens and the keys of an indexer, but reads only selected ones; linear attention and Mamba keep a state of
 fixed size, in the 32 bits that configurations specify, and the last inputs of a convolution. Values of 4-bit formats
-include the scales of their blocks.
+include the scales of their blocks; FP8 of sparse latent attention has scales, and 16 bits for the rotary part.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
-from bomgen.catalog.parts import Model
+from bomgen.catalog.parts import EIGHT_BITS, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
 from bomgen.sizing.attention import Layers, layers_by_attention
@@ -65,6 +65,12 @@ _STATES = Reference(
     "https://github.com/ai-dynamo/aiconfigurator",
     "2026-11-23",
 )
+_FLASH_MLA = Reference(
+    "FlashMLA, README, and vLLM, v1/attention/backends/mla: sparse attention in FP8 keeps 64 rotary values in bf16, 16 "
+    "bytes of scales beside 512 other values, 8 beside 448 of DeepSeek-V4, 4 beside 128 of an index key",
+    "https://github.com/deepseek-ai/FlashMLA",
+    "2026-11-29",
+)
 _SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
@@ -87,6 +93,11 @@ BYTES: Mapping[str, Figure] = {
     **{name: _value(Fraction(133, 256), message("value-of-format", format=name), _AWQ) for name in ("awq", "gptq")},
 }
 """Bytes of a value by number format."""
+LATENT_VALUE, ENTRY_VALUE, KEY_VALUE = (
+    _value(size, message("value-with-scales"), _FLASH_MLA)
+    for size in (Fraction(656, 576), Fraction(584, 512), Fraction(132, 128))
+)
+"""Mean bytes of a value in FP8 where attention is sparse: of latent vectors, DeepSeek-V4's entries and index keys."""
 STATE_VALUE = _value(4, message("state-value"), _STATES)
 
 
@@ -124,11 +135,14 @@ class Cache(NamedTuple):
 def cache(model: Model, precision: str) -> Cache | None:
     """Return the KV cache of a model in a number format; None when its shape is unknown."""
     value = BYTES[precision]
-    found = [_kept(model, each, value) for each in layers_by_attention(model)]
+    vector = key = value
+    if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
+        vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
+    found = [_kept(model, each, vector) for each in layers_by_attention(model)]
     layers = [each for each in found if each is not None]
     if not layers or len(layers) < len(found):
         return None
-    if (index := _index_keys(model, value)) is not None:
+    if (index := _index_keys(model, key)) is not None:
         layers.insert(1, index)
     growing = [layer for layer in layers if layer.window is None] if matrices.compressed(model) else layers
     token = _sum([(each.add, each.token) for each in growing])

@@ -215,9 +215,12 @@ def size_serving(
     """Return the needs of serving a model; a replica has at most `at_most` GPUs, where the plan sets the cluster's.
 
     Raises PlanErrors when no replica holds the model, or when a rate or targets cannot be predicted or kept;
-    Infeasible for degrees that do not divide what they split.
+    Infeasible for degrees that do not divide what they split, or split the weights for a load into more than a GPU has.
     """
     choice = splits.choose(inference, gpu, gpus_per_server)
+    loaded = inference.concurrency or inference.requests_per_minute or inference.output_tokens
+    if loaded and choice.shortage and choice.shortage.weights > choice.shortage.memory:
+        raise Infeasible(choice.shortage.message, because=choice.replica.tensor)
     demand = capacity.demand_of(inference)
     lacks = _missing(inference, gpu, links) if inference.tokens_per_second_per_gpu is None else None
     if lacks and (inference.requests_per_minute or inference.targets):
@@ -613,7 +616,7 @@ def _target_cautions(
     """Yield warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
     held, enough = need.replica.held, message("enough-gpus", count=need.gpus_required.value)
     in_flight = inference.concurrency
-    if in_flight and held is not None and held.value * replicas.value < in_flight.value:
+    if in_flight and held and not need.shortage and held.value * replicas.value < in_flight.value:
         together = held.value * replicas.value
         text = message("requests-not-held", gpus=gpus.value, held=together, asked=in_flight.value, remedy=enough)
         yield Caution(in_flight, text, "target-missed", "workload.concurrency")
