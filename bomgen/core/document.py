@@ -252,6 +252,17 @@ class Cover:
     """What is bought, on one line for each cluster."""
 
 
+class Sum(NamedTuple):
+    """A sum below a bill."""
+
+    key: str
+    """`list`, `discount`, `net`, `tax` or `total`."""
+    label: str
+    cell: Cell
+    final: bool = False
+    """Whether it is the amount to pay."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A whole report, or a quote."""
@@ -265,6 +276,8 @@ class Document:
     headline: tuple[tuple[str, Cell], ...] = ()
     """The few numbers that the reader looks for first."""
     totals: Totals = NO_TOTALS
+    sums: tuple[Sum, ...] = ()
+    """The totals in words; the total comes last. Empty where no line has a price."""
     footer: str = ""
     parties: tuple[AddressBlock, ...] = ()
     logo: Logo | None = None
