@@ -102,6 +102,12 @@ def _counted(quote: CustomerQuote) -> list[QuotedLine]:
 
 
 def _subtitle(quote: CustomerQuote, language: Language) -> str:
+    """Return what the document is; prices that nobody offers, or none, are those of an unknown day without a date."""
+    kind = _kind(quote, language)
+    return kind if quote.date or _is_offer(quote) else language.beside(kind, language.word("quote-undated"))
+
+
+def _kind(quote: CustomerQuote, language: Language) -> str:
     if not quote.totals.priced_lines:
         return language.word("section-bill")
     if quote.status:
@@ -128,8 +134,6 @@ def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]
         yield "fact-revision", quote.revision
     if quote.date:
         yield "fact-date", language.date(quote.date)
-    elif not _is_offer(quote):
-        yield "fact-date", language.word("quote-undated")
     if quote.valid_until:
         yield "fact-valid-until", language.date(quote.valid_until)
     elif quote.valid_days:
