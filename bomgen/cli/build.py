@@ -27,7 +27,7 @@ from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.provenance import Figure
-from bomgen.documents.customer_quote.contents import name_unpriced_gpus
+from bomgen.documents.totals import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
 from bomgen.output.user_templates.templates import describe_templates
@@ -56,8 +56,8 @@ def summary(report: Report) -> Iterator[str]:
     else:
         least = "" if totals.complete else "at least "
         amount = words.money(totals.amount, totals.currency)
-        if report.quote.indicative and totals.low is not None and report.quote.highest is not None:
-            ends = words.money_range(totals.low, report.quote.highest, totals.currency)
+        if indicative := report.quote.indications:
+            ends = words.rough_range(indicative.low, indicative.high, totals.currency)
             least, amount = "", f"{ends}, indicative"
         lacking = name_unpriced_gpus(report.quote.lines, words)
         without = f", without {lacking}" if lacking else ""

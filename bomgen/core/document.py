@@ -252,6 +252,17 @@ class Cover:
     """What is bought, on one line for each cluster."""
 
 
+class Sum(NamedTuple):
+    """A sum below a bill."""
+
+    key: str
+    """`list`, `discount`, `net`, `tax` or `total`."""
+    label: str
+    cell: Cell
+    final: bool = False
+    """Whether it is the amount to pay."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A whole report, or a quote."""
@@ -278,14 +289,14 @@ class Document:
     """The identifier by which an edited quote is recognised, if it has one."""
     acceptance: tuple[str, ...] = ()
     """The text above the signatures of a quote: what they accept; empty for a document that nobody signs."""
-    indicative: tuple[Decimal, Decimal] | None = None
-    """The totals at the lowest and highest prices, if prices are indications and no offer."""
     author: str = ""
     """The vendor; empty where the plan does not name one."""
     date: str | None = None
     """The date of the quote, such as `2026-11-20`."""
     fact_keys: tuple[str, ...] = ()
     """The keys of the words that label the facts of a quote."""
+    sums: tuple[Sum, ...] = ()
+    """The totals in words; the total comes last. Empty where no line has a price."""
 
     def section(self, id: str) -> Section:
         """Return the section with an id. Raises KeyError when there is none."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import floor
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from bomgen.core.provenance import Figure
 from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 
 SIGNIFICANT_DIGITS = 4
+ROUGH_DIGITS = 2
+"""Digits of amounts that are no more than indications."""
 BEST = "★"
 """The sign before the best value of a row."""
 LARGE = 10**9
@@ -96,6 +99,9 @@ class Language(NamedTuple):
     """Of currencies that are not written with their code: the `sign` before an amount and the `unit` of a column."""
     heat: bool = False
     """Whether heat is shown in BTU/h beside kW."""
+    large: Mapping[str, int] = MappingProxyType({})
+    """The words for large amounts, and what each stands for."""
+    month_format: str = "{month_name} {year}"
 
     def word(self, key: str, **values: object) -> str:
         """Return the text of a key with `values` filled in. Raises KeyError for a key that the language file lacks."""
@@ -204,10 +210,14 @@ class Language(NamedTuple):
         title, currency = table.columns[index].title, currency_of(table, index)
         return self.beside(title, self.unit_of(currency))
 
-    def money_range(self, low: Decimal, high: Decimal, currency: str) -> str:
-        """Return a range of amounts with their currency; an amount alone if both ends are equal."""
-        ends = {"low": self.money(low, currency), "high": self.money(high, currency)}
-        return ends["low"] if low == high else self.word("range-ends", **ends)
+    def rough_range(self, low: Decimal, high: Decimal, currency: str) -> str:
+        """Return a range of amounts to two digits: `0.56 to 2.5 million USD`; one alone if both ends are equal."""
+        ends = [Fraction(f"{amount:.{ROUGH_DIGITS - 1}e}") for amount in (low, high)]
+        fitting = (each for each in self.large.items() if each[1] <= ends[1])
+        scale, size = max(fitting, key=itemgetter(1), default=("", 1))
+        low_text, high_text = (self.number(end / size) for end in ends)
+        text = low_text if low_text == high_text else self.word("range-ends", low=low_text, high=high_text)
+        return spaced(f"{text}{scale} {self.unit_of(currency)}")
 
     def amount(self, amount: Decimal, currency: str) -> str:
         """Return an amount to the minor unit of a currency that is named elsewhere."""
@@ -224,9 +234,17 @@ class Language(NamedTuple):
 
     def date(self, iso: str) -> str:
         """Return a date, given in ISO form."""
+        return self._dated(iso, self.date_format)
+
+    def months(self, first: str, last: str) -> str:
+        """Return the months of two dates, given in ISO form, as a period; one alone if they are the same."""
+        ends = [self._dated(iso, self.month_format) for iso in (first, last)]
+        return ends[0] if ends[0] == ends[1] else self.word("range-ends", low=ends[0], high=ends[1])
+
+    def _dated(self, iso: str, form: str) -> str:
         year, month, day = iso.split("-")
         month_name = self.words[f"month-{month}"]
-        return self.date_format.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
+        return form.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
 
     def value(self, value: Value, unit: str = "", estimate: tuple[Value, Value] | None = None) -> str:
         """Return any value with its unit, an estimate with its range; an unknown value is a dash."""
@@ -384,4 +402,6 @@ def language(code: str) -> Language:
         day_places=data.get("day_places"),
         currencies=data.get("currencies", {}),
         heat=bool(data.get("heat")),
+        large=data.get("large", data["short"]),
+        month_format=str(data.get("month_format", Language._field_defaults["month_format"])),
     )

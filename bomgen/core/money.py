@@ -60,6 +60,11 @@ class Totals(NamedTuple):
     """The total at the highest prices; None if a line has neither a price nor a range."""
 
     @property
+    def net(self) -> Decimal:
+        """Return the sum after discount and before tax."""
+        return self.list - self.discount
+
+    @property
     def tax(self) -> Decimal:
         """Return the tax at all rates."""
         return sum((part.tax for part in self.taxes), Decimal(0) * minor_unit(self.currency))

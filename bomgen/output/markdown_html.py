@@ -178,7 +178,6 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         optimized=False,  # a template is used once, so that constant folding does not pay
     )
     environment.filters = {
-        "amount": view.amount,
         "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
@@ -198,7 +197,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "linked": lambda title, address: _Raw(f"[{_markdown_code_spans(title)}](<{address}>)"),
         "nested": _nested,
         "picture": _picture,
-        "share": language.share,
+        "cell": language.cell,
         "stacked": view.stacked,
         "slug": slug,
         "keep_units": _keep_units,
@@ -206,10 +205,8 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "folds": lambda table: table.folded or (len(table.rows) > _LONG and not table.open),
         "long": lambda table: len(table.rows) > _LONG,
         "steps": _steps,
-        "sum": view.sum,
         "svg": Markup,
         "tables": _tables,
-        "total_lines": view.total_lines,
         "part_numbers": lambda text: text.split(" / "),
         "with_data": _all_tables,
         "value": _value(language),
@@ -243,14 +240,6 @@ class _View:
         """Return the link from a derivation to the first place of its number; empty if it is not shown."""
         return f"#{self.homes[derivation.path]}" if derivation.path in self.homes else ""
 
-    def amount(self, amount: Decimal) -> str:
-        return self.language.money(amount, self.document.totals.currency)
-
-    def sum(self, amount: Decimal) -> str:
-        """Return an amount of the totals, as a lower bound if a price is missing."""
-        shown = self.amount(amount)
-        return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
-
     def bill_columns(self, table: Table, stacked: bool) -> list[int]:
         """Return the non-empty columns of a bill, without those that stand in the cells of others if `stacked`.
 
@@ -269,25 +258,6 @@ class _View:
         """Return the texts of a bill line that a page shows in the cells of others, by the key of their column."""
         texts = zip(table.columns, fields, strict=True)
         return {column.key: field.lines[0][1] for column, field in texts if column.key in _STACKED}
-
-    def total_lines(self, document: Document) -> Iterator[tuple[str, str, bool]]:
-        """Yield label and amount of each total, and whether it is the amount to pay."""
-        totals, word = document.totals, self.language.word
-        if totals.discount:
-            yield word("ui-list"), self.amount(totals.list), False
-            yield word("xlsx-discount"), self.amount(totals.discount), False
-        if totals.discount or totals.taxed:
-            yield word("xlsx-net"), self.amount(totals.list - totals.discount), False
-        for part in totals.taxes:
-            label = f"{word('quote-tax')} {self.language.share(part.share)}"
-            if len(totals.taxes) > 1:
-                label = word("quote-tax-on", tax=label, net=self.amount(part.net))
-            yield label, self.amount(part.tax), False
-        if document.indicative:
-            shown = self.language.money_range(*document.indicative, totals.currency)
-            yield word("quote-indicative-total"), shown, True
-            return
-        yield word("quote-total-with-tax" if totals.taxed else "ui-total"), self.sum(totals.amount), True
 
     def headline(self, cell: Cell) -> str:
         """Return a number of the cover; an amount is a lower bound if a price is missing."""

@@ -121,7 +121,9 @@ class Alternative(NamedTuple):
     mark: Mark
 
 
-DELIVERY = ("incoterm", "delivery_place", "delivery_time", "warranty", "invoice")
+PROMISED = "delivery_time"
+"""The condition of delivery that takes the place of the longest lead time of a part."""
+DELIVERY = ("incoterm", "delivery_place", PROMISED, "warranty", "invoice")
 """Keys of conditions that a quote states one by one, in this order."""
 FIRM = "firm"
 """The status of a quote whose prices are binding."""

@@ -41,9 +41,13 @@ def age_days(price: Price, plan: QuotePlan) -> int | None:
 
 
 def is_old(price: Price, plan: QuotePlan) -> bool:
-    """Return whether a price is as old as the limit of the plan or of the assumption."""
+    """Return whether a price is as old as the limit of the plan or of the assumption; an undated indication is."""
     age = age_days(price, plan)
-    return age is not None and age >= plan.old_after.value
+    return _is_undated(price) if age is None else age >= plan.old_after.value
+
+
+def _is_undated(price: Price) -> bool:
+    return price.date is None and price.mark.file == INDICATIVE
 
 
 def has_expired(price: Price, plan: QuotePlan) -> bool:
@@ -109,7 +113,9 @@ def _old(units: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
         if unit.price and unit.book and is_old(unit.price, plan):
             of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(unit.price)
     for book, prices in of_book.values():
-        oldest = min(prices, key=lambda price: (price.date or "", price.mark))
-        days = age_days(oldest, plan) or 0
-        text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
+        oldest = min(prices, key=lambda price: (price.date is None, price.date or "", price.mark))
+        days = age_days(oldest, plan)
+        text = message("undated-price", count=len(prices), book=book.name, part=oldest.part)
+        if days is not None:
+            text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
         yield Problem(oldest.mark, "warning", text, "old-price", "totals.amount")

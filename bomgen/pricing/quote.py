@@ -73,6 +73,11 @@ class QuoteLine(NamedTuple):
         return self.unit.price
 
     @property
+    def lead_days(self) -> int:
+        """Return the lead time of the part [days]; 0 if it is unknown or comes from stock."""
+        return self.price.lead_days or 0 if self.price and not self.in_stock else 0
+
+    @property
     def stated(self) -> tuple[Decimal | None, str] | None:
         """Return the amount and currency of the price book, or of a charge that names its currency."""
         charge = self.line.charge
@@ -122,6 +127,18 @@ def unpriced_gpus(lines: Sequence[PricedLine]) -> tuple[str, ...]:
     return tuple(category for category in WITH_GPUS if category in unpriced)
 
 
+class Indications(NamedTuple):
+    """What the prices of the built-in price book, which nobody offers, make of a total."""
+
+    low: Decimal
+    """The total at the lowest prices."""
+    high: Decimal
+    dates: tuple[str, ...]
+    """The dates of these prices in order."""
+    undated: int
+    """Number of these prices without a date."""
+
+
 class Quote(NamedTuple):
     """The priced bill."""
 
@@ -134,9 +151,16 @@ class Quote(NamedTuple):
     """Required parts without a price, which no total includes."""
 
     @property
-    def indicative(self) -> bool:
-        """Return whether a price is one of the built-in price book, which nobody offers."""
-        return any(line.book is not None and line.book.file == INDICATIVE for line in self.lines)
+    def indications(self) -> Indications | None:
+        """Return what the prices of the built-in price book make of the total; None if no line has one."""
+        used = {line.price for line in self.lines if line.price and line.book and line.book.file == INDICATIVE}
+        if not used:
+            return None
+        dates = sorted(price.date for price in used if price.date)
+        low, high = self.totals.low, self.highest
+        amount = self.totals.amount
+        ends = (amount, amount) if low is None or high is None else (low, high)
+        return Indications(*ends, tuple(dates), len(used) - len(dates))
 
     @property
     def all_lines(self) -> tuple[QuoteLine, ...]:

@@ -160,4 +160,4 @@ def _purchase(quote: Quote) -> Figure | None:
     totals = quote.totals
     if not totals.priced_lines:
         return None
-    return Figure(Fraction(totals.list - totals.discount), MONEY, Cited(message("purchase"), (SUMMED,), "high"))
+    return Figure(Fraction(totals.net), MONEY, Cited(message("purchase"), (SUMMED,), "high"))

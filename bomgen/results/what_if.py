@@ -171,5 +171,5 @@ def purchase_of_gpus(report: Report, gpus: int) -> Decimal | None:
     if not totals.priced_lines or report.plan.cluster_name:
         return None
     planned = int(report.design.sizing.gpus.value)
-    each = cost_per_gpu.plain(Fraction(totals.list - totals.discount), planned)
+    each = cost_per_gpu.plain(Fraction(totals.net), planned)
     return rounded(each * gpus, totals.currency)

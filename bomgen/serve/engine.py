@@ -10,16 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.document import Cell
 from bomgen.core.language import Language
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.customer_quote.contents import lines_priced
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
+from bomgen.documents.totals import headline_total
 from bomgen.output.registry import QUOTE
 from bomgen.output.source import DocumentInputs
-from bomgen.pricing.quote import unpriced_gpus
 from bomgen.results.result import Report, result
 from bomgen.serve.problems import problems_data
 from bomgen.serve.requests import language_of, plan_of
@@ -71,14 +69,8 @@ def build(workspace: Workspace, request: Request) -> Data:
 
 def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[list[str]]]:
     """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
-    writer, totals = Writer(report, words), report.quote.totals
-    amount, highest = words.word("quote-not-priced"), report.quote.highest
-    if totals.priced_lines and unpriced_gpus(report.quote.lines):
-        amount = lines_priced(totals, report.quote.lines, words)
-    elif totals.priced_lines and report.quote.indicative and totals.low is not None and highest is not None:
-        amount = words.money_range(totals.low, highest, totals.currency)
-    elif totals.priced_lines:
-        amount = words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))
+    writer, quote = Writer(report, words), report.quote
+    amount = headline_total(quote.totals, quote.lines, quote.indications, words)[1]
     figures = [[label, words.cell(cell)] for label, cell in headline(writer, writer.cluster_writers())]
     first = {writer.label(path) for path in FIRST}
     leading = [figure for figure in figures if figure[0] in first]

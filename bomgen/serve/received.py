@@ -10,7 +10,9 @@ from typing import Any
 from bomgen.apply.application import STALE, apply_quote, choose_book, name_book, named_books
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.document import Cell
 from bomgen.core.language import Language
+from bomgen.core.money import Totals
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
@@ -96,7 +98,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     }
     if not request.get("text"):
         return answer
-    return answer | _use(plan_of(workspace, request), name, entries(source), request.get("entered", False))
+    return answer | _use(plan_of(workspace, request), name, entries(source), request.get("entered", False), words)
 
 
 def _currency_of(request: Request) -> str:
@@ -121,7 +123,7 @@ def _own_book(content: bytes, name: str) -> Source | None:
         raise
 
 
-def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool) -> Data:
+def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool, words: Language) -> Data:
     """Return the plan with a price book, the book to save beside it, coverage before and after, and unused rows.
 
     Prices that were `entered` come after those of earlier times, a list in place of the one of its name.
@@ -138,20 +140,19 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool) -> D
     return {
         "unused": [*use.unused],
         "near": [{"part": part, "parts": [*near]} for part, near in use.near],
-        "coverage": {"before": _coverage(before), "after": _coverage(work_out(edited))},
+        "coverage": {"before": _coverage(before, words), "after": _coverage(work_out(edited), words)},
         "text": text,
         "file": {"path": (folder / beside).as_posix(), "text": book.decode(), "version": version},
     }
 
 
-def _coverage(report: Report) -> Data:
+def _coverage(report: Report, words: Language) -> Data:
     totals = report.quote.totals
-    return {
-        "priced": totals.priced_lines,
-        "lines": totals.lines,
-        "amount": f"{totals.amount:f}",
-        "currency": totals.currency,
-    }
+    return {"priced": totals.priced_lines, "lines": totals.lines, "amount": _amount(totals, words)}
+
+
+def _amount(totals: Totals, words: Language) -> str:
+    return words.cell(Cell(totals.amount, totals.currency, least=not totals.complete))
 
 
 # bills --------------------------------------------------------------------------------------------------------------
@@ -213,9 +214,8 @@ def apply(workspace: Workspace, request: Request) -> Data:
         "conflicts": conflicts,
         "passed_over": [*found.passed_over],
         **edited,
-        "before": f"{found.before.amount:f}",
-        "after": f"{found.after.amount:f}" if found.after and not settings else None,
-        "currency": found.before.currency,
+        "before": _amount(found.before, words),
+        "after": _amount(found.after, words) if found.after and not settings else None,
     }
 
 

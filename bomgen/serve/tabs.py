@@ -6,6 +6,7 @@ The quote is in its own language, everything else in that of the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
@@ -48,8 +49,9 @@ def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
     """Return the function that shows some chapters of the report."""
 
     def show(source: DocumentInputs) -> str:
-        sections = source.chapters(CHAPTERS[tab]).sections
-        return _page(_part(source, sections or [_nothing(tab, source)]), source.language)
+        page = source.chapters(CHAPTERS[tab])
+        shown = replace(_part(source, page.sections or [_nothing(tab, source)]), sums=page.sums)
+        return _page(shown, source.language)
 
     return show
 

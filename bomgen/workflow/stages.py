@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.provenance import first_given
 from bomgen.core.work_budget import spend
 from bomgen.core.yaml_source import Source
@@ -19,7 +20,7 @@ from bomgen.plan import rules
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
-from bomgen.plan.commercial_terms import SECRET_KEYS
+from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import cluster_path
@@ -27,6 +28,7 @@ from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.pricing.running_costs import Running, running
 from bomgen.pricing.unit_prices import missing_rates, part_price
+from bomgen.reading.amounts_and_dates import read_lead_days
 from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
 from bomgen.results.result import Input, Report
@@ -89,6 +91,7 @@ def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced
             [
                 *(problem for report in reports for problem in report.problems),
                 *priced.problems,
+                *_late_parts(priced, reports[0].plan.quote, inputs.source),
                 *changed_parts(inputs.catalog, [report.design for report in reports], prices.used),
             ]
         ),
@@ -97,6 +100,22 @@ def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced
         return whole
     plan = whole.plan._replace(cluster_name="")
     return whole._replace(plan=plan, clusters=tuple(reports), elevations=None)
+
+
+_TIME = re.compile(r"[0-9][0-9.,]*(?: *(?:-|–|to|至) *[0-9.,]+)? *[^\W\d_]+")
+"""A time within the conditions of delivery: `Within 10 to 12 weeks of the order`."""
+
+
+def _late_parts(priced: Quote, plan: QuotePlan, source: Source) -> list[Problem]:
+    """Return a warning if the plan promises a time of delivery that is shorter than the lead time of a part."""
+    promised = _TIME.search(plan.delivery.get(PROMISED, ""))
+    days = read_lead_days(promised[0]) if promised else None
+    slowest = max(priced.lines, key=lambda line: line.lead_days, default=None)
+    if promised is None or days is None or slowest is None or slowest.lead_days <= days:
+        return []
+    part = slowest.line.part or slowest.line.description
+    text = message("late-part", promised=promised[0], part=part, days=slowest.lead_days)
+    return [Problem(source.mark(("quote", PROMISED)), "warning", text, "lead-time", f"quote.{PROMISED}")]
 
 
 def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> list[Plan]:

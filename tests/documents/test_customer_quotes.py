@@ -226,6 +226,27 @@ def test_a_chinese_quote_shows_prices_including_tax() -> None:
     assert all(each == totals[0] for each in totals)
 
 
+@pytest.mark.parametrize(
+    ("inclusive", "title", "servers"),
+    [(True, "Amount incl. tax (USD)", "57,566,719.99"), (False, "Amount (USD)", "50,944,000.00")],
+)
+def test_subtotals_are_those_of_the_bill(inclusive: bool, title: str, servers: str) -> None:
+    """256 servers at 199,000 USD and 13 % on them: on the first page as in the bill, with net amount, tax and total.
+
+    The cent is what lines rounded one by one and the tax on their sum differ by: the largest line takes it.
+    """
+    text = quoted("llama65b-quote", **{"quote.prices": "inclusive" if inclusive else "exclusive"})
+    table = text.partition("### Subtotals by category")[2].partition("## ")[0]
+    rows = [[each.strip(" *") for each in row.split("|")[1:-1]] for row in table.strip().splitlines()]
+    assert rows[0] == ["Category", "Quantity", title]
+    assert rows[2] == ["Servers", "256", servers]
+    assert f"**{servers} USD** |" in text
+    amounts = [Decimal(row[2].replace(",", "")) for row in rows[2:]]
+    *categories, net, tax, total = amounts
+    assert (net, tax, total) == (Decimal("67467414.81"), Decimal("8770763.93"), Decimal("76238178.74"))
+    assert sum(categories) == (total if inclusive else net)
+
+
 def test_a_workbook_says_that_its_prices_are_before_tax() -> None:
     """As they are in its columns, also where the other documents show prices including tax."""
     bill = load_workbook(BytesIO(workbook_of("a100-32-zh")))["配置清单"]
@@ -273,6 +294,32 @@ def test_the_longest_lead_time_stands_on_the_cover(tmp_path: Path) -> None:
     text = build(tmp_path / "plan.yaml").files("quote.md")["quote.md"].decode("utf-8")
     assert "**Longest lead time:** 16 weeks" in text
     assert "The longest lead time is 16 weeks, of NVIDIA QM9700." in text
+
+
+@pytest.mark.parametrize(
+    ("promised", "late"),
+    [
+        ("10 weeks", True),
+        ("合同签订后 10 周内", True),
+        ("14 to 16 weeks after receipt of order", False),
+        ("soon", False),
+    ],
+)
+def test_a_promised_time_takes_the_place_of_the_lead_time(tmp_path: Path, promised: str, late: bool) -> None:
+    """The customer reads one time; the seller reads where a part takes longer."""
+    (tmp_path / "list.csv").write_text("part,price,currency,lead_time\nqm9700,25000,USD,16 weeks\n", "utf-8")
+    (tmp_path / "plan.yaml").write_text(
+        "bomgen: 1\nname: late\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n"
+        f"quote: {{price_book: list.csv, delivery_time: {promised}}}\n",
+        encoding="utf-8",
+    )
+    found = build(tmp_path / "plan.yaml")
+    text = found.files("quote.md")["quote.md"].decode("utf-8")
+    assert f"**Delivery:** {promised}" in text
+    assert "ongest lead time" not in text
+    warned = [problem for problem in found.warnings if problem.rule == "lead-time"]
+    assert [each.line for each in warned] == [5] * late
+    assert all("but qm9700 has a lead time of 112 days" in each.message for each in warned)
 
 
 def quoted(plan: str, **settings: Any) -> str:
@@ -403,6 +450,17 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
     at = rows.index(["Alternative", "Total including tax (USD)", "Difference from base offer (USD)"])
     assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
     assert "Amounts by category" not in str(rows[at - 1])
+
+
+def test_what_alternatives_change_fits_the_page() -> None:
+    """Every column of the first sheet is printed, and a header is as high as its words; no empty cell is bold."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
+    assert sheet.print_area.startswith("'Quotation'!$A$1:$D$")
+    assert sheet.max_column == 4
+    headers = [row for row in range(1, sheet.max_row + 1) if sheet.cell(row, 4).value == "Difference from base offer"]
+    assert len(headers) == 2
+    assert all(sheet.row_dimensions[row].height < 40 for row in headers)
+    assert "****" not in quoted("llama65b-quote")
 
 
 @pytest.mark.parametrize(

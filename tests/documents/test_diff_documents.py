@@ -105,7 +105,7 @@ def test_the_quote_of_an_expansion_agrees_with_the_json(name: str, written: Writ
         # Without the price of the servers, the sum stands below the bill alone.
         few = {"partly priced": "14 of 29", "two clusters": "7 of 11"}.get(name)
         assert headline == f"{few} lines priced, without the GPU servers" or not few
-        total = re.search(r'<div class="sum">.*?</div>', seen(page))[0] if few else headline  # type: ignore[index]
+        total = re.search(r"<dt>Priced lines only.*?</div>", seen(page))[0] if few else headline  # type: ignore[index]
         assert shown in total
     else:
         assert "No total yet" in seen(page)
@@ -155,6 +155,23 @@ def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) 
     chinese = seen(written("html", *expanded("chinese")))
     assert "扩容：LLaMA-65B" in chinese
     assert "服务器由 256 台增至 344 台" in chinese
+
+
+def test_an_expansion_says_what_it_is_and_what_it_lacks(written: Written) -> None:
+    """32 servers more take 8 cards each of 4 links: 128, and of 2 % spares 3 more; racks have no given floor.
+
+    The cover says what is added, as in the quote of a whole cluster.
+    """
+    arguments = (QUOTE, QUOTE, "--set-new", "cluster.servers=288")
+    page = seen(written("html", *arguments)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "32 servers, 128 NICs, 20 switches, 327 transceivers, 262 cables, 9 racks, 26 PDUs, added to the" in page
+    for words in ("does not include: storage systems", "Power cord C19 to C20 (192)", "Cleaner for MPO", "No warranty"):
+        assert words in page.partition(">Not included<")[2]
+    assert "position" not in page.partition(">Changes on site<")[2].partition("</section>")[0]
+    bill = sheets(written("xlsx", *arguments))["Bill of materials"]
+    [header] = [row for row in bill if "Spare" in row]
+    [module] = [row for row in bill if "OSFP SR4 400G, flat" in row]
+    assert (module[header.index("Quantity")], module[header.index("Spare")]) == (128, 3)
 
 
 @pytest.mark.parametrize("form", ["html", "xlsx"])

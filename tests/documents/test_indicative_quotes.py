@@ -45,8 +45,39 @@ def test_a_total_of_indications_is_a_range(tmp_path: Path) -> None:
     for name, text in quotes(report).items():
         assert SIGNED not in text, name
         assert "Prices are indications from published sources and not an offer" in text, name
-    said = "Indicative total, not an offer: 252,852.00 USD to 405,612.00 USD"
+    said = "Indicative total, not an offer: 250,000 to 410,000 USD"
     assert said in quotes(report)["md"].replace("**", "")
+
+
+@pytest.mark.parametrize(
+    ("language", "total", "period", "undated"),
+    [
+        ("en", "1.5 to 2.4 million USD", "Prices are of May 2023 to October 2026.", "**Indicative prices (undated)**"),
+        ("zh", "150 至 240 万 USD", "价格日期：2023年5月 至 2026年10月。", "**参考价格（未注明日期）**"),
+    ],
+)
+def test_indications_say_from_when_they_are(
+    tmp_path: Path, language: str, total: str, period: str, undated: str
+) -> None:
+    """Six servers of 252,792 to 405,000 USD with cords of 2023 and 2026; a range has two digits, also on the page.
+
+    The clock is never read: without `quote.date` the quote is undated.
+    """
+    report = built(tmp_path, {"price_book": "indicative", "language": language}, servers=6)
+    text = quotes(report)
+    assert all(total in each and period in each for each in text.values())
+    assert undated in text["md"]
+    dated = quotes(built(tmp_path, {"price_book": "indicative", "date": "2026-11-20"}))
+    assert "undated" not in dated["md"]
+
+
+def test_an_indication_without_a_date_is_old(tmp_path: Path) -> None:
+    """The L40S has none, whatever the date of the quote."""
+    server = {"name": "Host", "part_number": "host", "gpus": 8, "gpus_included": False}
+    report = built(tmp_path, {"price_book": "indicative"}, cluster={"gpu": "l40s", "server": server, "servers": 1})
+    [problem] = [each for each in report.problems if each.rule == "old-price"]
+    assert "1 price in Price indications" in problem.message
+    assert "has no date and counts as old, that of l40s for one" in problem.message
 
 
 def test_an_own_price_takes_the_place_of_an_indication(tmp_path: Path) -> None:
@@ -65,6 +96,8 @@ def test_few_prices_are_not_called_a_total(tmp_path: Path, priced: int, total: b
     text = quotes(built(tmp_path, {"price_book": "own.csv", "charges": charges}))
     assert ("1 of 4 lines priced" in text["md"]) != total
     assert ("Total: at least" in text["md"]) == total
+    assert all(("Priced lines only (1 of 4)" in each) != total for each in text.values())
+    assert ("at least" in text["html"], "Total, at least" in text["xlsx"]) == (total, total)
     assert all((SIGNED in each) == total for each in text.values())
 
 
@@ -136,7 +169,9 @@ def test_a_charge_does_not_promise_the_other_services(tmp_path: Path, charged: l
     assert without.removesuffix(".").removesuffix(", tax").endswith(said)
 
 
-@pytest.mark.parametrize(("language", "title"), [("en", "Bill of materials"), ("zh", "配置清单")])
+@pytest.mark.parametrize(
+    ("language", "title"), [("en", "Bill of materials (undated)"), ("zh", "配置清单（未注明日期）")]
+)
 def test_a_bill_without_prices_is_no_quotation(tmp_path: Path, language: str, title: str) -> None:
     """It is headed as what it is, and there is nothing to sign."""
     text = quotes(built(tmp_path, {"language": language}))
@@ -175,4 +210,4 @@ def test_a_base_may_name_the_built_in_prices(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "base.yaml").write_text("quote: {price_book: indicative}\n", "utf-8")
     content = b"bomgen: 1\nname: x\nextends: shared/base.yaml\ncluster: {gpu: h100-sxm, servers: 1}\n"
-    assert work_out(PlanFile("plan.yaml", content, tmp_path, tmp_path)).quote.indicative
+    assert work_out(PlanFile("plan.yaml", content, tmp_path, tmp_path)).quote.indications

@@ -224,7 +224,7 @@ def test_a_price_list_is_asked_about_and_used(story):
     assert "B 'Price USD', C 'Price USD'" in seen["asked"]
     assert seen["offered"] == ["Choose …", "B: Price USD", "C: Price USD"]
     assert seen["coverage"] == "Priced lines: 0 of 5 before, 2 of 5 after"
-    assert (seen["before"], seen["after"]) == ("not priced", "at least 820,000.00 USD")
+    assert (seen["before"], seen["after"]) == ("No total yet", "2 of 5 lines priced")
     assert "{part: dgx-h100, price: 200000}" in seen["book"]
     assert "price_book: list.prices.yaml" in seen["text"]
 

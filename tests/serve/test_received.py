@@ -48,12 +48,12 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     json.dumps(found)
     assert all(heading in found["html"] for heading in ("Part number", "Price USD"))
     before, after = found["coverage"]["before"], found["coverage"]["after"]
-    assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "1225000.00"), found["coverage"]
+    assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "at least 1,225,000.00 USD")
     assert "list.prices.yaml" in found["text"]
     assert "# kept" in found["text"]
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
     built = engine.build(workspace, {"path": "small.yaml", "text": found["text"]})
-    assert "300,000" in built["headline"][0][1] or "1,2" in built["headline"][0][1]
+    assert built["headline"][0][1] == "2 of 5 lines priced"
 
 
 def test_a_second_column_of_prices_can_be_read_instead(workspace: Workspace) -> None:
@@ -287,6 +287,14 @@ def test_an_unedited_quote_changes_nothing(workspace: Workspace) -> None:
     """The text stays as it is."""
     found = received.apply(workspace, dropped("quote.xlsx", edited(workspace, {})))
     assert (found["changes"], found["conflicts"], found["text"]) == ([], [], PLAN)
+
+
+def test_the_preview_of_an_edited_quote_says_what_has_no_price(workspace: Workspace) -> None:
+    """One of five lines has a price: both totals are lower bounds."""
+    (workspace.folder / "own.csv").write_text("part,price,currency\nqm9700,25000,USD\n", "utf-8")
+    text = f"{PLAN}quote: {{price_book: own.csv}}\n"
+    found = received.apply(workspace, dropped("quote.xlsx", edited(workspace, {"25000": 24000}, text)) | {"text": text})
+    assert (found["before"], found["after"]) == ("at least 25,000.00 USD", "at least 24,000.00 USD")
 
 
 def test_a_conflict_is_chosen_about(workspace: Workspace) -> None:

@@ -72,7 +72,7 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
 def _total(totals: Totals, label: str) -> Amount:
     if not totals.priced_lines:
         return None, False
-    sums = {"xlsx-net": totals.list - totals.discount, "ui-tax": totals.tax, "ui-total": totals.amount}
+    sums = {"xlsx-net": totals.net, "ui-tax": totals.tax, "ui-total": totals.amount}
     return sums[label], not totals.complete
 
 

@@ -26,6 +26,7 @@ from bomgen.documents.chapters import (
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
+from bomgen.documents.totals import sums_of
 from bomgen.results.result import Report
 
 GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
@@ -69,6 +70,7 @@ def document(
         headline=headline(writer, clusters),
         sections=tuple(section for section in sections if section is not None),
         totals=report.quote.totals,
+        sums=sums_of(report.quote.totals, report.quote.lines, report.quote.indications, language),
         footer=language.word("footer", version=__version__, sha=report.sha256),
         parties=money.parties(writer),
         logo=report.logo,

@@ -144,7 +144,7 @@ def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
             Cell(price.amount, price.currency) if price.amount is not None else Cell(writer.word("price-unknown")),
             Cell(price.low, price.currency) if ranges else Cell(""),
             Cell(price.high, price.currency) if ranges else Cell(""),
-            Cell(language.date(price.date) if price.date else ""),
+            Cell(language.date(price.date) if price.date else writer.word("quote-undated")),
             Cell("" if age is None else age),
             Cell(language.date(price.valid_until) if price.valid_until else ""),
             Cell(writer.word("list-comma").join(_remarks(writer, price))),

@@ -322,7 +322,7 @@ def _net(column: ComparedColumn) -> Cell:
     totals = column.writer.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete, estimate=_net_range(totals))
+    return Cell(totals.net, totals.currency, least=not totals.complete, estimate=_net_range(totals))
 
 
 def _running_cost(row: Number, column: ComparedColumn) -> Cell:
@@ -341,7 +341,7 @@ def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
     ends = _price_range(totals)
     if ends is None or not totals.amount:
         return None
-    net = totals.list - totals.discount
+    net = totals.net
     low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in ends)
     return low, high
 

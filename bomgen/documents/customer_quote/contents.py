@@ -8,10 +8,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import money
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Sum, Table, row_of
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
-from bomgen.core.money import Totals, minor_unit
+from bomgen.core.money import minor_unit
 from bomgen.documents.chapters.money import tax_terms
 from bomgen.documents.customer_quote.inclusive import including_tax, inclusive_columns
 from bomgen.documents.customer_quote.record import (
@@ -25,21 +25,22 @@ from bomgen.documents.customer_quote.record import (
     QuotedOpenItem,
 )
 from bomgen.documents.tables import part_columns, section_of
-from bomgen.plan.commercial_terms import DELIVERY
+from bomgen.documents.totals import TOTAL, headline_total, sums_of, total_label
+from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.pricing.quote import PricedLine, is_total, lines_to_price, unpriced_gpus
+from bomgen.pricing.quote import Indications, is_total, lines_to_price
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "freight", "installation")
 """Categories and charges often ordered with a cluster; a quote lists those without a line as not included."""
 WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
 """Text that identifies warranty terms; a quote without any states that it has no warranty terms."""
-FACTS = ("delivery_time", "delivery_place", "incoterm")
+FACTS = (PROMISED, "delivery_place", "incoterm")
 """Conditions of delivery that the first page states; the terms state the others."""
 DAYS_A_WEEK = 7
 _ROOM_TO_WRITE = "…" * 12
-TOTAL = "total"
-"""Row id of the whole order in the table of alternatives."""
+BEFORE_DISCOUNT = ("list", "discount")
+"""The sums that the first page leaves out."""
 DIFFERENCE = "difference"
 """Row id of the difference between alternatives and plan."""
 CHANGES = "changes"
@@ -57,16 +58,10 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         _offer(quote, language),
         _bill(quote, language),
         _order_list(quote, language),
-        *(
-            (_changes(quote.expansion, language), _notes(quote, language), _site(quote, language, networks, {}))
-            if quote.expansion
-            else (
-                _alternatives(quote, language),
-                _not_included(quote, language),
-                _notes(quote, language),
-                _site(quote, language, networks, floors),
-            )
-        ),
+        _changes(quote.expansion, language) if quote.expansion else _alternatives(quote, language),
+        _not_included(quote, language),
+        _notes(quote, language),
+        _site(quote, language, networks, {} if quote.expansion else floors),
         _terms(quote, language),
     )
     facts = tuple(_facts(quote, language))
@@ -79,6 +74,7 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         headline=(),
         sections=tuple(section for section in sections if section),
         totals=quote.totals,
+        sums=_sums(quote, language),
         footer=_footer(quote, language),
         parties=quote.parties,
         logo=quote.logo,
@@ -86,7 +82,6 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         paper=quote.paper,
         cover=_cover(quote, language),
         id=quote.id,
-        indicative=quote.indicative,
         acceptance=tuple(_acceptance(quote, language)) if _is_offer(quote) else (),
         author=quote.vendor or "",
         date=quote.date,
@@ -98,11 +93,21 @@ def _is_offer(quote: CustomerQuote) -> bool:
     return is_total(quote.totals, _counted(quote)) and quote.indicative is None
 
 
+def _sums(quote: CustomerQuote, language: Language) -> tuple[Sum, ...]:
+    return sums_of(quote.totals, _counted(quote), quote.indicative, language)
+
+
 def _counted(quote: CustomerQuote) -> list[QuotedLine]:
     return [line for line in quote.lines if line.counted]
 
 
 def _subtitle(quote: CustomerQuote, language: Language) -> str:
+    """Return what the document is; prices that nobody offers, or none, are those of an unknown day without a date."""
+    kind = _kind(quote, language)
+    return kind if quote.date or _is_offer(quote) else language.beside(kind, language.word("quote-undated"))
+
+
+def _kind(quote: CustomerQuote, language: Language) -> str:
     if not quote.totals.priced_lines:
         return language.word("section-bill")
     if quote.status:
@@ -133,7 +138,7 @@ def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]
         yield "fact-valid-until", language.date(quote.valid_until)
     elif quote.valid_days:
         yield "fact-valid", language.value(quote.valid_days, "days")
-    if quote.lead_time:
+    if quote.lead_time and PROMISED not in quote.delivery:
         yield "quote-lead-time", _duration(quote.lead_time[0], language)
     for key in FACTS:
         if key in quote.delivery:
@@ -150,16 +155,20 @@ def _duration(days: int, language: Language) -> str:
 
 
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
-    totals, word = quote.totals, language.word
-    label = _total_label(totals, language)
-    bought = tuple(cluster.headline for cluster in quote.clusters) if not quote.expansion else ()
+    totals, word, lines = quote.totals, language.word, _counted(quote)
+    label, total = headline_total(totals, lines, quote.indicative, language)
+    bought = (quote.expansion.headline,) if quote.expansion else tuple(cluster.headline for cluster in quote.clusters)
     notes: dict[NoteKind, str] = {}
     if not totals.priced_lines:
-        if totals.lines:
-            notes["lines"] = word("quote-none-priced", lines=language.integer(totals.lines))
-        return Cover(label, word("quote-no-total"), tuple(notes.values()), tuple(notes), bought)
-    amount = language.money(totals.amount, totals.currency)
-    if language.code == CHINESE and totals.currency == money.CURRENCY:
+        notes |= {"lines": word("quote-none-priced", lines=language.integer(totals.lines))} if totals.lines else {}
+        return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
+    if quote.indicative:
+        notes["indicative"] = _period(quote.indicative, language)
+        if not is_total(totals, lines):
+            shown = language.cell(_sums(quote, language)[-1].cell)
+            said = word("quote-indicative-sum", range=shown), notes["indicative"]
+            notes["indicative"] = word("list-sentences").join(said)
+    elif language.code == CHINESE and totals.currency == money.CURRENCY:
         notes["capitals"] = word("quote-in-capitals", amount=money.write_in_capitals(totals.amount))
     shares = word("list-comma").join(language.share(part.share) for part in totals.taxes)
     covers = "quote-covers-taxes" if len(totals.taxes) > 1 else "quote-covers-tax"
@@ -168,39 +177,20 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     notes["lines"] = covers_all if totals.complete else _unpriced(quote, language)
     if required := _by_part(line for line in quote.lines if not line.counted):
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
-    if not quote.expansion:
-        if lacking := [item for item in quote.open_items if not item.ask]:
-            notes["open"] = word("quote-open-items", count=language.integer(len(lacking)))
-        if missing := _missing(quote):
-            notes["without"] = word("quote-without", names=_name_missing(missing, language))
-    total = amount if totals.complete else word("ui-at-least", amount=amount)
-    if quote.indicative:
-        label, total = word("quote-indicative-total"), language.money_range(*quote.indicative, totals.currency)
-        notes.pop("capitals", None)
-    if not is_total(totals, _counted(quote)):
-        if quote.indicative:
-            notes = {"indicative": word("quote-indicative-sum", range=total), **notes}
-        label, total = word("quote-priced"), lines_priced(totals, _counted(quote), language)
+    if lacking := [item for item in quote.open_items if not item.ask]:
+        notes["open"] = word("quote-open-items", count=language.integer(len(lacking)))
+    if missing := _missing(quote):
+        notes["without"] = word("quote-without", names=_name_missing(missing, language))
     return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
 
 
-def lines_priced(totals: Totals, lines: Sequence[PricedLine], language: Language) -> str:
-    """Return how many lines have a price, and whether those with the GPUs lack one: what is said instead of a total."""
-    word = language.word
-    counts = {"priced": language.integer(totals.priced_lines), "lines": language.integer(totals.lines)}
-    text = word("quote-lines-priced", **counts)
-    without = name_unpriced_gpus(lines, language)
-    return word("quote-priced-without", lines=text, names=without) if without else text
-
-
-def name_unpriced_gpus(lines: Sequence[PricedLine], language: Language) -> str:
-    """Return what of the servers and cards with the GPUs has no price, such as `the GPU servers`; empty for nothing."""
-    word, named = language.word, []
-    for category in unpriced_gpus(lines):
-        partly = any(line.category == category and line.amount is not None for line in lines)
-        name = word(f"quote-without-{category}")
-        named.append(word("quote-some-of" if partly else "quote-all-of", name=name))
-    return word("list-and").join(named)
+def _period(indicative: Indications, language: Language) -> str:
+    """Return the sentence about indications: from when they are, and what a unit price and the total are."""
+    word, dates = language.word, indicative.dates
+    period = language.months(dates[0], dates[-1]) if dates else word("quote-prices-no-date")
+    if dates and indicative.undated:
+        period = word("quote-prices-undated", period=period, undated=language.integer(indicative.undated))
+    return word("quote-prices-of", period=period)
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
@@ -208,7 +198,7 @@ def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
     names = [_number(quote, language)]
     names += [f"{word('fact-revision')} {quote.revision}"] if quote.revision else []
     names += [language.date(quote.date)] if quote.date else []
-    accepted = {"names": word("list-comma").join(names), "label": _total_label(quote.totals, language)}
+    accepted = {"names": word("list-comma").join(names), "label": total_label(quote.totals, language)}
     if quote.totals.priced_lines:
         yield word("quote-accepted-total", total=_cover(quote, language).total, **accepted)
     else:
@@ -249,19 +239,24 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
 
 
 def _subtotals(quote: CustomerQuote, language: Language) -> Table:
-    """Return the table of what each category comes to."""
+    """Return the table of what each category comes to, with the tax if its lines are shown with it, and the sums."""
     word, currency = language.word, quote.totals.currency
-    lines = group_by(_counted(quote), lambda line: line.category)
+    lines = including_tax(_counted(quote), quote.totals) if quote.inclusive else _counted(quote)
     columns = (
         Column("category", word("xlsx-category"), "text", 40),
         Column("pieces", word("quote-pieces"), "number", 12),
-        Column("amount", word("column-amount"), "money", 20),
+        Column("amount", word("column-inclusive-amount" if quote.inclusive else "column-net-amount"), "money", 20),
     )
-    rows = tuple(
+    rows = [
         row_of(word(f"category-{category}"), _count_pieces(of_category), _sum(of_category, currency))
-        for category, of_category in lines.items()
-    )
-    return Table("subtotals", word("quote-subtotals"), columns, rows, open=True)
+        for category, of_category in group_by(lines, lambda line: line.category).items()
+    ]
+    rows += [
+        row_of(each.label, "", each.cell, id=TOTAL if each.final else None)
+        for each in _sums(quote, language)
+        if each.key not in BEFORE_DISCOUNT
+    ]
+    return Table("subtotals", word("quote-subtotals"), columns, tuple(rows), open=True)
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
@@ -410,13 +405,13 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         if any(category in alternative.amounts for alternative in quote.alternatives)
     ]
     totals = [alternative.totals for alternative in quote.alternatives]
-    amounts = (
-        Cell(
-            total.amount if total.priced_lines else None, currency, least=total.priced_lines > 0 and not total.complete
+    sums = {word("xlsx-net"): "net", word("quote-tax"): "tax"} if quote.totals.taxed else {}
+    for label, name in (sums | {total_label(quote.totals, language): "amount"}).items():
+        amounts = (
+            (getattr(total, name), not total.complete) if total.priced_lines else (None, False) for total in totals
         )
-        for total in totals
-    )
-    rows.append(row_of(_total_label(quote.totals, language), *amounts, id=TOTAL))
+        cells = (Cell(amount, currency, least=least) for amount, least in amounts)
+        rows.append(row_of(label, *cells, id=TOTAL if name == "amount" else None))
     if all(total.complete for total in totals):
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
@@ -480,10 +475,6 @@ def _difference(before: Decimal | None, after: Decimal | None, currency: str) ->
 def _category_amount(quoted_alternative: QuotedAlternative, category: str, currency: str) -> Cell:
     amount, least = quoted_alternative.amounts.get(category, (Decimal(0) * minor_unit(currency), False))
     return Cell(amount, currency, least=least)
-
-
-def _total_label(totals: Totals, language: Language) -> str:
-    return language.word("quote-total-with-tax" if totals.taxed else "ui-total")
 
 
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
@@ -649,7 +640,7 @@ def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
 def _terms(quote: CustomerQuote, language: Language) -> Section:
     word, totals = language.word, quote.totals
     text = []
-    if quote.lead_time:
+    if quote.lead_time and PROMISED not in quote.delivery:
         days, part = quote.lead_time
         text.append(word("quote-longest", time=_duration(days, language), part=part))
     text += [

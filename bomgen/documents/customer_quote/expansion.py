@@ -17,6 +17,7 @@ from bomgen.documents.customer_quote.record import (
     QuotedExpansion,
     QuotedLine,
     QuotedMove,
+    count_categories,
     customer_quote,
     longest_lead_time,
     name_links,
@@ -42,7 +43,8 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     known = {line.id: line for line in quote.lines}
     currency = quote.totals.currency
     parts = [
-        known[line.item.id]._replace(quantity=line.pieces, spare=0, amount=line.amount) for line in expansion.lines
+        known[line.item.id]._replace(quantity=line.pieces - line.spare, spare=line.spare, amount=line.amount)
+        for line in expansion.lines
     ]
     charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
     lines = (*parts, *charges)
@@ -55,7 +57,8 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         lines=lines,
         totals=totals,
         inclusive=quote.inclusive and totals.taxed,
-        indicative=quote.indicative and (totals.amount, totals.amount),
+        indicative=quote.indicative and quote.indicative._replace(low=totals.amount, high=totals.amount),
+        open_items=tuple(item._replace(quantity=None, heat=None) for item in quote.open_items),
         clusters=tuple(
             cluster._replace(sentences=grown.get(cluster.name, cluster.sentences))
             for cluster in quote.clusters
@@ -65,8 +68,11 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         id=None,
         expansion=QuotedExpansion(
             _moves(writer, difference),
-            sum(difference.moves.elsewhere.values()) if difference.moves else 0,
+            sum(difference.moves.elsewhere.values()) if difference.moves and writer.report.design.routed else 0,
             tuple(LeftOver(row.sku, writer.language.message(row.description), row.pieces) for row in expansion.free),
+            writer.word(
+                "expansion-headline", offered=count_categories(writer, [line for line in parts if line.counted])
+            ),
         ),
     )
 

@@ -31,7 +31,7 @@ from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill_line import CATEGORIES, Line
-from bomgen.pricing.quote import Quote, QuoteLine, category_amounts
+from bomgen.pricing.quote import Indications, QuoteLine, category_amounts
 from bomgen.results.result import Report
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
@@ -182,6 +182,8 @@ class QuotedExpansion(NamedTuple):
     moved_machines: int
     """Devices whose floor position changes."""
     left_over: tuple[LeftOver, ...]
+    headline: str
+    """What is added, on one line."""
 
 
 class CustomerQuote(NamedTuple):
@@ -224,8 +226,8 @@ class CustomerQuote(NamedTuple):
     open_items: tuple[QuotedOpenItem, ...] = ()
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
-    indicative: tuple[Decimal, Decimal] | None = None
-    """The totals at the lowest and highest prices, if prices are indications that nobody offers; equal if unknown."""
+    indicative: Indications | None = None
+    """The range of the total, if prices are indications that nobody offers; its ends are equal if unknown."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 
@@ -264,7 +266,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         existing=tuple(_existing(writer)),
         notes=tuple(_notes(writer, report.problems)),
         open_items=tuple(_open_items(writer)),
-        indicative=_indicative(report.quote),
+        indicative=report.quote.indications,
         inclusive=report.quote.totals.taxed and plan.inclusive,
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
@@ -309,11 +311,6 @@ def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
         yield QuotedOpenItem(names, quantity, tuple(machines), heat.get(names), ask)
 
 
-def _indicative(quote: Quote) -> tuple[Decimal, Decimal] | None:
-    low, high = quote.totals.low, quote.highest
-    return (low, high) if quote.indicative and low is not None and high is not None else None
-
-
 def _fingerprint(quote: CustomerQuote) -> str:
     """Return a digest of everything that a workbook edit can be based on: lines, prices, rates and texts.
 
@@ -332,12 +329,9 @@ def longest_lead_time(
     `report` is that of an alternative; None: the writer's.
     """
     known = [
-        (priced.price.lead_days, writer.described(priced.line))
+        (priced.lead_days, writer.described(priced.line))
         for priced in (report or writer.report).quote.lines
-        if priced.price
-        and priced.price.lead_days
-        and not priced.line.in_stock
-        and (ids is None or priced.line.id in ids)
+        if priced.lead_days and (ids is None or priced.line.id in ids)
     ]
     return max(known, key=lambda each: each[0], default=None)
 
@@ -493,10 +487,9 @@ def _headline(writer: Writer) -> str:
     word, number, design = writer.word, writer.language.number, writer.report.design
     lines = [line for line in writer.report.bill.lines if not line.charge]
     if writer.report.plan.scope is not None or (lines and all(line.category != SERVER for line in lines)):
-        offered = [_count_category(writer, *held) for held in group_by(lines, lambda line: line.category).items()]
+        parts = count_categories(writer, lines)
         existing = group_by(writer.report.bill.existing, lambda line: line.category)
         names = [_count_category(writer, *held) for held in existing.items() if held[0] in (SERVER, SWITCH)]
-        parts = word("list-comma").join(offered)
         return word("quote-headline-existing", offered=parts, existing=word("list-and").join(names)) if names else parts
     said = [summarize_machines(writer).rstrip(".。")]
     for built in design.fabrics:
@@ -539,7 +532,13 @@ def _number(writer: Writer, path: Path) -> Cell:
     return replace(found, unit="") if found.unit == RACKS else found
 
 
-def _count_category(writer: Writer, category: str, lines: Sequence[Line]) -> str:
+def count_categories(writer: Writer, lines: Sequence[Line | QuotedLine]) -> str:
+    """Return the pieces of each category, within a sentence."""
+    held = group_by(lines, lambda line: line.category)
+    return writer.word("list-comma").join(_count_category(writer, *each) for each in held.items())
+
+
+def _count_category(writer: Writer, category: str, lines: Sequence[Line | QuotedLine]) -> str:
     """Return the pieces of a category, within a sentence."""
     name = writer.word(f"category-{category}")
     name = name if name[:2].isupper() else name[:1].lower() + name[1:]

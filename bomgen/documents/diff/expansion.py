@@ -36,6 +36,8 @@ class OrderedLine(NamedTuple):
     pieces: int
     amount: Decimal | None
     """None if the price is unknown."""
+    spare: int = 0
+    """How many of the pieces are spares."""
 
 
 class Expansion(NamedTuple):
@@ -163,7 +165,8 @@ def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[Ordered
         pieces -= taken
         price = pair.new.unit_price
         amount = None if price is None else _net(pair.new, taken, price, currency)
-        yield OrderedLine(pair.new, taken, amount)
+        spare = max(pair.new.spare - (pair.old.spare if pair.old else 0), 0)
+        yield OrderedLine(pair.new, taken, amount, min(spare, taken))
 
 
 def _row(items: Sequence[Item], pieces: int, amount: Decimal | None) -> Ordered:

@@ -6,6 +6,7 @@ What a formula comes to is not worked out here: it is the amount of the document
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from openpyxl.styles import PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
 
-from bomgen.core.document import Cell, Column, Row, Section
+from bomgen.core.document import Cell, Column, Document, Row, Section
 from bomgen.core.language import Language
 from bomgen.core.money import Tax, Totals
 from bomgen.output.xlsx import inputs
@@ -161,8 +162,7 @@ def total_format(totals: Totals, language: Language) -> str:
 
 def results_of(totals: Totals) -> dict[str, Decimal]:
     """What the formulas of the totals come to."""
-    net = totals.list - totals.discount
-    return {"list": totals.list, "discount": totals.discount, "net": net, "tax": totals.tax, "amount": totals.amount}
+    return {name: getattr(totals, name) for name in ("list", "discount", "net", "tax", "amount")}
 
 
 def _line(
@@ -302,7 +302,7 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
         if several and key == "tax":
             labels |= _taxes(sheet, column)
         grand = key == "amount"
-        text, label = _label(book.language, totals, key, book.document.cover is not None)
+        text, label = _label(book.language, book.document, key)
         look = GRAND_LABEL if grand else TOTAL_LABEL
         if label:
             labels[key] = (sheet.calculate(column - 1, label, text, look), text)
@@ -384,10 +384,18 @@ def _label_total(language: Language, totals: Totals) -> tuple[str, str]:
     return texts[0 if totals.taxed else 1], f"IF(bom_unpriced>0,{least},{complete})"
 
 
-def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
-    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more."""
+def _label(language: Language, document: Document, key: str) -> tuple[str, str | None]:
+    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more.
+
+    Few prices are no total: their sum is called so until somebody enters another one.
+    """
+    totals = document.totals
+    if key == "amount" and document.sums and not document.sums[-1].final:
+        text = document.sums[-1].label
+        _, formula = _label(language, replace(document, sums=()), key)
+        return text, f"IF(bom_unpriced={_unpriced(totals)},{literal(text)},{formula})"
     plain = language.word(f"xlsx-{key}")
-    if key == "amount" and quoted:
+    if key == "amount" and document.cover:
         return _label_total(language, totals)
     if key in ("unpriced", "discount", "rate"):
         return plain, None

@@ -129,12 +129,13 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
 
 
 def _partial(sheet: Sheet, document: Document) -> None:
-    """Write above the sums that they are no total, as long as the reader gives no line a price."""
-    word, cover = sheet.book.language.word, document.cover
-    if cover and cover.label == word("quote-priced"):
-        text = word("name-in").join((cover.label, cover.total))
-        unpriced = document.totals.lines - document.totals.priced_lines
-        _live_text(sheet, text, f'IF(bom_unpriced={unpriced},{literal(text)},"")')
+    """Write above the sums that they are no total, or no offer, as long as the reader changes no price."""
+    cover, totals = document.cover, document.totals
+    if cover and totals.priced_lines and not document.acceptance:
+        text = sheet.book.language.word("name-in").join((cover.label, cover.total))
+        unpriced = totals.lines - totals.priced_lines
+        same = _is_as_it_was(totals) if document.sums[-1].final else f"bom_unpriced={unpriced}"
+        _live_text(sheet, text, f'IF({same},{literal(text)},"")')
         sheet.row += 1
 
 
@@ -160,10 +161,15 @@ def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
 def _note_formula(totals: Totals, kind: NoteKind, text: str, formulas: Mapping[NoteKind, str]) -> str:
     """Return the formula of a note of the cover; what the bill cannot give is shown while the bill is as it was."""
     if kind in ("capitals", "indicative"):
-        return f'IF(ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0,{literal(text)},"")'
+        return f'IF({_is_as_it_was(totals)},{literal(text)},"")'
     if kind == "lines" and not (totals.complete and totals.priced_lines):
         return f"IF(bom_unpriced={totals.lines - totals.priced_lines},{literal(text)},{formulas[kind]})"
     return formulas[kind]
+
+
+def _is_as_it_was(totals: Totals) -> str:
+    """Return a formula for whether the total is the one that the quote was written with."""
+    return f"ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0"
 
 
 def _splice(text: str, formula: str) -> str:
@@ -201,9 +207,13 @@ def _alternatives(sheet: Sheet, section: Section) -> None:
     for change in changes:
         sheet.row += 1
         sheet.subheading(change.title)
-        sheet.header(change.columns)
+        columns = change.columns[1:]
+        sheet.header(columns)
         for row in change.rows:
-            for position, (column, cell) in enumerate(zip(change.columns, row.cells, strict=True), 1):
+            [part, *cells] = row.cells
+            texts = (each.value for each in (cells[0], part) if each.value)
+            cells[0] = replace(cells[0], value=word("list-semicolon").join(map(str, texts)))
+            for position, (column, cell) in enumerate(zip(columns, cells, strict=True), 1):
                 sheet.value(position, column, cell, named=False)
             sheet.row += 1
 

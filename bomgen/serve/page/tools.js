@@ -1,7 +1,7 @@
 // What the page does besides writing a plan: downloads, files that are dropped, comparison, sharing.
 import { call, file, newTurn, stop } from "./api.js";
 import { closeDialog, complain, onClose, openDialog } from "./dialog.js";
-import { button, complaint, field, framed, grouped, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
+import { button, complaint, field, framed, make, placed, saveFile, sentence, table, word, words } from "./dom.js";
 
 /** A stage of a long call in the language of the page. */
 const stageName = (stage) => {
@@ -190,7 +190,7 @@ async function takePrices(page, place, dropped, steps) {
     const { unused } = found;
     const named = [...unused.slice(0, MOST_NAMED), ...(unused.length > MOST_NAMED ? ["…"] : [])].join(word("and"));
     content.push(make("p", {}, word("coverage", before.priced, before.lines, after.priced, after.lines)),
-      make("p", {}, `${before.priced ? `${grouped(before.amount)} → ` : ""}${grouped(after.amount)} ${after.currency}`),
+      make("p", {}, `${before.priced ? `${before.amount} → ` : ""}${after.amount}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
       found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));
@@ -221,7 +221,7 @@ async function takeQuote(page, place, dropped, steps) {
   place.replaceChildren(
     make("p", {}, word("edits", found.changes.length)), make("ul", {}, ...found.changes.map(said), ...found.follows.map(said)),
     ...(found.passed_over.length ? [make("h3", {}, word("passed-over")), make("ul", {}, ...found.passed_over.map(said))] : []),
-    found.after && !open.length ? make("p", {}, `${grouped(found.before)} → ${grouped(found.after)} ${found.currency}`) : "",
+    found.after && !open.length ? make("p", {}, `${found.before} → ${found.after}`) : "",
     ...(open.length
       ? [make("h3", {}, word("conflicts")), ask(open, steps, again)]
       : [make("div", { className: "row" }, button(word("use-edits"), () => use(page, found.files, found.text), { className: "main" }), goBack(steps, again))]));
