@@ -35,7 +35,7 @@ from bomgen.workflow.inputs import source_of
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.search_parts import EngineLost
 
-FORMATS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
+FORMATS = ("text", "md", "html", "xlsx", "csv", "json")
 SUFFIXES = {".txt": "text"} | {f".{form}": form for form in FORMATS[1:]}
 CONFIDENCES = (50, 90)
 """Confidence levels of predictions in percent (sizing/prediction/predict.py, which --help does not import)."""
@@ -116,7 +116,7 @@ def search(
     what was found so far.
     """
     refuse_overwriting(output, plan)
-    form = choose_form(form, output, SUFFIXES, ("xlsx", "parquet"))
+    form = choose_form(form, output, SUFFIXES, ("xlsx",))
     file = open_one_plan(plan, root)
     level = int(confidence.rstrip("%")) if confidence else None
     line = _Line(on_terminal())
