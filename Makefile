@@ -26,6 +26,8 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
 INSTALLED_SITE := $(VENV)/.installed-site
 INSTALLED_DEEP := $(VENV)/.installed-deep
+# What follows from the catalogue is written with the package, and anew when a part changes; it is not committed.
+GENERATED := schemas/plan.catalog.schema.json
 # The judge of hardware BOMs brings grammars of addresses that cost each program that imports jsonschema three seconds:
 # it has a folder of its own, which only its tests name.
 CYCLONEDX := .ci/cyclonedx/.installed
@@ -42,10 +44,10 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 .DELETE_ON_ERROR:
 .PHONY: build test quick lint format types pytest bare judged fuzz bench peers deep mutation everywhere same fit accuracy docs site page pins audit sbom release clean help
 
-build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
+build: $(INSTALLED) $(GENERATED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
 
-test: $(INSTALLED_DEV) $(if $(CI),$(CYCLONEDX)) ## ruff, formatting, types and tests; with CI=true the long tests as well
+test: $(INSTALLED_DEV) $(GENERATED) $(if $(CI),$(CYCLONEDX)) ## ruff, formatting, types and tests; with CI=true the long tests as well
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint format types pytest
 
 quick: lint ## the tests that a change fails first, within a minute: numbers, published tables, rules of the house
@@ -86,7 +88,7 @@ deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults, j
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
-same: $(INSTALLED_DEV) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones
+same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones
 	$(BIN)/python tests/tools/same.py $(BASE)
 
 mutation: $(INSTALLED_DEEP) ## change the pure rooms in thousands of ways, and see that a test fails each time
@@ -110,10 +112,8 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of trai
 	$(BIN)/python fit/accuracy.py
 	$(BIN)/python fit/serving_accuracy.py
 
-docs: $(INSTALLED_DEV) ## write the reference designs, the price indications and the schema for editors
+docs: $(INSTALLED_DEV) ## write the reference designs
 	$(BIN)/python tests/reference/designs.py
-	$(BIN)/python tests/catalog/indicative_prices.py
-	$(BIN)/bomgen schema plan --with-catalog > schemas/plan.catalog.schema.json
 
 site: $(INSTALLED_SITE) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
@@ -158,6 +158,9 @@ $(INSTALLED_DEV): $(GIVEN) | $(BIN)/python
 	$(EDITABLE)
 	@touch $@ $(INSTALLED)
 
+$(GENERATED): $(wildcard bomgen/data/*/*.yaml schemas/p*/*.json tools/*.py) schemas/plan.schema.json schemas/part-definitions.json | $(INSTALLED)
+	$(BIN)/python tools/generate.py
+
 $(CYCLONEDX): requirements/cyclonedx.txt | $(BIN)/python
 	rm -rf $(@D)
 	$(PIP) install --require-hashes --target $(@D) --requirement $<
@@ -173,9 +176,9 @@ $(INSTALLED_SITE): $(GIVEN) | $(BIN)/python
 	$(EDITABLE)
 	@touch $@ $(INSTALLED)
 
-$(INSTALLED_TOOLS): requirements/release.txt
+$(INSTALLED_TOOLS): requirements/release.txt requirements/run.txt
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --requirement $<
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes $(foreach lock,$^,--requirement $(lock))
 	@touch $@
 
 $(PEERS_AT)/%/.installed: benchmarks/peers/%.txt

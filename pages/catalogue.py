@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from text import code, html, plain, sources, table
 
 from bomgen.catalog.files import KINDS, Catalog, Record
-from bomgen.core.resources import folder
+from bomgen.core import schema
 from bomgen.fabric import declaration
 from bomgen.workflow import catalog_listing
 
@@ -87,11 +86,7 @@ def _kind(catalog: Catalog, kind: str) -> str:
 
 
 def _described(kind: str) -> dict[str, Any]:
-    place = folder("schemas") / (
-        f"{kind}.schema.json" if kind in ("model", "run", "connection") else f"part/{kind}.schema.json"
-    )
-    described: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    return described
+    return schema.document(kind if kind in ("model", "run", "connection") else f"part/{kind}")
 
 
 def _part(record: Record, keys: dict[str, Any]) -> str:

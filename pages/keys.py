@@ -160,7 +160,7 @@ def pages() -> Iterator[tuple[str, str]]:
         sections = "\n".join(reference.key(key, entry, False, 2))
         yield f"{PLAN}/{key}.md", f"# {entry['title']}\n\n{sections}"
     for kind, title in PARTS.items():
-        part = json.loads((folder("schemas") / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"))
+        part = schema.document(f"part/{kind}")
         sections = "\n".join(Reference(part, {}).key(kind, part, False, 2))
         told = (
             f"# {title}: keys of a part\n\nThe keys of `parts/{kind}/ID.yaml` in a folder that a plan names with "

@@ -224,9 +224,6 @@ def build(
         chosen = choose_documents(wanted or [""])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    for form in dict.fromkeys(choice.form for choice in chosen):
-        if instead := DOCUMENTS.constant(form, "DEPRECATED"):
-            complain(f"bomgen: warning: -f {form} is deprecated; {instead}")
     piped = output == STANDARD_OUTPUT
     if piped and (len(plans) > 1 or len(wanted) > 1 or templates):
         raise click.UsageError("-o - takes one plan and one format, such as -f json")

@@ -15,6 +15,7 @@ from bomgen.cli.problems import print_problems
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
+from bomgen.core.schema import as_definition
 from bomgen.plan.schema import document
 from bomgen.workflow.catalog_listing import plan_schema
 
@@ -53,10 +54,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
     if kind is None:
-        texts = {}
-        for part in kinds:
-            text = own_text(schemas / "part" / f"{part}.schema.json")
-            texts[part] = json.loads(text.replace("#/$defs/", f"#/$defs/{part}/$defs/"))
+        texts = {part: as_definition(part, document(f"part/{part}")) for part in kinds}
         _print(
             json.dumps(
                 {
@@ -72,7 +70,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     if kind not in kinds:
         raise click.UsageError(f"no kind of part '{kind}'; there are {', '.join(kinds)}")
-    _print(own_text(schemas / "part" / f"{kind}.schema.json"))
+    _print(json.dumps(document(f"part/{kind}"), indent=2, ensure_ascii=False))
 
 
 def _print(text: str) -> None:

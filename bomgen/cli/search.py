@@ -35,7 +35,7 @@ from bomgen.workflow.inputs import source_of
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.workflow.search_parts import EngineLost
 
-FORMS = ("text", "md", "html", "xlsx", "csv", "parquet", "json")
+FORMS = ("text", "md", "html", "xlsx", "csv", "json")
 CONFIDENCES = (50, 90)
 """Confidence levels of predictions in percent (sizing/prediction/predict.py, which --help does not import)."""
 OFTEN = 0.1
@@ -108,7 +108,7 @@ def search(
     what was found so far.
     """
     refuse_overwriting(output, plan)
-    form = choose_form(form, output, FORMS, ("xlsx", "parquet"))
+    form = choose_form(form, output, FORMS, ("xlsx",))
     file = open_one_plan(plan, root)
     level = int(confidence.rstrip("%")) if confidence else None
     line = _Line(on_terminal())

@@ -42,13 +42,72 @@ TYPES = {
 }
 
 
+PARTS = "part/"
+"""What the names of schemas of parts begin with."""
+PART = "x-part"
+"""Keyword of a definition that stands for the schema of parts of a kind."""
+REFERENCE = "$ref"
+ONLY_IN_FILES = ("$schema", "x-required")
+"""What the schema of a part has that a part described in a plan does not."""
+
+
 @cache
 def document(name: str) -> dict[str, Any]:
-    """Return the schema `name` (`plan`, `bom`, `part/gpu`, ...) as in its file.
+    """Return the schema `name` (`plan`, `bom`, `part/gpu`, ...), with all definitions that it refers to.
 
+    The schemas of parts share `part-definitions.json`; a part that a plan describes is described as in its own file.
     Raises FileNotFoundError for another name.
     """
-    path = folder("schemas") / f"{name}.schema.json"
+    schema = _read(f"{name}.schema.json")
+    if name.startswith(PARTS):
+        return schema | {"$defs": _used_by(schema, _read("part-definitions.json")["$defs"])}
+    for key, definition in schema.get("$defs", {}).items():
+        if PART in definition:
+            schema["$defs"][key] = as_definition(key, _described_in_plan(document(PARTS + definition[PART])))
+    return schema
+
+
+def as_definition(key: str, schema: Any) -> Any:
+    """Return a schema as the definition `key` of another one, with its references to its own definitions there."""
+    if isinstance(schema, list):
+        return [as_definition(key, item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: value.replace("#", f"#/$defs/{key}", 1) if name == REFERENCE else as_definition(key, value)
+        for name, value in schema.items()
+    }
+
+
+def _used_by(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    used = set[str]()
+    pending = [schema]
+    while pending:
+        names = {reference.rpartition("/")[2] for reference in _references(pending.pop())} - used
+        used |= names
+        pending.extend(definitions[name] for name in names)
+    return {name: definition for name, definition in definitions.items() if name in used}
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        for name, value in schema.items():
+            if name == REFERENCE:
+                yield value
+            else:
+                yield from _references(value)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
+
+
+def _described_in_plan(part: dict[str, Any]) -> dict[str, Any]:
+    fields = {key: field for key, field in part["properties"].items() if key != "replace"}
+    return {key: value for key, value in (part | {"properties": fields}).items() if key not in ONLY_IN_FILES}
+
+
+def _read(file: str) -> dict[str, Any]:
+    path = folder("schemas") / file
     if not path.is_file():
         raise FileNotFoundError(str(path))
     try:

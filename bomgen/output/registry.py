@@ -12,7 +12,6 @@ A document, a module of `output/formats/`, has
 - `BINARY`: whether a terminal cannot show it;
 - `write(source)`: takes `DocumentInputs` and returns the bytes of the file, or for a file per fabric the bytes by
   fabric; for two kinds `write(source, kind)`;
-- `DEPRECATED`, if the format will be removed: what to use instead.
 - `PACKAGE`, if it needs one that bomgen does not: its name, as Python imports it.
 """
 

@@ -1,4 +1,4 @@
-"""Search results in a format: text, md, html, xlsx, csv, parquet or json."""
+"""Search results in a format: text, md, html, xlsx, csv or json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 from decimal import Decimal
-from io import BytesIO, StringIO
+from io import StringIO
 from typing import Any
 
 from bomgen import __version__
@@ -18,7 +18,7 @@ from bomgen.documents.search.candidates import UNITS, Measured, SearchedDesign, 
 from bomgen.documents.search.contents import front_chart, search_document
 from bomgen.documents.search.front import Excess, Front
 from bomgen.output.drawing.charts import chart_svg
-from bomgen.output.writer import OutputError, render_page
+from bomgen.output.writer import render_page
 from bomgen.plan.search_space import NumberRange
 
 FORMAT = 1
@@ -26,13 +26,11 @@ FORMAT = 1
 
 
 def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
-    """Return a search in a format; `name` is that of its plan. Raises OutputError if pyarrow is missing."""
+    """Return a search in a format; `name` is that of its plan."""
     if form == "json":
         return (json.dumps(_data(front, name), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     if form == "csv":
         return _csv(front)
-    if form == "parquet":
-        return _parquet(front)
     return render_page(_page(front, name, language, form), language, form, every=True)
 
 
@@ -68,19 +66,6 @@ def _csv(front: Front) -> bytes:
         values = (_exact(value) if not isinstance(value, str) else escape_formula(value) for value in record)
         writer.writerow("" if value is None else value for value in values)
     return out.getvalue().encode("utf-8")
-
-
-def _parquet(front: Front) -> bytes:
-    try:
-        import pyarrow as pa
-        from pyarrow.parquet import write_table
-    except ImportError:
-        raise OutputError("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
-    records = _records(front)
-    columns = {name: [_exact(record[at]) for record in records] for at, name in enumerate(_columns(front))}
-    out = BytesIO()
-    write_table(pa.table(columns), out)
-    return out.getvalue()
 
 
 def _exact(value: Measured | str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from unicodedata import combining, east_asian_width
 
 from bomgen.core.document import Cell, Column, Document, Section, Table, currency_of
 from bomgen.core.language import Language
@@ -198,9 +199,7 @@ def _width(text: str) -> int:
     """Return the width of a text on a terminal: a wide character counts as two, an accent as 0."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
+    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _pad(text: str, width: int, right: bool) -> str:

@@ -87,7 +87,7 @@ def formats(workspace: Workspace, request: Request) -> Data:
 
 
 def _can_have(report: Report, form: str) -> bool:
-    """Return whether a format is not deprecated, can hold a result, and has the package that it needs."""
+    """Return whether a format can hold a result, and has the package that it needs."""
     formats = WIRINGS if form.startswith(WIRING) else DOCUMENTS
     package = formats.constant(form.removeprefix(WIRING), "PACKAGE")
     if package and find_spec(package) is None:
@@ -95,7 +95,7 @@ def _can_have(report: Report, form: str) -> bool:
     fabrics = [fabric for cluster in report.each_cluster for fabric in cluster.design.fabrics]
     if not form.startswith(WIRING):
         of_fabrics = "{name}" in DOCUMENTS.constant(form, "FILE")
-        return DOCUMENTS.constant(form, "DEPRECATED") is None and bool(fabrics or not of_fabrics)
+        return bool(fabrics or not of_fabrics)
     if report.clusters or not fabrics:
         return False
     if not WIRINGS.constant(form.removeprefix(WIRING), "ONE_FABRIC"):

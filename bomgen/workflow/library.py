@@ -13,14 +13,13 @@ from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
 from bomgen.core.plain_data import json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
-from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, choose_documents
+from bomgen.output.registry import DEFAULT_DOCUMENTS, WIRINGS
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of, result
 from bomgen.workflow import inputs, pipeline
@@ -135,9 +134,6 @@ class Result:
         Files of the plan's templates are always included. Raises ValueError for an unknown format, PlanErrors for an
         invalid template, OutputError for a PDF without WeasyPrint.
         """
-        for each, _ in choose_documents(formats):
-            if instead := DOCUMENTS.constant(each, "DEPRECATED"):
-                warn(f"the format {each} is deprecated; {instead}", DeprecationWarning, stacklevel=2)
         return writer.render(self._report, formats)
 
     def write(self, folder: str | PathLike[str], *formats: str) -> list[Path]:

@@ -18,7 +18,7 @@ SERVERS_WITH_PRICED_PARTS = 70
 
 
 def test_the_price_book_is_what_the_catalogue_says() -> None:
-    """`make docs` writes it."""
+    """`make build` writes it."""
     assert BOOK.read_text("utf-8") == book()
 
 

@@ -439,7 +439,7 @@ def test_schema_is_the_file(arguments: list[str], file: str, run: Run) -> None:
     assert document(file) == printed
     if file == "plan":
         assert set(topologies()) == set(printed["$defs"]["fabric"]["properties"]["topology"]["enum"])
-    else:
+    elif not file.startswith("part/"):
         assert (ROOT / "schemas" / f"{file}.schema.json").read_text(encoding="utf-8") == outcome.stdout
 
 

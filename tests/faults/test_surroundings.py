@@ -25,7 +25,7 @@ BILL = f"Part,Description,Qty\nMQM9700-NS2F,交换机{TURN},4\nFOO-1{TURN},其�
 FILES = {"plan.yaml": PLAN, "价格.csv": BOOK, "bill.csv": BILL, "wrong.yaml": PLAN.replace("qm9700", "交换机–9700")}
 COMMANDS = {
     **PRINTING,
-    "every": ("build", "plan.yaml", "-f", "md,html,xlsx,json,csv,cdx,svg,dot"),
+    "every": ("build", "plan.yaml", "-f", "md,html,xlsx,json,csv,cdx,svg"),
     "wrong": ("check", "wrong.yaml"),
     "wrong-json": ("check", "wrong.yaml", "--format", "json"),
     "wrong-github": ("check", "wrong.yaml", "--format", "github"),

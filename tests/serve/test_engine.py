@@ -168,14 +168,14 @@ def test_every_format_can_be_named(workspace: Workspace) -> None:
 
 
 def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> None:
-    """No deprecated one, subnets of InfiniBand fabrics only, and drawings and cables only where there are fabrics."""
+    """Subnets of InfiniBand fabrics only, and drawings and cables only where there are fabrics."""
     ethernet = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: {topology: fat-tree, switch: sn5600}}\n"
     alone = PLAN[: PLAN.index("fabrics:")]
     managed = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: default, in_band: default}\n"
     offered = []
     for text in (PLAN, managed, ethernet, alone):
         names = {each["format"] for each in downloads.formats(workspace, asked(text=text))["formats"]}
-        offered.append([name in names for name in ("fabric-NAME.dot", "fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
+        offered.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
     assert offered == [[False, True, True, True]] * 2 + [[False, True, True, False], [False] * 4]
     assert downloads.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 

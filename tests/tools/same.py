@@ -250,6 +250,8 @@ def compare(base: str, random_plans: int, texts: bool) -> int:
     if not kept.exists():
         write_corpus(revision, corpus, random_plans)
         extract(revision, place / "tree")
+        if (generator := place / "tree" / "tools" / "generate.py").exists():
+            subprocess.run([sys.executable, generator], check=True)
         kept.write_text(json.dumps(outcomes(place / "tree", corpus, texts)), encoding="utf-8")
     was, now = json.loads(kept.read_text("utf-8")), outcomes(ROOT, corpus, texts)
     changed = [name for name in was | now if was.get(name) != now.get(name)]

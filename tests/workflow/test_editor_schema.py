@@ -62,8 +62,8 @@ def verdicts(given: dict[str, Any]) -> list[bool]:
     return [jsonschema.Draft202012Validator(schema).is_valid(plan) for schema in schemas]
 
 
-def test_the_file_of_the_checkout_is_what_is_printed() -> None:
-    """The schema that the plans of the checkout name is up to date; `make docs` writes it."""
+def test_the_file_that_plans_name_is_what_is_printed() -> None:
+    """The schema that plans of the checkout name in their first line; `make build` writes it."""
     assert json.loads(FILE.read_text("utf-8")) == schema_of("--with-catalog")
 
 

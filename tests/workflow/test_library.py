@@ -161,8 +161,6 @@ def test_what_is_not_there_is_a_key_error() -> None:
         result.explain("cluster.gpu")
     with pytest.raises(ValueError, match="there are md,html"):
         result.files("docx")
-    with pytest.warns(DeprecationWarning, match="the format dot is deprecated; svg draws each fabric"):
-        assert list(result.files("dot")) == ["fabric-compute.dot"]
     with pytest.raises(OSError, match="nowhere"):
         build("nowhere.yaml")
 

@@ -234,7 +234,7 @@ def test_plans_of_the_front_come_to_what_the_search_said(tmp_path: Path) -> None
     assert again.exit_code == 2
 
 
-@pytest.mark.parametrize("form", ["text", "md", "html", "xlsx", "csv", "parquet", "json"])
+@pytest.mark.parametrize("form", ["text", "md", "html", "xlsx", "csv", "json"])
 def test_every_format_has_every_row(form: str, tmp_path: Path) -> None:
     """In both languages."""
     for language in ("en", "zh"):

@@ -5,13 +5,12 @@ Hosts are omitted if there are too many devices to read; switches are always dra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
 
 from bomgen.cabling.types import Column, Wiring
-from bomgen.output.drawing.graphviz import Graph, quote
 from bomgen.output.registry import Progress
 
 ABOUT = "Graphviz graph of devices and the cables between them; only the switches of large fabrics."
@@ -25,6 +24,58 @@ MOST_LABELS = 2048
 """Edges above which counts are tooltips: `dot` takes minutes to position the labels."""
 LAYOUT = "splines=line nslimit=1 nslimit1=1"
 """Straight edges and no optimal node positions, which would take minutes as well."""
+_FONT = "Helvetica,Arial,sans-serif"
+_SPACE = "bgcolor=white nodesep=0.5 ranksep=1"
+_BOX = 'shape=box style="rounded,filled" fillcolor="#f1f3f5" color="#57606a"'
+_INDENT = "  "
+_CENTRED, _LEFT = "\\n", "\\l"
+"""Line ends that set the alignment."""
+
+
+class Graph:
+    """Collector of the statements of one undirected graph; upper ends of edges come first."""
+
+    def __init__(self, name: str, title: Sequence[str]) -> None:
+        """Begin a graph with a title."""
+        self.lines = [f"graph {quote([name])} {{"]
+        label = quote([*title, ""], _LEFT)
+        self._add(f'graph [label={label} labelloc=t labeljust=l fontsize=13 fontname="{_FONT}" {_SPACE}]')
+        self._add(f'node [fontsize=11 fontname="{_FONT}" {_BOX}]')
+        self._add(f'edge [fontsize=10 fontname="{_FONT}" color="#8c959f"]')
+
+    def text(self) -> str:
+        """Return the whole graph."""
+        return "\n".join([*self.lines, "}", ""])
+
+    def _add(self, line: str) -> None:
+        self.lines.append(f"{_INDENT}{line};")
+
+    def look(self, attributes: str) -> None:
+        """Set attributes of the whole graph."""
+        self._add(f"graph [{attributes}]")
+
+    def node(self, name: str, label: Sequence[str], look: str = "") -> None:
+        """Add a node with its label."""
+        self._add(f"{quote([name])} [label={quote(label)}{look and ' '}{look}]")
+
+    def edge(self, upper: str, lower: str, label: Sequence[str], look: str = "") -> None:
+        """Add an edge with its label, which is placed at a distance."""
+        words = quote([f" {line} " for line in label])
+        self._add(f"{quote([upper])} -- {quote([lower])} [label={words}{look and ' '}{look}]")
+
+    def plain_edge(self, upper: str, lower: str, look: str) -> None:
+        """Add an edge without a label."""
+        self._add(f"{quote([upper])} -- {quote([lower])} [{look}]")
+
+
+def escape(text: str) -> str:
+    """Return text for a quoted string, without escape sequences, entities or quotes."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;").replace("\n", " ")
+
+
+def quote(lines: Sequence[str], end: str = _CENTRED) -> str:
+    """Return a quoted string of one or several lines."""
+    return '"' + end.join(map(escape, lines)) + '"'
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:

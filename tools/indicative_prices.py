@@ -1,4 +1,4 @@
-"""The price indications of the catalogue as a price book: `python tests/catalog/indicative_prices.py` writes it anew.
+"""Makes the price book `indicative` of the price indications of the catalogue.
 
 Several indications of a part are a range, with the newest as the price, or the median of several that are the newest.
 Left out are amounts in other currencies, of other things than the part, and of used parts.
@@ -24,9 +24,10 @@ from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 DATA = ROOT / "bomgen" / "data"
 BOOK = DATA / "indicative-prices.yaml"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CURRENCY = "USD"
 COMPATIBLE = "compatible"
 """The condition of a price of a module that another manufacturer makes in its place."""
@@ -80,7 +81,7 @@ HEAD = f"""\
 # yaml-language-server: $schema=../../schemas/prices.schema.json
 # What the catalogue's sources say that parts cost: list prices, street prices, notes. Good enough to compare designs in
 # a search and for a first idea, not to quote; each is marked as an estimate. The price book `indicative` of plans.
-# Written by tests/catalog/indicative_prices.py.
+# Written by tools/generate.py.
 bomgen_prices: 1
 name: Price indications of the catalogue, fourth quarter of 2026
 currency: {CURRENCY}
@@ -151,9 +152,14 @@ def _is_usual_rack(record: dict[str, Any]) -> bool:
 @cache
 def _records(kind: str) -> dict[str, dict[str, Any]]:
     """Return the records of a kind by id; a part that replaces another has the other's fields beside its own."""
-    read = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted((DATA / kind).glob("*.yaml"))}
+    read = {path.stem: _read(path) for path in sorted((DATA / kind).glob("*.yaml"))}
     originals = {id: read[(record.get("replaces") or [id])[0]] for id, record in read.items()}
     return {id: _physical(originals[id]) | record | {"id": id} for id, record in read.items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    record: dict[str, Any] = yaml.load(path.read_text("utf-8"), LOADER)  # noqa: S506, a safe one
+    return record
 
 
 def _physical(record: dict[str, Any]) -> dict[str, Any]:
@@ -246,8 +252,7 @@ def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, 
         )
         cheapest = price_rules.CHEAPEST_ETHERNET_GBPS
     else:
-        known = _published(priced)
-        assert known is not None
+        known = _published(priced) or {}
         source = (
             f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
         )
