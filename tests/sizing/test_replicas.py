@@ -487,6 +487,15 @@ def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
     assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))
 
 
+@pytest.mark.parametrize(("code", "said"), [("en", "no number of GPUs keeps the targets"), ("zh", "都无法满足目标")])
+def test_a_low_end_that_keeps_no_target_is_said_in_words(code: str, said: str, worked: Worked) -> None:
+    """The slow end of the prediction on an H20 never keeps 40 ms: the range of GPUs has no high end."""
+    keys = {"prompt_tokens": 500, "output_tokens": 1500, "requests_per_minute": 120}
+    inference = {"model": "llama-3.1-70b", **keys, "targets": {"ttft": "1 s", "tpot": "40 ms"}}
+    asked = {"bomgen": 1, "name": "slow", "cluster": {"gpu": "h20"}, "workload": {"inference": inference}}
+    assert said in texts(words(worked(asked), code))
+
+
 def test_half_given_degrees_are_the_schemas_default(worked: Worked) -> None:
     """A degree left out beside one given is one, by the same assumption as in training; only found ones are chosen."""
     for degrees, left_out in (({"tensor": 2}, "pipeline"), ({"pipeline": 2}, "tensor")):
