@@ -196,7 +196,7 @@ class Requirements:
             severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
             found = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
             yield found._replace(part=id, money=None)
-        elif odd and not sure <= given <= pieces and pieces - given not in self._saved(id):
+        elif odd and given not in (sure, pieces) and pieces - given not in self._saved(id):
             code = "required-few" if given < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
             yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
