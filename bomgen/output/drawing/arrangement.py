@@ -80,18 +80,6 @@ def members_of_pods(fabric: Fabric, tier: Tier, first: int, last: int) -> range:
     return range(count_before(first), count_before(last + 1))
 
 
-def count_uplinks(tier: Tier, switches: range) -> int:
-    """Return the uplinks of some switches of a tier, where equal switches are adjacent."""
-    found, start = 0, 0
-    for alike in tier.fitted:
-        stop = start + alike.count.value
-        overlap = min(stop, switches.stop) - max(start, switches.start)
-        found += max(overlap, 0) * (alike.up.value if alike.up is not None else 0)
-        start = stop
-    rest = switches.stop - max(start, switches.start)
-    return int(found + max(rest, 0) * (tier.up.value if tier.up is not None else 0))
-
-
 def count_pods(fabric: Fabric) -> int:
     """Return the number of pods; 0 for a fabric without."""
     return int(fabric.pods.value) if fabric.pods is not None and len(fabric.tiers) > 1 else 0
@@ -172,13 +160,6 @@ class Torus(NamedTuple):
         """Return the number of pairs of neighbours on a line along an axis."""
         size = self.sizes[axis]
         return size if self.wrapped and size > 2 else size - 1
-
-    def per_pair(self, axis: str) -> int | None:
-        """Return the links between two neighbours along an axis; None if unknown."""
-        pairs = self.nodes // self.sizes[axis] * self.steps(axis)
-        if self.links is None or not pairs:
-            return None
-        return self.links[axis] // pairs
 
 
 def find_torus(fabric: Fabric) -> Torus:
@@ -299,10 +280,6 @@ class Wording:
         whole = self.all.links_of(links.kind)
         text = self.language.word(key, count=self._integer(links.count.value), rate=self.rate(links))
         return [text, *(self._in_all(whole.count.value) if whole else [])]
-
-    def bundle(self, links: Links, count: int, parts: int = 1) -> str:
-        """Return the label of an edge: links per part, if they are divided, and rate."""
-        return f"{self.spread(count, parts)} × {self.rate(links)}"
 
     def spread(self, count: int, parts: int) -> str:
         """Return a number divided over several parts: one number, or two adjacent ones."""
