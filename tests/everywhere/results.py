@@ -21,7 +21,7 @@ import click
 from bomgen.cli.command import main
 from bomgen.output.registry import WIRINGS
 
-DOCUMENTS = "md,html,xlsx,json,csv,cdx,svg,dot"
+DOCUMENTS = "md,html,xlsx,json,csv,cdx,svg"
 """Every format but PDF, whose Chinese letters are those of the machine."""
 MOST_LINKS = 3000
 """Plans with more of them are left out where every cable is listed in every format, which takes long."""

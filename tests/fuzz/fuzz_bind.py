@@ -33,7 +33,7 @@ SELDOM = 32
 """One plan of so many, by its own bytes, is also wired and written in every form, which is slow."""
 MOST_LINKS = 20_000
 """Links up to which a plan is wired."""
-FORMS = ("md", "html", "xlsx", "json", "csv", "cdx", "svg", "dot")
+FORMS = ("md", "html", "xlsx", "json", "csv", "cdx", "svg")
 SMALL = """
 bomgen: 1
 name: small

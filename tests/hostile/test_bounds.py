@@ -17,7 +17,7 @@ from cases import listed
 from processor import run_bomgen
 
 MEGABYTE = 10**6
-ALL = "md,html,xlsx,json,csv,cdx,svg,dot"
+ALL = "md,html,xlsx,json,csv,cdx,svg"
 HEAD = "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, server: dgx-h100, servers: %d}\n"
 LARGE = "{topology: fat-tree, switch: {ports: %d, port_gbps: 400}%s}"
 FLOOR = "site: {rack: {units: 48, power: 40 kW}, layout: {racks_per_row: 40}}\n"

@@ -45,7 +45,7 @@ THIRD_PARTY = {
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.search_parts",),
-    "pyarrow": ("output.wiring.parquet", "output.search_results"),
+    "pyarrow": ("output.wiring.parquet",),
     "weasyprint": ("output.pdf",),
     "pdfplumber": ("reading.tables",),
 }
