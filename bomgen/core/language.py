@@ -24,7 +24,7 @@ from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 
 SIGNIFICANT_DIGITS = 4
 ROUGH_DIGITS = 2
-"""Digits of amounts that are no more than indications."""
+"""Digits of amounts that are only indications."""
 BEST = "★"
 """The sign before the best value of a row."""
 LARGE = 10**9
@@ -79,6 +79,7 @@ class Language(NamedTuple):
     thousands: str
     point: str
     date_format: str
+    month_format: str
     messages: Mapping[str, str] = MappingProxyType({})
     """The sentences of messages, by code."""
     records: Mapping[str, str] = MappingProxyType({})
@@ -100,8 +101,7 @@ class Language(NamedTuple):
     heat: bool = False
     """Whether heat is shown in BTU/h beside kW."""
     large: Mapping[str, int] = MappingProxyType({})
-    """The words for large amounts, and what each stands for."""
-    month_format: str = "{month_name} {year}"
+    """The words for large amounts, and the factor of each."""
 
     def word(self, key: str, **values: object) -> str:
         """Return the text of a key with `values` filled in. Raises KeyError for a key that the language file lacks."""
@@ -392,6 +392,7 @@ def language(code: str) -> Language:
         thousands=str(data["thousands"]),
         point=str(data["point"]),
         date_format=str(data["date_format"]),
+        month_format=str(data["month_format"]),
         messages=data["messages"],
         records=data.get("records", {}),
         inputs=data["inputs"],
@@ -403,5 +404,4 @@ def language(code: str) -> Language:
         currencies=data.get("currencies", {}),
         heat=bool(data.get("heat")),
         large=data.get("large", data["short"]),
-        month_format=str(data.get("month_format", Language._field_defaults["month_format"])),
     )

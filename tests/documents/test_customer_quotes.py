@@ -165,12 +165,15 @@ def test_amounts_in_capitals(amount: str, capitals: str) -> None:
 
 
 def test_a_chinese_quote_has_the_amount_in_capitals() -> None:
-    """Where the currency is the yuan; networks are called by their role."""
+    """Where the currency is the yuan, and the sum is a total; networks are called by their role."""
     rate = {"USD": {"rate": 7.1, "date": "2026-11-20"}}
     settings = {"quote.language": "zh", "quote.currency": "CNY", "quote.exchange": rate}
     text = build("plans/llama65b-quote.yaml", set=settings).files("quote.md")
     assert "大写金额：人民币" in text["quote.md"].decode("utf-8")
     assert "参数面网络（计算）" in text["quote.md"].decode("utf-8")
+    few = quoted("llama65b-quote", **settings, **{"quote.price_book": "../prices/example-optics-2026q4.yaml"})
+    assert "价格：" in few
+    assert "大写金额" not in few
 
 
 AMOUNTS = st.lists(

@@ -46,7 +46,7 @@ from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 
 WORDS = {**language("en").words, "xlsx-no-price": 'No "price"'}
-ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}")
+ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}", "{year}")
 BILL = "Bill"
 FIRST = 4
 """The first line of the bill; its header stands above."""

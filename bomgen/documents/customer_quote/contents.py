@@ -102,7 +102,7 @@ def _counted(quote: CustomerQuote) -> list[QuotedLine]:
 
 
 def _subtitle(quote: CustomerQuote, language: Language) -> str:
-    """Return what the document is; prices that nobody offers, or none, are those of an unknown day without a date."""
+    """Return the kind of the document; one without a date that is not an offer is marked as undated."""
     kind = _kind(quote, language)
     return kind if quote.date or _is_offer(quote) else language.beside(kind, language.word("quote-undated"))
 
@@ -168,7 +168,7 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
             shown = language.cell(_sums(quote, language)[-1].cell)
             said = word("quote-indicative-sum", range=shown), notes["indicative"]
             notes["indicative"] = word("list-sentences").join(said)
-    elif language.code == CHINESE and totals.currency == money.CURRENCY:
+    elif is_total(totals, lines) and language.code == CHINESE and totals.currency == money.CURRENCY:
         notes["capitals"] = word("quote-in-capitals", amount=money.write_in_capitals(totals.amount))
     shares = word("list-comma").join(language.share(part.share) for part in totals.taxes)
     covers = "quote-covers-taxes" if len(totals.taxes) > 1 else "quote-covers-tax"
@@ -185,7 +185,7 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
 
 
 def _period(indicative: Indications, language: Language) -> str:
-    """Return the sentence about indications: from when they are, and what a unit price and the total are."""
+    """Return the sentence about indications: their dates, and how unit prices and the total follow from them."""
     word, dates = language.word, indicative.dates
     period = language.months(dates[0], dates[-1]) if dates else word("quote-prices-no-date")
     if dates and indicative.undated:
@@ -239,7 +239,7 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
 
 
 def _subtotals(quote: CustomerQuote, language: Language) -> Table:
-    """Return the table of what each category comes to, with the tax if its lines are shown with it, and the sums."""
+    """Return the table of the amount of each category, including tax if the lines include it, and the sums."""
     word, currency = language.word, quote.totals.currency
     lines = including_tax(_counted(quote), quote.totals) if quote.inclusive else _counted(quote)
     columns = (
@@ -506,17 +506,16 @@ def _name_missing(missing: Iterable[str], language: Language) -> str:
 
 def _open_item(item: QuotedOpenItem, language: Language) -> str:
     """Return the sentence about a required part that is not included and has to be selected, or may be included."""
-    word = language.word
-    names = word("list-or").join(item.names)
-    asked, machines = (word("list-comma").join(texts) for texts in (item.ask, item.required_by))
-    if item.quantity is not None and not asked:
-        names = word("quote-required-part", name=names, count=language.number(item.quantity))
-    elif not asked:
-        names = word("quote-required-for", name=names, parts=machines)
+    word, names = language.word, language.word("list-or").join(item.names)
+    parts = word("list-comma").join(item.required_by)
+    if item.quantity is None:
+        needed = word("quote-required-for", name=names, parts=parts)
+    else:
+        needed = word("quote-required-part", name=names, count=language.number(item.quantity))
     settled = "quote-select-one" if item.quantity is None else "quote-required-without"
-    text = word("quote-select" if len(item.names) > 1 else settled, names=names)
-    if asked:
-        text = word("quote-not-known", names=names, parts=machines, vendors=asked)
+    text = word("quote-select" if len(item.names) > 1 else settled, names=needed)
+    if item.ask:
+        text = word("quote-not-known", names=names, parts=parts, vendors=word("list-comma").join(item.ask))
     return word("list-sentences").join((text, word("quote-heat", power=item.heat))) if item.heat else text
 
 
