@@ -70,7 +70,7 @@ CUT = "\n\n*The rest is too long for a comment; the quotes are attached to the r
 NAMED = 2
 """Parts that are named of those without a price."""
 UNSAFE = re.compile(r'[^ -~\x80-\U0010ffff]|[%"\\:<>|*?]')
-"""Characters that a path in an artifact of GitHub may not have, and the one that stands for them."""
+"""Characters that a path in an artifact of GitHub may not have, and the percent sign that encodes them."""
 FENCE, FOLD = "```", ("<details>", "</details>")
 
 
@@ -226,7 +226,7 @@ def bomgen(*arguments: str, folder: Path) -> Ended:
 
 
 def plans_by_name(plans: set[str], folder: Path) -> dict[str, list[str]]:
-    """Return the paths of the plans of each name: built together, those of one name overwrite each other."""
+    """Return the paths of the plans of each name: two of one name would overwrite each other."""
     found = dict[str, list[str]]()
     for path in sorted(plans):
         with suppress(OSError):  # a link, or larger than bomgen reads
@@ -242,7 +242,7 @@ def review(changed: Changed, both: Snapshots, output: Path, namesakes: dict[str,
         return Finding(path, "a link", "A plan that is reviewed is a file, and no link to one.", WRONG)
     for name, paths in namesakes.items():
         if path in paths and len(paths) > 1:
-            text = f"{' and '.join(map(code, paths))} are both named {code(name)}; give one another name."
+            text = f"{' and '.join(map(code, paths))} have the same name, {code(name)}; rename one of them."
             return Finding(path, "the name of another plan", text, WRONG)
     head = both.folder / both.head
     built = bomgen("build", named(path), "-f", setting("BOMGEN_FORMATS", FORMATS), "-o", str(output), folder=head)
@@ -271,12 +271,12 @@ def review(changed: Changed, both: Snapshots, output: Path, namesakes: dict[str,
 
 
 def attached_at(path: str) -> str:
-    """Return the folder with the quotes of a plan: its path, as an artifact may have it."""
+    """Return the folder with the quotes of a plan: its path, encoded for an artifact."""
     return UNSAFE.sub(lambda sign: f"%{ord(sign[0]):02X}", path)
 
 
 def with_files(finding: Finding, quotes: Path) -> Finding:
-    """Return what is said of a plan with its attached files: what each comes to, and its digest."""
+    """Return a finding with a table of the attached files of its plan, with total and digest."""
     files = sorted(path for path in (quotes / attached_at(finding.path)).rglob("*") if path.is_file())
     comes_to = amounts(None, finding.after)[1]
     rows = [

@@ -114,7 +114,7 @@ def named_books(whole: Any) -> list[str]:
 def choose_book(file: PlanFile, stem: str, named: Collection[str] = ()) -> str:
     """Return the name of a price book to write beside a plan.
 
-    A file that is there already is taken only if the plan names it, as one of `named`, and no other plan does.
+    An existing file is used only if the plan names it, as one of `named`, and no other plan does.
     """
     for number in chain([""], (f"-{at}" for at in count(2))):
         name = f"{stem}{number}{BOOK_SUFFIX}"

@@ -44,7 +44,7 @@ class Requirement(NamedTuple):
     mark: Mark | None = None
     """The place in the file of the part; None for built-in data."""
     included: bool | None = False
-    """Whether it comes with the part, or is not needed; None if that is not known."""
+    """Whether it is included with the part, or is not needed; None if unknown."""
 
 
 class Identity(NamedTuple):

@@ -66,7 +66,7 @@ def summary(report: Report) -> Iterator[str]:
         yield f"  open items {'; '.join(_choice(item) for item in items)}"
     if items := [item for item in report.bill.open_items if item.included is None]:
         names = (words.word("power-cords") if item.any_cord else _choice(item) for item in items)
-        yield f"  not known  whether included: {'; '.join(dict.fromkeys(names))}; ask the manufacturers"
+        yield f"  to confirm whether included (ask the manufacturers): {'; '.join(dict.fromkeys(names))}"
 
 
 def _choice(item: OpenItem) -> str:
@@ -231,7 +231,7 @@ def build(
         wanted = [DOCUMENTS.files(form)[0] if kind and len(chosen) > 1 else wanted[0] for form, kind in chosen[:1]]
     form = Path(output).suffix.lower().lstrip(".")
     if form in DOCUMENTS.names and not Path(output).is_dir():
-        raise click.UsageError(f"-o names a folder, and {output} is a file's name; write -f {form} -o DIR")
+        raise click.UsageError(f"-o takes a folder, but {output} is a file name; use -f {form} -o DIR")
     if watch and STANDARD_OUTPUT in (output, *plans):
         raise click.UsageError("--watch takes plans that are files, and writes into a folder")
     found, code = open_plans(plans, root)

@@ -98,17 +98,17 @@ def choose_form(
 ) -> str:
     """Return the requested format, else that of the suffix of the file, else the first one.
 
-    A format has its name as a suffix, and its `suffixes`. Raises UsageError for a suffix of none or of another one, and
-    for a `binary` format on standard output.
+    A format has its name as a suffix, and its `suffixes`. Raises UsageError for an unknown suffix, for that of
+    another format, and for a `binary` format on standard output.
     """
     of_each = {each: (TEXT_SUFFIX if each == TEXT else f".{each}", *suffixes.get(each, ())) for each in forms}
     suffix = Path(output).suffix.lower() if output else ""
     fits = [each for each, of_form in of_each.items() if suffix in of_form]
     if suffix and not (form or fits):
         known = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
-        raise click.UsageError(f"no format has the suffix {suffix}; there are {known}")
+        raise click.UsageError(f"no format has the suffix {suffix}; use {known}")
     if form and fits and form not in fits:
-        raise click.UsageError(f"{suffix} means {fits[0]}, not {form}; leave out -f, or name another file")
+        raise click.UsageError(f"the suffix {suffix} is for {fits[0]}, not {form}; omit -f, or specify another file")
     chosen = form or (*fits, *forms)[0]
     if chosen in binary and output is None:
         raise click.UsageError(f"{chosen} goes to a file; name it with -o")

@@ -19,7 +19,7 @@ LEADING = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={address}">
 <a href="{address}">bomgen</a>
 """
-"""A file that leads a browser to the page."""
+"""A file that redirects a browser to the page."""
 
 
 @click.command()
@@ -62,17 +62,17 @@ def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
 
 
 def _write_leading_file(address: str) -> Path | None:
-    """Write a file that leads a browser to the page; None if that fails.
+    """Write a file that redirects a browser to the page; None if that fails.
 
-    Other users see with what a browser is started, but cannot read the file. It lies in the home folder, because
-    browsers in a sandbox, such as snaps, have other temporary files.
+    Other users can see the arguments of a browser, but cannot read the file. It is in the home folder, because
+    sandboxed browsers, such as snaps, have their own temporary folder.
     """
     try:
         descriptor, name = mkstemp(".html", "bomgen-", Path.home())
         with open(descriptor, "w", encoding="utf-8") as stream:
             stream.write(LEADING.format(address=address))
     except (OSError, RuntimeError) as error:
-        complain(f"bomgen: the browser cannot be opened ({error}); open the address yourself")
+        complain(f"bomgen: cannot open a browser ({error}); open the address yourself")
         return None
     return Path(name)
 

@@ -1,4 +1,4 @@
-"""The totals of a bill in words, said once for every document: what each sum is called, and whether it is a total."""
+"""The totals of a bill in words, the same in every document: the label of each sum, and whether it is a total."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def _sums(
 
 
 def total_label(totals: Totals, language: Language) -> str:
-    """Return what the total is called."""
+    """Return the label of the total."""
     return language.word("quote-total-with-tax" if totals.taxed else "ui-total")
 
 
 def headline_total(
     totals: Totals, lines: Sequence[PricedLine], indicative: Indications | None, language: Language
 ) -> tuple[str, str]:
-    """Return label and amount of the total for a headline; how many lines have a price, where the sum is no total."""
+    """Return label and amount of the total for a headline; the number of priced lines if the sum is not a total."""
     if not totals.priced_lines:
         return total_label(totals, language), language.word("quote-no-total")
     if not is_total(totals, lines):
@@ -72,7 +72,7 @@ def _counts(totals: Totals, language: Language) -> dict[str, str]:
 
 
 def name_unpriced_gpus(lines: Sequence[PricedLine], language: Language) -> str:
-    """Return what of the servers and cards with the GPUs has no price, such as `the GPU servers`; empty for nothing."""
+    """Return which servers and cards with GPUs have no price, such as `the GPU servers`; empty if all have one."""
     word, named = language.word, []
     for category in unpriced_gpus(lines):
         partly = any(line.category == category and line.amount is not None for line in lines)

@@ -1,6 +1,6 @@
 """The typeface of documents, drawings and the page: Inter, bundled, so that lines break alike on every machine.
 
-Chinese is not bundled, because a face takes several megabytes: the machine has one, which the style sheets name.
+Chinese is not bundled, because each weight takes several megabytes; the style sheets name the usual system fonts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ REGULAR, BOLD = 400, 600
 FAMILY = "Inter Bundled"
 """A name of its own, because WeasyPrint prefers an installed Inter, whose letters may have other widths."""
 FAMILIES = f"'{FAMILY}',Inter,'Noto Sans SC','Noto Sans CJK SC','PingFang SC','Microsoft YaHei',sans-serif"
-"""The face, its equal for drawings by themselves, and the Chinese faces of the usual systems. There are no spaces
-between them, because WeasyPrint takes those of a drawing for part of the names."""
+"""The bundled face, an installed Inter for separate drawings, and the Chinese faces of the usual systems. No spaces
+separate them, because WeasyPrint reads spaces in a drawing as part of the names."""
 _EM = 1000
 _WIDE, _OTHER = 1000, 600
 """Width of a Chinese character and of other letters that the face lacks, in thousandths of an em."""

@@ -66,16 +66,16 @@ def pdf(page: bytes) -> bytes:
     except ImportError as error:
         if is_out_of_memory(error):
             raise
-        raise NotPrinted(f"a PDF takes WeasyPrint, which is not installed: {INSTALL}") from None
+        raise NotPrinted(f"PDF output requires WeasyPrint, which is not installed: {INSTALL}") from None
     except OSError as error:
         if is_out_of_memory(error):
             raise
-        raise NotPrinted(f"a PDF takes Pango, which is not installed: {LIBRARIES}") from None
+        raise NotPrinted(f"PDF output requires Pango, which is not installed: {LIBRARIES}") from None
     document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
     logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()
     logger.addHandler(missing)
     try:
-        # Without any font Pango ends the whole process.
+        # Pango ends the whole process if no font is installed.
         content: bytes = document.write_pdf(stylesheets=[BytesIO(face_rules(True).encode())], pdf_tags=True)
     finally:
         logger.removeHandler(missing)

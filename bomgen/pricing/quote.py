@@ -128,7 +128,7 @@ def unpriced_gpus(lines: Sequence[PricedLine]) -> tuple[str, ...]:
 
 
 class Indications(NamedTuple):
-    """What the prices of the built-in price book, which nobody offers, make of a total."""
+    """The effect on a total of prices from the built-in price book, which are not offers."""
 
     low: Decimal
     """The total at the lowest prices."""
@@ -152,7 +152,7 @@ class Quote(NamedTuple):
 
     @property
     def indications(self) -> Indications | None:
-        """Return what the prices of the built-in price book make of the total; None if no line has one."""
+        """Return the effect of prices from the built-in price book on the total; None if no line has one."""
         used = {line.price for line in self.lines if line.price and line.book and line.book.file == INDICATIVE}
         if not used:
             return None

@@ -47,7 +47,7 @@ class OpenItem(NamedTuple):
 
     @property
     def any_cord(self) -> bool:
-        """Whether it is the power cords of a machine; the form of their inlets may be unknown."""
+        """Whether it is the power cords of a machine, whose inlets may be unknown."""
         return not {part.id for part in self.parts}.difference(CORDS)
 
 
@@ -72,7 +72,7 @@ def required_parts(
 
     A requirement is met if one of its parts is included or on the plan, or the customer has one in use on the lines
     `existing`; support also by a charge of the quote. A requirement counted by the cluster, or not counted at all,
-    applies once, however many parts have it: what a server says of it goes for its GPUs, too.
+    applies once, however many parts have it; that of a server also covers its GPUs.
 
     Raises PlanErrors for a part that requires an unknown part or itself.
     """

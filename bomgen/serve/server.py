@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.FORBIDDEN, "host", "this server answers only at the address that it printed")
         origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "none")
         is_foreign = origin is not None and origin not in [f"http://{host}" for host in hosts]
-        # A window may be led here, as by the file that opens the page: whoever leads it cannot look into it.
+        # Any page may navigate a window here, as the file that opens the page does; it cannot read the content.
         opens = self.command == "GET" and self.headers.get("Sec-Fetch-Dest") == "document"
         if is_foreign or (site not in ("none", "same-origin") and not opens):
             raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")

@@ -114,7 +114,7 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
 def _estimated_power(
     server: Server | None, servers_power_w: Figure | None, machines: Iterable[Equipment]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the warning about estimated power; that of the servers is without their cards, which are on `machines`."""
+    """Yield the warning about estimated power; that of the servers excludes their cards, which are in `machines`."""
     estimated = [machine for machine in machines if machine.power_w and machine.power_w.bounds]
     power, names = known_power(estimated), dict.fromkeys(machine.name for machine in estimated)
     if server and servers_power_w and servers_power_w.bounds:

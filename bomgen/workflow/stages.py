@@ -103,7 +103,7 @@ def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced
 
 
 _TIME = re.compile(r"[0-9][0-9.,]*(?: *(?:-|–|to|至) *[0-9.,]+)? *[^\W\d_]+")
-"""A time within the conditions of delivery: `Within 10 to 12 weeks of the order`."""
+"""A time within a condition of delivery, as in `Within 10 to 12 weeks of the order`."""
 
 
 def _late_parts(priced: Quote, plan: QuotePlan, source: Source) -> list[Problem]:

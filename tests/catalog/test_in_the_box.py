@@ -19,7 +19,7 @@ def cords_of(record: Record) -> Requirement:
 
 @pytest.mark.parametrize("kind", ["server", "switch"])
 def test_whatever_an_order_requires_is_included_or_not_by_a_source_or_not_known(kind: str) -> None:
-    """Each server and switch of the catalogue speaks of cords and rails, and of nothing without a document."""
+    """Each server and switch of the catalogue records cords and rails, and every statement has a source."""
     for record in CATALOG.all(kind):
         needs = identity(record).requires
         named = {name for need in needs for name in need.parts}
@@ -45,5 +45,5 @@ def test_cords_of_dgx_systems_are_in_the_box(server: str, cords: int) -> None:
     [("sn4700", True), ("7060x6-64pe", True), ("cisco-n9364e-sg2", False), ("qm9700", None), ("sn2201", None)],
 )
 def test_cords_of_switches(part: str, included: bool | None) -> None:
-    """Package contents of the SN4700, accessory kits of Arista, order lines of Cisco; of others nothing is known."""
+    """Package contents of the SN4700, accessory kits of Arista, order lines of Cisco; nothing is known of others."""
     assert cords_of(CATALOG.find("switch", part)).included is included

@@ -584,17 +584,17 @@ def test_plans_are_built_in_parallel(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("wiring p.yaml -f csv -o c.xlsx", ".xlsx means xlsx, not csv"),
+        ("wiring p.yaml -f csv -o c.xlsx", "the suffix .xlsx is for xlsx, not csv"),
         ("wiring p.yaml -o c.pdf", "no format has the suffix .pdf"),
-        ("diff p.yaml p.yaml -f json -o d.md", ".md means md, not json"),
-        ("compare p.yaml p.yaml -f md -o c.html", ".html means html, not md"),
-        ("search p.yaml -f csv -o s.json", ".json means json, not csv"),
+        ("diff p.yaml p.yaml -f json -o d.md", "the suffix .md is for md, not json"),
+        ("compare p.yaml p.yaml -f md -o c.html", "the suffix .html is for html, not md"),
+        ("search p.yaml -f csv -o s.json", "the suffix .json is for json, not csv"),
         ("simulate p.yaml -o s.xlsx", "no format has the suffix .xlsx"),
-        ("margin p.yaml -f csv -o m.json", ".json means json, not csv"),
-        ("prices --for p.yaml -f csv -o b.yml", ".yml means yaml, not csv"),
-        ("xray b.csv -o f.xlsx", "no format has the suffix .xlsx; there are .txt, .md, .html, .json, .yaml, .yml"),
-        ("catalog model --from c.json -o m.xlsx", "no format has the suffix .xlsx; there are .yaml, .yml"),
-        ("build p.yaml -o quote.pdf", "write -f pdf -o DIR"),
+        ("margin p.yaml -f csv -o m.json", "the suffix .json is for json, not csv"),
+        ("prices --for p.yaml -f csv -o b.yml", "the suffix .yml is for yaml, not csv"),
+        ("xray b.csv -o f.xlsx", "no format has the suffix .xlsx; use .txt, .md, .html, .json, .yaml, .yml"),
+        ("catalog model --from c.json -o m.xlsx", "no format has the suffix .xlsx; use .yaml, .yml"),
+        ("build p.yaml -o quote.pdf", "use -f pdf -o DIR"),
     ],
 )
 def test_a_file_is_what_its_suffix_says(run: Run, arguments: str, said: str) -> None:

@@ -52,7 +52,7 @@ def test_a_total_of_indications_is_a_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("language", "total", "period", "undated"),
     [
-        ("en", "1.5 to 2.4 million USD", "Prices are of May 2023 to October 2026.", "**Indicative prices (undated)**"),
+        ("en", "1.5 to 2.4 million USD", "Price dates: May 2023 to October 2026.", "**Indicative prices (undated)**"),
         ("zh", "150 至 240 万 USD", "价格日期：2023年5月 至 2026年10月。", "**参考价格（未注明日期）**"),
     ],
 )
@@ -77,7 +77,7 @@ def test_an_indication_without_a_date_is_old(tmp_path: Path) -> None:
     report = built(tmp_path, {"price_book": "indicative"}, cluster={"gpu": "l40s", "server": server, "servers": 1})
     [problem] = [each for each in report.problems if each.rule == "old-price"]
     assert "1 price in Price indications" in problem.message
-    assert "has no date and counts as old, that of l40s for one" in problem.message
+    assert ", that of l40s, has no date and is treated as out of date; request new prices" in problem.message
 
 
 def test_an_own_price_takes_the_place_of_an_indication(tmp_path: Path) -> None:

@@ -184,4 +184,4 @@ def test_a_line_without_a_known_part_is_to_be_confirmed_in_the_notes_too(
     quote = render(worked(plan), ("quote.md",))["quote.md"].decode("utf-8")
     assert on_bill in quote
     assert refused not in quote
-    assert {"en": "is to be confirmed; none is known yet", "zh": "型号待订货时确认"}[code] in quote
+    assert {"en": "is to be confirmed; no suitable part is known yet", "zh": "型号待订货时确认"}[code] in quote

@@ -46,11 +46,11 @@ def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> No
     [
         (
             ImportError("No module named 'weasyprint'"),
-            "a PDF takes WeasyPrint, which is not installed: pip install 'bomgen[pdf]'",
+            "PDF output requires WeasyPrint, which is not installed: pip install 'bomgen[pdf]'",
         ),
         (
             OSError("cannot load library 'libgobject-2.0-0': No such file or directory.\nAdditionally, ..."),
-            "a PDF takes Pango, which is not installed: apt-get install libpango-1.0-0 libpangoft2-1.0-0 "
+            "PDF output requires Pango, which is not installed: apt-get install libpango-1.0-0 libpangoft2-1.0-0 "
             "libharfbuzz-subset0",
         ),
     ],

@@ -148,15 +148,18 @@ def built(keys: dict[str, Any]) -> Any:
             "cisco-ucs-c885a-m8",
             "to be selected: Power cord C13 to C14 or Power cord C19 to C20 or Power cord C21 to C20 ",
         ),
-        ("dell-xe7740-l40s", "Not known whether included with PowerEdge XE7740, 8 x L40S: Power cords. Ask Dell."),
+        (
+            "dell-xe7740-l40s",
+            "May be included with PowerEdge XE7740, 8 x L40S: Power cords; to be confirmed with Dell.",
+        ),
         (
             "hgx-h100-8-generic",
-            "Not known whether included with HGX H100 8-GPU server (generic): Power cords. Ask the manufacturer.",
+            "May be included with HGX H100 8-GPU server (generic): Power cords; to be confirmed with the manufacturer.",
         ),
     ],
 )
 def test_a_quote_says_of_cords_what_a_source_says(server: str, said: str) -> None:
-    """Cisco has them chosen with the order; of the others nothing is published."""
+    """With Cisco they are selected with the order; for the others nothing is published."""
     quote = built({"cluster": {"server": server, "servers": 4}}).files("quote.md")["quote.md"].decode()
     assert said in quote.partition("## Not included")[2]
 
@@ -181,7 +184,7 @@ def test_what_is_not_known_is_marked_in_the_data_and_named_in_the_report() -> No
     assert (rails["included"], rails["required_by"]) == (None, "dgx-h100")
     assert "rack-rails" not in {line["part"] for line in result.data["lines"]}
     report = result.files("report.md")["report.md"].decode()
-    assert "Rack rails" in report.partition("Not known whether included")[2]
+    assert "Rack rails" in report.partition("Inclusion to be confirmed")[2]
 
 
 @pytest.mark.parametrize("support", [True, False])

@@ -395,8 +395,8 @@ def test_two_plans_of_one_name_are_an_error(repository: Repository) -> None:
     assert 1 == repository.on_github(shell=False, formats="json").returncode
     for name in ("copy", "a", "b"):
         assert f"| `plans/{name}.yaml` | the name of another plan | | | |" in repository.body
-    assert "`plans/a.yaml` and `plans/b.yaml` are both named `same`; give one another name." in repository.body
-    assert "`plans/copy.yaml` and `plans/old.yaml` are both named `old`; give one another name." in repository.body
+    assert "`plans/a.yaml` and `plans/b.yaml` have the same name, `same`; rename one of them." in repository.body
+    assert "`plans/copy.yaml` and `plans/old.yaml` have the same name, `old`; rename one of them." in repository.body
     assert ["other.yaml"] == [path.name for path in (repository.results / "quotes" / "plans").iterdir()]
 
 

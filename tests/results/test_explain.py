@@ -362,16 +362,16 @@ def test_a_path_far_from_all_names_the_sections(quoted: tuple[PlanFile, Report])
         (
             "dell-xe9680-h200",
             "compute",
-            "the NIC that PowerEdge XE9680, 8 x H200 SXM is ordered with",
+            "NIC in the configuration of PowerEdge XE9680, 8 x H200 SXM",
             "no included NIC",
         ),
         (
             "dell-xe9680-h200",
             "storage",
-            "the NIC that PowerEdge XE9680, 8 x H200 SXM is ordered with",
+            "NIC in the configuration of PowerEdge XE9680, 8 x H200 SXM",
             "no included NIC",
         ),
-        ("smc-as-a126gs-tnmr", "storage", "the usual NIC, as the ports of AS-A126GS-TNMR", "no known built-in port"),
+        ("smc-as-a126gs-tnmr", "storage", "default NIC, because the ports of AS-A126GS-TNMR", "no known built-in port"),
     ],
 )
 def test_nics_that_are_not_included_are_not_counted_as_the_servers_own(

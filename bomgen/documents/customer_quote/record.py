@@ -149,7 +149,7 @@ class QuotedOpenItem(NamedTuple):
     heat: str | None = None
     """For a cooling unit whose number depends on its size: the heat of the servers, at most."""
     ask: tuple[str, ...] = ()
-    """Who knows whether it is included; empty if it is known not to be."""
+    """The manufacturers to ask whether it is included; empty if it is known not to be."""
 
 
 class QuotedMove(NamedTuple):
@@ -183,7 +183,7 @@ class QuotedExpansion(NamedTuple):
     """Devices whose floor position changes."""
     left_over: tuple[LeftOver, ...]
     headline: str
-    """What is added, on one line."""
+    """The additions, on one line."""
 
 
 class CustomerQuote(NamedTuple):
@@ -227,7 +227,7 @@ class CustomerQuote(NamedTuple):
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
     indicative: Indications | None = None
-    """The range of the total, if prices are indications that nobody offers; its ends are equal if unknown."""
+    """The range of the total, if prices are indications and not offers; its ends are equal if it is unknown."""
     expansion: QuotedExpansion | None = None
     """Changes, in a quote for an expansion."""
 

@@ -129,7 +129,7 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
 
 
 def _partial(sheet: Sheet, document: Document) -> None:
-    """Write above the sums that they are no total, or no offer, as long as the reader changes no price."""
+    """Write above the sums that they are not a total or not an offer, until the reader changes a price."""
     cover, totals = document.cover, document.totals
     if cover and totals.priced_lines and not document.acceptance:
         text = sheet.book.language.word("name-in").join((cover.label, cover.total))

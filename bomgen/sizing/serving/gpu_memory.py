@@ -13,7 +13,7 @@ The programs set their memory aside differently. `memory_share` is
 The reserve of vLLM is what it measures at its start with a step of the most tokens: libraries and graphs, buffers of
 NCCL where a replica has several GPUs, the larger of activations and logits, and copies of the tokens for every expert
 that they activate. Its sizes were set on the start-up logs of `data/measured/serving-memory.csv`.
-Outputs of a vision encoder are kept for the longest video that the context holds, and windows and unfinished entries of
+Outputs of a vision tower are kept for the longest video that the context holds, and windows and unfinished entries of
 compressed attention for all tokens of a step.
 """
 
@@ -203,7 +203,7 @@ def expert_activations(
 def encoder_outputs(
     copies: int, context: int, vision_tokens: int, vision_outputs: int, hidden: int, value_bytes: int
 ) -> int:
-    """Outputs of a vision encoder for the longest video that the context holds."""
+    """Outputs of a vision tower for the longest video that the context holds."""
     return copies * min(context, vision_tokens) * vision_outputs * hidden * value_bytes
 
 
