@@ -405,13 +405,9 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         if any(category in alternative.amounts for alternative in quote.alternatives)
     ]
     totals = [alternative.totals for alternative in quote.alternatives]
-    sums = {word("xlsx-net"): "net", word("quote-tax"): "tax"} if quote.totals.taxed else {}
-    for label, name in (sums | {total_label(quote.totals, language): "amount"}).items():
-        amounts = (
-            (getattr(total, name), not total.complete) if total.priced_lines else (None, False) for total in totals
-        )
-        cells = (Cell(amount, currency, least=least) for amount, least in amounts)
-        rows.append(row_of(label, *cells, id=TOTAL if name == "amount" else None))
+    amounts = ((total.amount, not total.complete) if total.priced_lines else (None, False) for total in totals)
+    cells = (Cell(amount, currency, least=least) for amount, least in amounts)
+    rows.append(row_of(total_label(quote.totals, language), *cells, id=TOTAL))
     if all(total.complete for total in totals):
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))

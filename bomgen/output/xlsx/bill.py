@@ -5,8 +5,8 @@ What a formula comes to is not worked out here: it is the amount of the document
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ from bomgen.output.xlsx.cells import (
 from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define, rate_names, tax_name
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
+from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS
 from bomgen.reading.quote_cells import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
 
 _MAX_WIDTH = 40
@@ -140,7 +141,7 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     if shares:
         comes_to = sum((line.amount for line in lines if line.hardware), Decimal(0))
         inputs.inputs(sheet, column, table, comes_to)
-    labels_of_totals = _totals(sheet, column)
+    labels_of_totals = _totals(sheet, column, len(lines))
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
     named = f"{sheet.quoted}!{{}}"
@@ -280,7 +281,7 @@ _SUM_OF_SHOWN = 109
 """The function number of SUBTOTAL for the sum of rows that no filter hides and nobody hid by hand."""
 
 
-def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
+def _totals(sheet: Sheet, column: int, listed: int) -> dict[str, tuple[str, str]]:
     """Write the totals of the bill below its amounts. The address and text of each label."""
     book, totals = sheet.book, sheet.book.document.totals
     decimals, results = decimals_of(totals), results_of(totals)
@@ -302,7 +303,9 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
         if several and key == "tax":
             labels |= _taxes(sheet, column)
         grand = key == "amount"
-        text, label = _label(book.language, book.document, key)
+        text, label = _label(book.language, totals, key, book.document.cover is not None)
+        if grand and label:
+            text, label = _label_of_few(book.language, book.document, listed, text, label)
         look = GRAND_LABEL if grand else TOTAL_LABEL
         if label:
             labels[key] = (sheet.calculate(column - 1, label, text, look), text)
@@ -384,18 +387,29 @@ def _label_total(language: Language, totals: Totals) -> tuple[str, str]:
     return texts[0 if totals.taxed else 1], f"IF(bom_unpriced>0,{least},{complete})"
 
 
-def _label(language: Language, document: Document, key: str) -> tuple[str, str | None]:
-    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more.
+def _label_of_few(language: Language, document: Document, listed: int, text: str, label: str) -> tuple[str, str]:
+    """The label of the total and its formula, also while so few lines have a price that the sum is no total.
 
-    Few prices are no total: their sum is called so until somebody enters another one.
+    `listed` are the lines of the bill: those from stock are not charged.
     """
     totals = document.totals
-    if key == "amount" and document.sums and not document.sums[-1].final:
+    lines = f'(SUMPRODUCT(--(bom_quantities<>""))-{listed - totals.lines})'
+    counts = {"\0": f"({lines}-bom_unpriced)", "\1": lines}
+    pieces = re.split("([\0\1])", language.word("quote-priced-only", priced="\0", lines="\1"))
+    said = "&".join(counts.get(piece) or literal(piece) for piece in pieces)
+    names = (literal(language.word(f"category-{category}")) for category in WITH_GPUS)
+    gpus = "+".join(f"EXACT(bom_categories,{name})" for name in names)
+    without = f'SUMPRODUCT(({gpus})*(bom_quantities<>"")*(bom_prices=""))'
+    few = f"AND({lines}>bom_unpriced,OR(bom_unpriced>{lines}*{float(1 - MIN_PRICED)},{without}>0))"
+    if document.sums and not document.sums[-1].final:
         text = document.sums[-1].label
-        _, formula = _label(language, replace(document, sums=()), key)
-        return text, f"IF(bom_unpriced={_unpriced(totals)},{literal(text)},{formula})"
+    return text, f"IF({few},{said},{label})"
+
+
+def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
+    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more."""
     plain = language.word(f"xlsx-{key}")
-    if key == "amount" and document.cover:
+    if key == "amount" and quoted:
         return _label_total(language, totals)
     if key in ("unpriced", "discount", "rate"):
         return plain, None
