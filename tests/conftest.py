@@ -90,8 +90,18 @@ def judge() -> Judge:
 @pytest.fixture(scope="session")
 def printer() -> None:
     """What bomgen prints PDFs with. Where it is missing the test is skipped, or fails like one without its judge."""
+    _print_or_skip("Page")
+
+
+@pytest.fixture(scope="session")
+def chinese_printer(printer: None) -> None:  # noqa: ARG001, which marks its tests, too
+    """The same, with a font that has Chinese letters."""
+    _print_or_skip("训")
+
+
+def _print_or_skip(text: str) -> None:
     try:
-        pdf(b"<!DOCTYPE html><title>Page</title><p>Page</p>")
+        pdf(f"<!DOCTYPE html><title>Page</title><p>{text}</p>".encode())
     except NotPrinted as error:
         skip_or_fail(str(error))
 

@@ -18,7 +18,7 @@ from bomgen.core.language import language
 from bomgen.core.resources import folder
 from bomgen.output.drawing.canvas import Canvas
 from bomgen.output.face import BOLD, REGULAR, face_folder, face_rules, width_in_ems
-from bomgen.output.pdf import NotPrinted, pdf
+from bomgen.output.pdf import pdf
 from bomgen.workflow.library import build
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,6 @@ def test_two_weights_with_their_licence() -> None:
 @pytest.mark.parametrize("weight", [REGULAR, BOLD])
 def test_widths_are_those_of_the_font(weight: int) -> None:
     """Text is measured with the advance widths of the font that it is set in."""
-    pytest.importorskip("fontTools")
     from face import EM, widths
 
     for character, width in widths(str(weight)).items():
@@ -70,24 +69,25 @@ def test_the_face_has_the_documents_of_the_plans(plan: Path) -> None:
 
 def _print_apart(page: bytes, fonts: Path) -> list[str]:
     """The text of each page of a PDF, line by line, printed in a process that knows the fonts of a folder alone."""
-    pdfplumber = pytest.importorskip("pdfplumber")
+    import pdfplumber
+
     (fonts / "fonts.conf").write_text(FONTS.format(fonts), encoding="utf-8")
     environment = {**os.environ, "FONTCONFIG_FILE": str(fonts / "fonts.conf")}
     done = subprocess.run([sys.executable, "-c", PRINT], input=page, capture_output=True, check=False, env=environment)
-    if b"NotPrinted" in done.stderr:
-        pytest.skip(done.stderr.decode().strip().rpartition("\n")[2])
     assert not done.stderr
     with pdfplumber.open(BytesIO(done.stdout)) as printed:
         return [each.extract_text() for each in printed.pages]
 
 
+@pytest.mark.usefixtures("printer")
 def test_lines_break_alike_whatever_fonts_are_installed(tmp_path: Path) -> None:
     """A quote has the same lines on the same pages without any font, and with an Inter of letters twice as wide."""
-    fonts = pytest.importorskip("fontTools.ttLib")
+    from fontTools.ttLib import TTFont
+
     (tmp_path / "none").mkdir()
     (tmp_path / "wide").mkdir()
     for weight in (REGULAR, BOLD):
-        font = fonts.TTFont(face_folder() / f"inter-{weight}.woff2")
+        font = TTFont(face_folder() / f"inter-{weight}.woff2")
         font.flavor = None
         for glyph, (advance, bearing) in font["hmtx"].metrics.items():
             font["hmtx"].metrics[glyph] = (2 * advance, bearing)
@@ -97,13 +97,12 @@ def test_lines_break_alike_whatever_fonts_are_installed(tmp_path: Path) -> None:
     assert _print_apart(page, tmp_path / "wide") == without
 
 
+@pytest.mark.usefixtures("chinese_printer")
 def test_a_chinese_quote_has_one_chinese_face() -> None:
     """The letters of its drawings come from the same face as those of its text, which is that of its language."""
-    pdfplumber = pytest.importorskip("pdfplumber")
-    try:
-        printed = pdf(build(ROOT / "plans" / "a100-32-zh.yaml").files("quote.html")["quote.html"])
-    except NotPrinted as error:
-        pytest.skip(str(error))
+    import pdfplumber
+
+    printed = pdf(build(ROOT / "plans" / "a100-32-zh.yaml").files("quote.html")["quote.html"])
     with pdfplumber.open(BytesIO(printed)) as opened:
         names = {each["fontname"].partition("+")[2] for page in opened.pages for each in page.chars}
     chinese = {name.removesuffix("-Bold") for name in names if not name.startswith("Inter-Bundled")}
