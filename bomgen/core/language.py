@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import floor
 from operator import itemgetter
@@ -211,8 +211,9 @@ class Language(NamedTuple):
         return self.beside(title, self.unit_of(currency))
 
     def rough_range(self, low: Decimal, high: Decimal, currency: str) -> str:
-        """Return a range of amounts to two digits: `0.56 to 2.5 million USD`; one alone if both ends are equal."""
-        ends = [Fraction(f"{amount:.{ROUGH_DIGITS - 1}e}") for amount in (low, high)]
+        """Return a range of amounts, widened to two digits: `0.56 to 2.5 million USD`; one alone if both are equal."""
+        outwards = (ROUND_HALF_UP, ROUND_HALF_UP) if low == high else (ROUND_FLOOR, ROUND_CEILING)
+        ends = [_to_digits(amount, ROUGH_DIGITS, way) for amount, way in zip((low, high), outwards, strict=True)]
         fitting = (each for each in self.large.items() if each[1] <= ends[1])
         scale, size = max(fitting, key=itemgetter(1), default=("", 1))
         low_text, high_text = (self.number(end / size) for end in ends)
@@ -375,6 +376,11 @@ def _scientific(value: int | float | Fraction) -> str:
     exact = Fraction(value)
     quotient = Decimal(exact.numerator) / Decimal(exact.denominator)
     return f"{quotient:.{SIGNIFICANT_DIGITS - 1}e}"
+
+
+def _to_digits(amount: Decimal, digits: int, rounding: str) -> Fraction:
+    step = Decimal(1).scaleb(amount.adjusted() + 1 - digits)
+    return Fraction((amount / step).to_integral_value(rounding) * step)
 
 
 def _magnitude(value: int | float | Fraction) -> int:

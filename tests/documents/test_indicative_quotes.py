@@ -52,14 +52,14 @@ def test_a_total_of_indications_is_a_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("language", "total", "period", "undated"),
     [
-        ("en", "1.5 to 2.4 million USD", "Price dates: May 2023 to October 2026.", "**Indicative prices (undated)**"),
-        ("zh", "150 至 240 万 USD", "价格日期：2023年5月 至 2026年10月。", "**参考价格（未注明日期）**"),
+        ("en", "1.5 to 2.5 million USD", "Price dates: May 2023.", "**Indicative prices (undated)**"),
+        ("zh", "150 至 250 万 USD", "价格日期：2023年5月。", "**参考价格（未注明日期）**"),
     ],
 )
 def test_indications_say_from_when_they_are(
     tmp_path: Path, language: str, total: str, period: str, undated: str
 ) -> None:
-    """Six servers of 252,792 to 405,000 USD with cords of 2023 and 2026; a range has two digits, also on the page.
+    """Six servers of 252,792 to 405,000 USD; a range is widened to two digits, also on the page.
 
     The clock is never read: without `quote.date` the quote is undated.
     """
