@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from roots import enter, install_debian
@@ -41,9 +42,11 @@ def main() -> int:
     environment = ENVIRONMENT | {name: value for name, value in os.environ.items() if name.startswith(TAKEN)}
     for command in commands((CHECKOUT / "README.md").read_text("utf-8")):
         print(f"$ {command}", flush=True)
+        since = time.monotonic()
         line = [*inside, "env", f"--chdir={CLONE}", "sh", "-c", command]
-        if code := subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, check=False).returncode:
-            print(f"exit code {code}")
+        code = subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+        print(f"exit code {code}, {time.monotonic() - since:.0f} s", flush=True)
+        if code:
             return 1
     return 0
 
