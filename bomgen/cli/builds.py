@@ -13,6 +13,7 @@ from typing import TextIO
 
 from bomgen.cli.messages import complain
 from bomgen.core.children import PIPE, Child, start_python
+from bomgen.core.limited_child import limit_processor_time
 
 READ = (".yaml", ".yml", ".lock", ".csv", ".xlsx", ".j2", ".svg", ".png", ".jpg", ".jpeg")
 """Suffixes of files that a plan reads: plans and their locks, parts, price books, templates, logos."""
@@ -28,6 +29,7 @@ def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> N
 
     Files below `written`, the folder of results, and in hidden folders are ignored.
     """
+    limit_processor_time(None)
     below = sorted({folder.resolve() for folder in folders})
     while True:
         before = _state(below, written.resolve())

@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from bomgen.cli.completion import listen
 from bomgen.cli.ending import flush_output, run_command
 from bomgen.cli.messages import colour
+from bomgen.core.limited_child import COLLECT_AFTER, limit_memory, limit_processor_time
 
 COMMANDS = {
     "init": "Write a commented plan that builds as it is.",
@@ -38,10 +39,14 @@ COMMANDS = {
 """The commands in the order of the help, each with its line there; each is a function of a module of its name."""
 HELP_WIDTH = 100
 """Maximum width of a help line."""
-COLLECT_AFTER = 1_000_000
-"""New objects between two runs of the garbage collector."""
-
-
+SECONDS = 60
+"""Processor time of a command, for each plan: three times what the steps of work take on a processor of 2023."""
+SECONDS_OF = {"search": 3600, "serve": None}
+"""Processor time of a search, per process, which shows what it has found; the calls of a page have their own."""
+MEMORY = 1 << 30
+"""Memory of a command [bytes]."""
+MEMORY_OF = {"search": 2 << 30, "wiring": 2 << 30}
+"""Memory of a search, per process, for two tables and a front, and of the cables of a million GPUs [bytes]."""
 COMPLETE = "_BOMGEN_COMPLETE"
 """Environment variable with which a completion script requests proposals."""
 
@@ -117,6 +122,9 @@ def run() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if COMPLETE in os.environ:
         listen()
+    command = next(iter(sys.argv[1:]), "")
+    limit_processor_time(SECONDS_OF.get(command, SECONDS))
+    limit_memory(MEMORY_OF.get(command, MEMORY))
     try:
         sys.exit(run_command(lambda: main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)))
     finally:

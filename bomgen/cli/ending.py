@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, escape_controls
+from bomgen.core.limited_child import OutOfTime
 from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
 BY_SIGNAL = 128
@@ -86,19 +87,21 @@ def _code_of(command: Callable[[], object]) -> int:
         return error.exit_code
     except (BrokenInstallation, ImportError) as error:
         if is_out_of_memory(error):
-            return _out_of_memory()
+            return _end_early("out of memory")
         complain(f"bomgen: the installation is broken: {error}; install bomgen again")
         return WRONG_PLAN
     except MemoryError:
-        return _out_of_memory()
+        return _end_early("out of memory")
+    except OutOfTime as error:
+        return _end_early(str(error))
     except OSError as error:
-        return _out_of_memory() if is_out_of_memory(error) else _not_written(error)
+        return _end_early("out of memory") if is_out_of_memory(error) else _not_written(error)
     return 0
 
 
-def _out_of_memory() -> int:
+def _end_early(reason: str) -> int:
     _discard_quietly()
-    complain("bomgen: out of memory; nothing was written")
+    complain(f"bomgen: {reason}; nothing was written")
     return WRONG_PLAN
 
 

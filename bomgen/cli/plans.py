@@ -17,6 +17,7 @@ from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, escape_controls,
 from bomgen.cli.problems import print_problems, show
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.limited_child import renew_processor_time
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
@@ -165,6 +166,8 @@ class _Watch:
 def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
     """Show the progress of a plan, one of several; other output waits until the end."""
     watch = _Watch(f"[{number}/{of}] {name}" if of > 1 else name)
+    if number > 1:
+        renew_processor_time()
     with progress.heard_by(watch):
         try:
             yield

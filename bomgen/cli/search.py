@@ -24,6 +24,7 @@ from bomgen.cli.plans import ERASE, open_one_plan
 from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
+from bomgen.core.limited_child import OutOfTime
 from bomgen.core.messages import ENGLISH
 from bomgen.core.progress import heard_by
 from bomgen.documents.search.contents import search_document
@@ -126,7 +127,7 @@ def search(
     _show(front, file, settings, form, output)
     if folder and front.rows:
         _write_plans(front, file, settings, folder)
-    if isinstance(stopped, EngineLost):
+    if isinstance(stopped, EngineLost | OutOfTime):
         complain(f"bomgen: {stopped}; {front.tried} of {space.size} designs were evaluated")
         sys.exit(WRONG_PLAN)
     sys.exit(INTERRUPTED if stopped else 0 if front.rows else WRONG_PLAN)

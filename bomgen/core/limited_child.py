@@ -1,7 +1,9 @@
-"""Child processes with limits, for untrusted files that no library bounds: PDFs, Excel 97 workbooks, templates.
+"""Limits of processor time and memory: of a command, a call of the page, and children for untrusted files.
 
-A PDF decides what it unpacks to, and a template is a program: `'x' * 10 ** 10` and `10 ** (10 ** 10)` are innocent to
-any sandbox, and only a process can be stopped in the middle of one multiplication.
+A command or a call limits its own process, and ends with one line. What no library bounds gets a child: PDFs that are
+read or printed, Excel 97 workbooks, templates. A PDF decides what it unpacks to, and a template is a program:
+`'x' * 10 ** 10` and `10 ** (10 ** 10)` are innocent to any sandbox, and only a process can be stopped in the middle of
+one multiplication.
 
 The child reads its input from standard input and never sees a path. It has no environment and starts in an empty
 folder; the system limits its processor time and memory. The parent waits for a limited time and reads an answer of
@@ -41,8 +43,13 @@ NEARLY_ALL = 0.8
 
 It then ends with SIGSEGV, without a page for its stack, or with exit code 1, without one to report the MemoryError.
 """
+COLLECT_AFTER = 1_000_000
+"""New objects between two runs of the garbage collector of a process that does one thing and ends."""
+_NOT_FINISHED = "not finished after {} s of processor time"
 _MEBI = 20
 _KIBI = 10
+_seconds: int | None = None
+"""The limit of `limit_processor_time`."""
 
 
 class Limits(NamedTuple):
@@ -56,7 +63,7 @@ class Limits(NamedTuple):
     @property
     def out_of_time(self) -> str:
         """The error for exceeded processor time."""
-        return f"not finished after {self.cpu_seconds} s of processor time"
+        return _NOT_FINISHED.format(self.cpu_seconds)
 
     @property
     def out_of_memory(self) -> str:
@@ -74,17 +81,20 @@ class ChildOutput(NamedTuple):
 
 
 class OutOfTime(BaseException):
-    """The processor time of this child is used up; no `except Exception` catches it."""
+    """The processor time of this process is used up; no `except Exception` catches it."""
 
 
-def run_limited(module: str, arguments: Sequence[str], content: bytes, limits: Limits) -> ChildOutput:
-    """Run `main` of a module in a child with `content` as its standard input."""
+def run_limited(
+    module: str, arguments: Sequence[str], content: bytes, limits: Limits, variables: Sequence[str] = ()
+) -> ChildOutput:
+    """Run `main` of a module in a child with `content` as its standard input, and `variables` of the environment."""
     from bomgen.core.children import bare_environment, start_python  # a Python in a browser has no processes
 
     with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
         given.write(content)
         given.seek(0)
-        process = start_python(module, "main", arguments, stdin=given, folder=empty, environment=bare_environment())
+        environment = bare_environment(*variables)
+        process = start_python(module, "main", arguments, stdin=given, folder=empty, environment=environment)
         begun, clock = time.monotonic(), Timer(limits.wall_seconds, process.kill)
         with process:
             try:
@@ -141,10 +151,9 @@ def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
 
     A sealed child also cannot open, import, connect or start anything, even by code that escaped from a sandbox.
     """
-    if hasattr(signal, "SIGXCPU"):
-        signal.signal(signal.SIGXCPU, _raise_out_of_time)
     cpu = ceil(time.process_time() + limits.cpu_seconds)
-    _lower("RLIMIT_CPU", cpu, cpu + KILLED_AFTER)
+    _lower("RLIMIT_CPU", cpu + KILLED_AFTER, cpu + KILLED_AFTER)
+    limit_processor_time(limits.cpu_seconds)
     for kind, most in (("RLIMIT_AS", limits.memory_bytes), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
         _lower(kind, most, most)
     if sealed:
@@ -153,10 +162,27 @@ def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
         sys.addaudithook(_refuse)
     try:
         yield
+        if time.process_time() >= cpu:  # a library caught the exception
+            raise OutOfTime
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     except OutOfTime:
         sys.exit(OUT_OF_TIME)
+
+
+def limit_processor_time(seconds: int | None) -> None:
+    """Raise OutOfTime once this process has used so many more seconds of processor time, or never."""
+    global _seconds
+    _seconds = seconds
+    if hasattr(signal, "SIGXCPU"):
+        signal.signal(signal.SIGXCPU, _raise_out_of_time)
+        _lower("RLIMIT_CPU", ceil(time.process_time() + seconds) if seconds else None)
+
+
+def renew_processor_time() -> None:
+    """Give this process the time that it had at first, if that is limited."""
+    if _seconds:
+        limit_processor_time(_seconds)
 
 
 def limit_memory(bytes: int) -> None:
@@ -164,21 +190,22 @@ def limit_memory(bytes: int) -> None:
     _lower("RLIMIT_AS", bytes, bytes)
 
 
-def _lower(kind: str, soft: int, hard: int) -> None:
+def _lower(kind: str, soft: int | None, hard: int | None = None) -> None:
+    """Set the limits of this process, without one or beyond it to the hard limit that it has."""
     try:
         import resource
 
         number = getattr(resource, kind)
         most = resource.getrlimit(number)[1]
-        if most != resource.RLIM_INFINITY:
-            soft, hard = min(soft, most), min(hard, most)
+        soft, hard = (most if limit is None or limit > most >= 0 else limit for limit in (soft, hard))
         resource.setrlimit(number, (soft, hard))
     except (ImportError, AttributeError, ValueError, OSError):  # Windows, unknown there, or macOS and address space
         return
 
 
 def _raise_out_of_time(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise OutOfTime
+    _lower("RLIMIT_CPU", None)  # cleaning up is not interrupted
+    raise OutOfTime(_NOT_FINISHED.format(_seconds))
 
 
 def _refuse(event: str, _arguments: tuple[object, ...]) -> None:

@@ -37,26 +37,32 @@ OF_NAME = 10
 """Steps of a part name that is compared with a misspelt one."""
 OF_TAG = 2
 """Steps of an XML tag of a workbook: a cell has four, and takes some microseconds in any format."""
+OF_BILL_PLAN = 1_000
+"""Steps of a plan that a bill may be for, which is read and designed."""
+OF_BILL_FIT = 10
+"""Steps of a line of a bill that is compared with a design."""
+OF_BILL_LINE = 15_000
+"""Steps of a line of a bill for each network that it may belong to, which is looked for among all lines."""
 BYTES_A_STEP = 50
 """Bytes of an unpacked workbook, tags and text alike, per step: they are searched and copied several times."""
 
 
 class _Count:
-    def __init__(self) -> None:
-        self.left, self.known = MAX_STEPS, set[Hashable]()
+    def __init__(self, most: int) -> None:
+        self.left, self.known = most, set[Hashable]()
 
 
 _count: ContextVar[_Count | None] = ContextVar("count", default=None)
 
 
 class TooMuch(Exception):
-    """A plan that takes more than `MAX_STEPS`."""
+    """Work that takes more steps than its budget has."""
 
 
 @contextmanager
-def budget() -> Iterator[None]:
-    """Count the steps of the work within this context."""
-    before = _count.set(_Count())
+def budget(most: int = MAX_STEPS) -> Iterator[None]:
+    """Count the steps of the work within this context, of which there may be `most`."""
+    before = _count.set(_Count(most))
     try:
         yield
     finally:

@@ -1,19 +1,22 @@
 """Pages as PDF, typeset by WeasyPrint with the bundled face, outline and page numbers, without a browser.
 
 The extra `pdf` installs WeasyPrint. The page is self-contained, and no address is fetched: the author of a plan may
-have written one into it.
+have written one into it, and a logo that takes hours to draw. It is therefore printed in a limited child.
 """
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
+import sys
 import unicodedata
 import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import BytesIO, StringIO
 
+from bomgen.core.limited_child import COLLECT_AFTER, Limits, run_limited, within_limits
 from bomgen.core.resources import is_out_of_memory
 from bomgen.output.face import face_rules
 
@@ -24,6 +27,8 @@ ALLOWED = ("data",)
 """Address schemes that a page may use: embedded images and fonts."""
 NO_GLYPH = ".notdef"
 """Prefix of WeasyPrint's message about a character without a font."""
+NOT_DRAWN = "Failed to render SVG image"
+"""Prefix of its message about a picture that it leaves out, also for want of time or memory."""
 
 
 FONTS = (
@@ -32,31 +37,65 @@ FONTS = (
 )
 """Debian and Ubuntu font packages, by the beginning of character names."""
 USUAL_FONTS = "fonts-noto-core"
+LIMITS = Limits(cpu_seconds=60, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20)
+"""A quote takes 2 s and 150 MiB."""
+OF_FONTS = (
+    *("HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+    *("FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT"),
+)
+"""Environment variables by which fontconfig finds fonts."""
+PDF = b"%PDF-"
 SHOWN = 5
 """Characters without a font that a message lists."""
 
 
 class NotPrinted(Exception):
-    """WeasyPrint, a library that it needs, or a font is not installed."""
+    """WeasyPrint, a library that it needs, or a font is not installed, or the page takes too much to print."""
 
 
-class _MissingGlyphs(logging.Handler):
-    """Log handler for WeasyPrint's messages about characters without a font, drawn as empty boxes."""
+class _Omissions(logging.Handler):
+    """Log handler for WeasyPrint's messages about characters drawn as empty boxes, and pictures that are left out."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.characters: dict[str, None] = {}
+        self.picture = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record the character of such a message."""
+        """Record the character or picture of such a message."""
+        if record.msg.startswith(NOT_DRAWN):
+            self.picture = True
         if record.msg.startswith(NO_GLYPH) and isinstance(record.args, tuple):
             self.characters[str(record.args[0])] = None
 
 
 def pdf(page: bytes) -> bytes:
+    """Return the PDF of a self-contained HTML page. Raises NotPrinted as `print_page`, and beyond the limits."""
+    printed = run_limited("bomgen.output.pdf", (), page, LIMITS, OF_FONTS)
+    if printed.reason:
+        raise NotPrinted(f"printing it was {printed.reason}; use a simpler logo, or fewer lines")
+    if not printed.answer.startswith(PDF):
+        raise NotPrinted(printed.answer.decode())
+    return printed.answer
+
+
+def main() -> None:
+    """Print the page on standard input; write the PDF, or why there is none."""
+    gc.set_threshold(COLLECT_AFTER)
+    with within_limits(LIMITS, sealed=False):  # WeasyPrint reads fonts
+        try:
+            answer = print_page(sys.stdin.buffer.read())
+        except NotPrinted as error:
+            answer = str(error).encode()
+        sys.stdout.buffer.write(answer)
+    gc.freeze()  # all memory goes with the process
+
+
+def print_page(page: bytes) -> bytes:
     """Return the PDF of a self-contained HTML page.
 
-    Raises NotPrinted if WeasyPrint is not installed, and for characters without an installed font.
+    Raises NotPrinted if WeasyPrint is not installed, and for characters without an installed font or an SVG that cannot
+    be drawn.
     """
     try:
         # WeasyPrint prints several lines about a missing library, and warns where no font is installed.
@@ -72,13 +111,15 @@ def pdf(page: bytes) -> bytes:
             raise
         raise NotPrinted(f"PDF output requires Pango, which is not installed: {LIBRARIES}") from None
     document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
-    logger, missing = logging.getLogger("weasyprint"), _MissingGlyphs()
+    logger, missing = logging.getLogger("weasyprint"), _Omissions()
     logger.addHandler(missing)
     try:
         # Pango ends the whole process if no font is installed.
         content: bytes = document.write_pdf(stylesheets=[BytesIO(face_rules(True).encode())], pdf_tags=True)
     finally:
         logger.removeHandler(missing)
+    if missing.picture:
+        raise NotPrinted("the logo cannot be drawn, or takes too much time or memory; use a simpler one")
     if missing.characters:
         raise NotPrinted(_explain(list(missing.characters)))
     return content

@@ -19,7 +19,7 @@ from bomgen.core.number_registry import measures
 from bomgen.core.provenance import Mark
 from bomgen.core.units import parse
 from bomgen.core.yaml_edit import write_scalar
-from bomgen.core.yaml_source import Source, encoded, read
+from bomgen.core.yaml_source import MAX_DIGITS, Source, encoded, read
 
 KEY = "search"
 OVER, MINIMISE, WITHIN = "over", "minimise", "within"
@@ -32,7 +32,8 @@ MAX_COUNTED = 10**18
 """Number of designs from which on a message does not count them."""
 MAX_LISTED = 100_000
 """Maximum number of values of a key that are listed one by one; a range by itself is not."""
-_RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)(?:\s+step\s+([1-9][0-9]*))?")
+_NUMBER = rf"[0-9]{{1,{MAX_DIGITS}}}"
+_RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})(?:\s+step\s+(?=[1-9])({_NUMBER}))?")
 _RULE = "search"
 _OPTIONS = {OVER: "<over>", MINIMISE: "<minimise>", WITHIN: "<within>"}
 """The file names of the options in marks, as `<set>` is that of settings."""

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import IO, Any
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.limited_child import limit_memory
+from bomgen.core.limited_child import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
 from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
@@ -35,8 +35,8 @@ from bomgen.serve.workspace import Refused, Workspace
 
 MEMORY = 1 << 30
 """Most memory of the process [bytes]; 65 536 placed GPUs with the list of all their cables take half of it."""
-COLLECT_AFTER = 1_000_000
-"""New objects between two runs of the garbage collector within a call, as in the command."""
+SECONDS, SECONDS_WHEN_LONG = 60, 600
+"""Processor time of a call, and of one that takes long."""
 REFUSED = HTTPStatus.UNPROCESSABLE_ENTITY
 NO_MEMORY = failure(REFUSED, OUT_OF_MEMORY, "more memory than a page may take; use `bomgen build`")
 OFTEN = 0.1
@@ -140,6 +140,7 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
             warm_up(workspace)
             return {"result": {}}
         call = CALLS[request["call"]]
+        limit_processor_time(SECONDS_WHEN_LONG if call.long else SECONDS)
         with heard_by(_Progress((lambda data: _answer(out, data)) if call.long else (lambda _: None))):
             found = call(workspace, request["request"])
         turn.busy = False
@@ -156,6 +157,8 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         return failure(REFUSED, "problems", str(errors.problems[0]), problems=problems)
     except MemoryError:
         return NO_MEMORY
+    except OutOfTime as error:
+        return failure(REFUSED, "failed", str(error))
     except (OSError, OutputError) as error:
         return failure(REFUSED, "failed", str(error))
     except BrokenInstallation as error:

@@ -17,6 +17,7 @@ from typing import Any
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.limited_child import OutOfTime
 from bomgen.documents.search.candidates import SearchedDesign
 from bomgen.documents.search.front import (
     MAX_FRONT,
@@ -73,13 +74,13 @@ def find_front(
     jobs: int = 1,
     scheduler: str | None = None,
     whole: bool = False,
-) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
+) -> tuple[Front, KeyboardInterrupt | EngineLost | OutOfTime | None]:
     """Return the Pareto front of a space and what ended the search, from `jobs` processes or a Dask cluster.
 
-    KeyboardInterrupt and EngineLost end the search: the front is then that of the designs evaluated so far, and designs
-    beyond a bound are not listed beside its rows. The progress of each stage (`hardware`, `sizing`, `search`, `next`,
-    `whole`) is reported through core/progress.py. `whole`: calculate every design of the front as `build` does, not
-    only the best.
+    KeyboardInterrupt, EngineLost and OutOfTime end the search: the front is then that of the designs evaluated so far,
+    and designs beyond a bound are not listed beside its rows. The progress of each stage (`hardware`, `sizing`,
+    `search`, `next`, `whole`) is reported through core/progress.py. `whole`: calculate every design of the front as
+    `build` does, not only the best.
 
     Raises PlanErrors for designs that cannot be compared and for a front that is too long to read; BrokenResult if a
     check on a result fails, or a calculated design differs from its columns.
@@ -91,7 +92,7 @@ def find_front(
 
 def _find_front(
     search: SearchRequest, own: Take, scheduler: str | None, whole: bool
-) -> tuple[Front, KeyboardInterrupt | EngineLost | None]:
+) -> tuple[Front, KeyboardInterrupt | EngineLost | OutOfTime | None]:
     """Return the front as `find_front`; `own` takes the parts that the cluster does not take."""
     space, take = search.space, own
     front, stopped = empty_front(space), None
@@ -113,7 +114,7 @@ def _find_front(
         if space.within:
             for found in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size):
                 better = merge_next_better(better, found)
-    except (KeyboardInterrupt, EngineLost) as error:
+    except (KeyboardInterrupt, EngineLost, OutOfTime) as error:
         stopped, better = error, no_next_better(front)
     places, found = shown_designs(front, better), dict[int, SearchedDesign]()
     show = ShowDesigns(search, tuple(places), frozenset(front.places.tolist() if whole else best_designs(front)))

@@ -37,7 +37,7 @@ from bomgen.plan import rules
 from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.plan.search_space import SearchSpace
+from bomgen.plan.search_space import NumberRange, SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
 from bomgen.pricing.price_book import PriceBook
@@ -91,7 +91,7 @@ def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
     cluster = source.data.get(CLUSTER) or {}
     values = {str(training.get("mfu"))}
     for axis in space.axes:
-        if axis.key.endswith((".mfu", ROUND_UP)):
+        if axis.key.endswith((".mfu", ROUND_UP)) and not isinstance(axis.values, NumberRange):
             values.update(axis.values)
     return PREDICTED in values or bool({cluster.get(ROUND_UP), *values} & {"leaf", "scalable_unit"})
 
@@ -117,6 +117,12 @@ class _Digits(NamedTuple):
         return found
 
 
+def _check_bytes(families: int, sizes: int, measures: Sequence[str]) -> None:
+    """Raise MemoryError if a table takes more than MAX_BYTES."""
+    if families * sizes * (np.int32().nbytes * 2 + len(measures) * (np.float64().nbytes + 1)) > MAX_BYTES:
+        raise MemoryError
+
+
 class _Table:
     """Measures of combinations of values: a row per family of designs that differ in size, a column per size.
 
@@ -133,13 +139,9 @@ class _Table:
         open_family: Callable[[int, _Table], None],
         work_out: Callable[[int, int, _Table], None],
     ) -> None:
-        """Allocate cells for all combinations; progress reports use `name`.
-
-        Raises MemoryError if they take more than MAX_BYTES.
-        """
+        """Allocate cells for all combinations; progress reports use `name`. Raises MemoryError as `_check_bytes`."""
+        _check_bytes(families, sizes, measures)
         shape = families, sizes
-        if families * sizes * (np.int32().nbytes * 2 + len(measures) * (np.float64().nbytes + 1)) > MAX_BYTES:
-            raise MemoryError
         self.opened = np.zeros(families, np.bool_)
         self.pending = np.zeros(shape, np.bool_)
         self.measures = {name: np.zeros(shape, column_type(name)) for name in measures}
@@ -190,10 +192,12 @@ class DesignTables:
         """The plan opened last; its sizes are requested one after the other."""
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
-        self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
         self._given = is_sized(source, space)
         sized = RUN if self._given else (*RUN, "servers")
         places = max(len(texts), 1)
+        _check_bytes(self._sized_axes.size, places, sized)
+        _check_bytes(self._built_axes.size, places, BUILT)
+        self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
         self._sized = _Table("sizing", self._sized_axes.size, places, sized, self._open_sized, self._size_one)
         if not self._given:
             self._sized.prepare(np.arange(self._sized_axes.size), np.zeros(self._sized_axes.size, np.int64))

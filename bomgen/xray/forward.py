@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Identity
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.work_budget import TooMuch, budget
+from bomgen.core.work_budget import OF_BILL_PLAN, spend
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
 from bomgen.plan.binding.bind import bind
@@ -19,6 +19,8 @@ from bomgen.workflow.stages import design_cluster
 
 Plan = dict[str, Any]
 """Data of a plan, or of a part of one."""
+Designs = dict[str, tuple[Design, Bill] | None]
+"""Designs and their bills by plan; None for a plan that cannot be built."""
 NAME = "<x-ray>"
 COMPARED = ("server", "nic", "switch", "transceiver", "cable")
 """Categories whose counts follow from the fabrics."""
@@ -39,13 +41,16 @@ class PlacedPart(NamedTuple):
 
 
 def build_design(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | None:
-    """Return the design and bill of a valid generated plan, without checks; None if it cannot be built."""
+    """Return the design and bill of a valid generated plan, without checks; None if it cannot be built.
+
+    Raises TooMuch if the designs of a bill take more steps than its budget has.
+    """
+    spend(OF_BILL_PLAN)
     source = read(json.dumps(plan), NAME, trusted=True)
     try:
-        with budget():
-            designed = design_cluster(bind(source, catalog), catalog)
-            return designed, bill(catalog, designed)
-    except (PlanErrors, TooMuch):
+        designed = design_cluster(bind(source, catalog), catalog)
+        return designed, bill(catalog, designed)
+    except PlanErrors:
         return None
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Mark
+from bomgen.core.work_budget import OF_BILL_FIT, spend
 from bomgen.design.assembly import Design
 from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
@@ -17,7 +18,7 @@ from bomgen.pricing.bill import Bill
 from bomgen.reading.bills import SentLine
 from bomgen.xray.candidates import STAGES, CandidatePlan, list_links, list_switches, merge, usual_structures
 from bomgen.xray.fitting import DesignFit, NeededPart, fit
-from bomgen.xray.forward import COMPARED, Plan, build_design, list_slots
+from bomgen.xray.forward import COMPARED, Designs, Plan, build_design, list_slots
 from bomgen.xray.lines import (
     Scope,
     count_engines,
@@ -52,7 +53,7 @@ class Basis(NamedTuple):
     catalog: Catalog
     required: Requirements
     has_spares: bool
-    designs: dict[str, tuple[Design, Bill] | None]
+    designs: Designs
     """Designs by plan, cached because searches for networks of one bill use the same plans."""
 
     def build(self, plan: Plan) -> tuple[Design, Bill] | None:
@@ -239,6 +240,7 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
 
 
 def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | None:
+    spend(OF_BILL_FIT * len(scope.lines))
     built = basis.build(candidate.plan(scope.role))
     if built is None:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from judging import Judge
 
-from bomgen.output.pdf import NotPrinted, pdf
+from bomgen.output.pdf import NotPrinted, pdf, print_page
 
 PAGE = b'<!DOCTYPE html><html lang="en"><head><title>Quote</title></head><body><h1>Quote</h1></body></html>'
 
@@ -38,7 +38,7 @@ def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(urllib.request.OpenerDirector, "open", refuse)
     page = PAGE.replace(b"<h1>", f'<img src="{address}" alt=""><h1>'.encode())
-    assert pdf(page).startswith(b"%PDF-")
+    assert print_page(page).startswith(b"%PDF-")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_is_missing_is_said(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", fail)
     with pytest.raises(NotPrinted, match=f"^{re.escape(words)}$"):
-        pdf(PAGE)
+        print_page(PAGE)
     assert capsys.readouterr().out == ""
 
 

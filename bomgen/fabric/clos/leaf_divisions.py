@@ -187,7 +187,10 @@ def _idle_ports(numbers: PlainDemand, row: _Row, most: int) -> Iterator[tuple[in
             counts = {min(counts)}
         elif numbers.rails > 1 and numbers.core_radix:
             group = most_leaves_of_group(numbers)
-            counts.update(range((min(counts) - 1) // group * group + group + 1, max(counts), group))
+            rows = 1 if numbers.pods_hold_all_rails else numbers.rails // row.together
+            # A core has a link to each group of each row.
+            end = min(max(counts), numbers.spine_radix * (numbers.core_radix // rows) + 1)
+            counts.update(range((min(counts) - 1) // group * group + group + 1, end, group))
         choices = [(row.count_down(leaves), leaves) for leaves in sorted(counts) if leaves]
     for down, leaves in choices:
         fewest = links_up_for(numbers, down)

@@ -64,12 +64,14 @@ def find_smallest(numbers: PlainDemand) -> ClosShape | None:
 def _search(numbers: PlainDemand) -> tuple[ClosShape | None, int]:
     """Return the smallest fabric, and the steps of the search, which count again when the result is cached."""
     found = _Smallest(numbers, Steps(MAX_STEPS))
-    bounds = ((_fewest_switches(found, each, 1, each.leaves), each) for each in divide_leaves(numbers))
-    for fewest, division in sorted(bounds):
+    if found.needs_too_many_leaves():
+        return None, 1
+    bounds = sorted((_fewest_switches(found, each, 1, each.leaves), each) for each in divide_leaves(numbers))
+    for fewest, division in bounds:
         if found.has_fewer(fewest) or found.steps.over():
             break
         _try_shapes(found, division)
-    return found.shape, found.steps.done
+    return found.shape, found.steps.done + len(bounds)
 
 
 def find_smallest_by_division(numbers: PlainDemand) -> list[ClosShape]:
@@ -99,6 +101,8 @@ def is_feasible(numbers: PlainDemand) -> bool:
 def _look_for_any(numbers: PlainDemand) -> tuple[bool, int]:
     """Return whether there is a fabric, and the steps of the search; a report rebuilds a fabric with each other one."""
     found = _Smallest(numbers, Steps(MAX_STEPS_TO_FIT))
+    if found.needs_too_many_leaves():
+        return False, 1
     for division in divide_leaves(numbers):
         if found.shape or found.steps.over():
             break
@@ -122,6 +126,12 @@ class _Smallest:
         cost = cost_of(self.numbers, division, shape)
         if self.shape is None or cost < self.cost:
             self.shape, self.cost = shape, cost
+
+    def needs_too_many_leaves(self) -> bool:
+        """Return whether the endpoints fill more leaves than the spines, and the cores above them, have ports for."""
+        numbers = self.numbers
+        leaves = ceil((numbers.nic_ports + numbers.host_ports) / max(most_down(numbers), 1))
+        return not numbers.pod_leaves and leaves > self.most_below_spine * max(numbers.core_radix, 1)
 
     def has_fewer(self, switches: int) -> bool:
         return self.shape is not None and self.cost[0] < switches

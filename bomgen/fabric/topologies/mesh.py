@@ -10,6 +10,7 @@ or to all (`rails`). The bisection is the smallest cut of the complete graph, ex
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
@@ -317,11 +318,11 @@ def _explain_refusal(
     each = demand.ports_per_server.value
     others = all_endpoints(demand).value - demand.servers.value * each
 
-    def fits(servers: int) -> bool:
+    def count_down(servers: int) -> int:
         endpoints = servers * each + others
-        return int(ports_down.function(servers, of_switch.value, endpoints, switches.value, homes.value)) <= most
+        return int(ports_down.function(servers, of_switch.value, endpoints, switches.value, homes.value))
 
-    reached = max(filter(fits, range(demand.servers.value)), default=0)
+    reached = max(bisect_right(range(demand.servers.value), most, key=count_down) - 1, 0)
     name = demand.leaf.switch.identity.name
     message = (
         f"{group_thousands(wanted.value)} downlink ports per switch; with its peer links {name} has {most}: at most "
