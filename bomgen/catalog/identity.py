@@ -60,14 +60,15 @@ def _requirements(record: Record) -> Iterator[parts.Requirement]:
             mark=None if giver.built_in else record.source.mark((*record.steps, REQUIRES, at)),
             included=each.get("included", None if each.get("confidence") == "low" else False),
         )
+    in_rack = record.kind in IN_RACKS and record.data.get("unit") != "rack"  # a rack comes with its busbar
     if mentioned.isdisjoint(CORDS):
         if pieces := record.figure("count", "count", SUPPLIES):
             cord, references = f"cord-{record.value(SUPPLIES, 'inlet')}", getattr(pieces.origin, "references", ())
-            included = record.data[SUPPLIES].get("cords_included", None if record.built_in else False)
+            included = record.data[SUPPLIES].get("cords_included")
             yield parts.Requirement((cord,), pieces, parts.PIECE, references, included=included)
-        elif record.kind in IN_RACKS:
+        elif in_rack:
             yield parts.Requirement(CORDS, None, parts.PIECE, (), included=None)
-    if record.built_in and record.kind in IN_RACKS and RAILS not in mentioned:
+    if record.built_in and in_rack and RAILS not in mentioned:
         yield parts.Requirement((RAILS,), None, parts.PIECE, (), included=None)
 
 

@@ -20,7 +20,7 @@ from bomgen.core.limited_child import COLLECT_AFTER, Limits, run_limited, within
 from bomgen.core.resources import is_out_of_memory
 from bomgen.output.face import face_rules
 
-INSTALL = "pip install 'bomgen[pdf]'"
+INSTALL = "pip install weasyprint"
 LIBRARIES = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 """The packages that WeasyPrint names for Debian; they bring GLib, Fontconfig and a font."""
 ALLOWED = ("data",)

@@ -220,8 +220,8 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     PlanErrors if pdfplumber is not installed, and for a PDF that is broken, too long, or without such a table.
     """
     if find_spec("pdfplumber") is None:
-        install = "pip install 'bomgen[pdf-reading]'"
-        raise _problem(file, f"to read a PDF install the extra: {install}; or save the bill as .xlsx or .csv")
+        install = "pip install pdfplumber"
+        raise _problem(file, f"to read a PDF, {install}; or save the bill as .xlsx or .csv")
     return read_apart(APART_PDF, content, file)
 
 

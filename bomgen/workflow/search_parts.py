@@ -364,7 +364,7 @@ def take_on_cluster(search: SearchRequest, address: str) -> Take:
     try:
         import distributed
     except ImportError:
-        raise EngineLost("dask is not installed; install the extra bomgen[cluster]") from None
+        raise EngineLost("dask is not installed; pip install distributed") from None
 
     def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
         logging.disable()  # a lost cluster is reported here

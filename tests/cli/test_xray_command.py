@@ -181,4 +181,4 @@ def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (broken.exit_code, "[pdf]" in broken.output) == (1, True)
     monkeypatch.setitem(sys.modules, "pdfplumber", None)
     lacking = call("xray", str(pdf))
-    assert (lacking.exit_code, "bomgen[pdf-reading]" in lacking.output) == (1, True)
+    assert (lacking.exit_code, "pip install pdfplumber" in lacking.output) == (1, True)

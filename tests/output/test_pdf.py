@@ -46,7 +46,7 @@ def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> No
     [
         (
             ImportError("No module named 'weasyprint'"),
-            "PDF output requires WeasyPrint, which is not installed: pip install 'bomgen[pdf]'",
+            "PDF output requires WeasyPrint, which is not installed: pip install weasyprint",
         ),
         (
             OSError("cannot load library 'libgobject-2.0-0': No such file or directory.\nAdditionally, ..."),

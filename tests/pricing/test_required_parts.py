@@ -30,7 +30,7 @@ PARTS: dict[str, dict[str, Any]] = {
         "gpus": 8,
         "nics": 8,
         "nic": "cx7-400-osfp",
-        "power_supplies": {"count": 6, "inlet": "c20"},
+        "power_supplies": {"count": 6, "inlet": "c20", "cords_included": False},
         "requires": [
             {"part": "rail-kit", "source": ["guide"]},
             {"part": "agent", "per": "gpu", "source": ["guide"]},

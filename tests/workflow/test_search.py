@@ -312,7 +312,7 @@ def test_no_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra `--scheduler` is wrong usage, in one line that says what to install."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     found = CliRunner().invoke(main, ["search", PLAN, "--scheduler", "tcp://127.0.0.1:8786"])
-    said = "Error: dask is not installed; install the extra bomgen[cluster]"
+    said = "Error: dask is not installed; pip install distributed"
     assert (found.exit_code, found.stderr.splitlines()[-1]) == (2, said)
 
 

@@ -21,7 +21,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
     except ImportError:
-        raise Unsuitable("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
+        raise Unsuitable("pyarrow is not installed; pip install pyarrow, or take csv") from None
     wiring = wiring.each_cable
     names = column_names(wiring)
     numbers = () if has_joined_ends(wiring) else NUMBERED
