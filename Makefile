@@ -27,7 +27,7 @@ INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
 INSTALLED_SITE := $(VENV)/.installed-site
 INSTALLED_DEEP := $(VENV)/.installed-deep
 # What follows from the catalogue is written with the package, and anew when a part changes; it is not committed.
-GENERATED := schemas/plan.catalog.schema.json
+GENERATED := bomgen/data/indicative-prices.yaml schemas/plan.catalog.schema.json
 # The judge of hardware BOMs brings grammars of addresses that cost each program that imports jsonschema three seconds:
 # it has a folder of its own, which only its tests name.
 CYCLONEDX := .ci/cyclonedx/.installed

@@ -58,7 +58,7 @@ def summary(report: Report) -> Iterator[str]:
         amount = words.money(totals.amount, totals.currency)
         if indicative := report.quote.indications:
             ends = words.rough_range(indicative.low, indicative.high, totals.currency)
-            least, amount = "", f"{ends}, indicative"
+            amount = f"{ends}, indicative"
         lacking = name_unpriced_gpus(report.quote.lines, words)
         without = f", without {lacking}" if lacking else ""
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines{without}"

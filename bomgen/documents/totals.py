@@ -39,7 +39,8 @@ def _sums(
     label = label if final else word("quote-priced-only", **_counts(totals, language))
     cell = Cell(totals.amount, currency, least=final and not totals.complete)
     if indicative:
-        cell = Cell(language.rough_range(indicative.low, indicative.high, currency))
+        ends = language.rough_range(indicative.low, indicative.high, currency)
+        cell = Cell(ends if totals.complete or not final else word("ui-at-least", amount=ends))
     yield Sum(TOTAL, label, cell, final)
 
 

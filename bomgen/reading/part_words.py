@@ -26,6 +26,8 @@ _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 _TIMES = re.compile(r"\b(\d{1,2})\s*[x×*]\s*(?=[a-z])")
 _COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)")
 _SIZES = re.compile(r"\d+(?:\.\d+)?")
+_MEMORIES = re.compile(rf"memory {_SIZES.pattern}(?: / {_SIZES.pattern})*")
+"""What a disagreement about memory begins with: the sizes [GB] that documents give."""
 _MEMORY = re.compile(r"\b(\d+)\s*gb\b")
 _MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb\b(?!/s|ps)")
 """The memory directly after the name of a GPU; sizes elsewhere may be of other parts of a server."""
@@ -143,7 +145,7 @@ class PartWords:
     def _has_memory(self, id: str, size: int) -> bool:
         """Return whether a GPU has a memory of this size [GB], by any document, or as many of them as a board has."""
         record = self.catalog.find_original(GPU, id)
-        told = [each for each in record.data.get("disagreements", ()) if each.startswith("memory")]
+        told = [match[0] for each in record.data.get("disagreements", ()) if (match := _MEMORIES.match(each))]
         sizes = {float(each) for each in _SIZES.findall(f"{record.value('memory') or ''} {told}")}
         return not sizes or any(size == times * each for each in sizes for times in _TIMES_MEMORY)
 

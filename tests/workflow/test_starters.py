@@ -56,7 +56,7 @@ def test_the_starter_can_be_built_without_a_word(init: Init) -> None:
     assert init("own").stdout == "own.yaml\n"
     done = CliRunner().invoke(command.main, ["build", "own.yaml"])
     assert (done.exit_code, done.stderr) == (0, "")
-    assert re.search(r"price +[\d,.]+ to [\d,.]+( million)? USD, indicative, 11 of 11 lines", done.stdout)
+    assert re.search(r"price +[\d,.]+ to [\d,.]+( million)? USD, indicative, 9 of 9 lines", done.stdout)
     assert sorted(path.name for path in Path("dist/own").iterdir()) == [
         *("bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx", "report.html", "report.md", "report.xlsx")
     ]
