@@ -6,6 +6,7 @@ import io
 import json
 import re
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,13 @@ def test_wrong_usage(arguments: list[str], message: str) -> None:
     assert message in done.stderr
 
 
+@cache
+def all_rows(code: str) -> list[dict[str, Any]]:
+    """The rows of all plans in a language."""
+    found: list[dict[str, Any]] = json.loads(compare(*of(*PLANS), "-f", "json", "--language", code).stdout)["rows"]
+    return found
+
+
 @pytest.mark.parametrize("code", ["en", "zh"])
 @pytest.mark.parametrize("form", ["text", "md", "html", "xlsx", "json"])
 def test_every_format_has_every_row(form: str, code: str, tmp_path: Path) -> None:
@@ -247,7 +255,7 @@ def test_every_format_has_every_row(form: str, code: str, tmp_path: Path) -> Non
     first = path.read_bytes()
     assert compare(*arguments).exit_code == 0
     assert path.read_bytes() == first
-    found = json.loads(compare(*of(*PLANS), "-f", "json", "--language", code).stdout)["rows"]
+    found = all_rows(code)
     stars = sum(sum(row["best"]) for row in found)
     if form == "xlsx":
         page = load_workbook(io.BytesIO(first)).worksheets[0]
