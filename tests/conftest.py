@@ -103,6 +103,8 @@ def _print_or_skip(text: str) -> None:
     try:
         pdf(f"<!DOCTYPE html><title>Page</title><p>{text}</p>".encode())
     except NotPrinted as error:
+        if "install" not in str(error):  # it is there, and bomgen cannot use it
+            raise
         skip_or_fail(str(error))
 
 

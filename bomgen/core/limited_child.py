@@ -59,6 +59,8 @@ class Limits(NamedTuple):
     wall_seconds: int
     memory_bytes: int
     output_bytes: int
+    file_bytes: int = 0
+    """The length of a file that it may write into its folder; most children write none."""
 
     @property
     def out_of_time(self) -> str:
@@ -93,7 +95,7 @@ def run_limited(
     with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
         given.write(content)
         given.seek(0)
-        environment = bare_environment(*variables)
+        environment = {**bare_environment(*variables), "TMPDIR": empty}  # removed with what it leaves
         process = start_python(module, "main", arguments, stdin=given, folder=empty, environment=environment)
         begun, clock = time.monotonic(), Timer(limits.wall_seconds, process.kill)
         with process:
@@ -154,7 +156,7 @@ def within_limits(limits: Limits, *, sealed: bool) -> Iterator[None]:
     cpu = ceil(time.process_time() + limits.cpu_seconds)
     _lower("RLIMIT_CPU", cpu + KILLED_AFTER, cpu + KILLED_AFTER)
     limit_processor_time(limits.cpu_seconds)
-    for kind, most in (("RLIMIT_AS", limits.memory_bytes), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+    for kind, most in (("RLIMIT_AS", limits.memory_bytes), ("RLIMIT_FSIZE", limits.file_bytes), ("RLIMIT_CORE", 0)):
         _lower(kind, most, most)
     if sealed:
         _lower("RLIMIT_NOFILE", 0, 0)

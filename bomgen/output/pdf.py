@@ -37,8 +37,8 @@ FONTS = (
 )
 """Debian and Ubuntu font packages, by the beginning of character names."""
 USUAL_FONTS = "fonts-noto-core"
-LIMITS = Limits(cpu_seconds=60, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20)
-"""A quote takes 2 s and 150 MiB."""
+LIMITS = Limits(cpu_seconds=60, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20, file_bytes=1 << 20)
+"""A quote takes 2 s and 150 MiB; WeasyPrint writes each weight of the bundled face, 100 KiB, into a file for Pango."""
 OF_FONTS = (
     *("HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
     *("FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT"),
@@ -73,7 +73,8 @@ def pdf(page: bytes) -> bytes:
     """Return the PDF of a self-contained HTML page. Raises NotPrinted as `print_page`, and beyond the limits."""
     printed = run_limited("bomgen.output.pdf", (), page, LIMITS, OF_FONTS)
     if printed.reason:
-        raise NotPrinted(f"printing it was {printed.reason}; use a simpler logo, or fewer lines")
+        advice = "" if printed.failed else "; use a simpler logo, or fewer lines"
+        raise NotPrinted(f"WeasyPrint: {printed.reason}{advice}")
     if not printed.answer.startswith(PDF):
         raise NotPrinted(printed.answer.decode())
     return printed.answer
@@ -82,7 +83,7 @@ def pdf(page: bytes) -> bytes:
 def main() -> None:
     """Print the page on standard input; write the PDF, or why there is none."""
     gc.set_threshold(COLLECT_AFTER)
-    with within_limits(LIMITS, sealed=False):  # WeasyPrint reads fonts
+    with within_limits(LIMITS, sealed=False):  # WeasyPrint reads and writes fonts
         try:
             answer = print_page(sys.stdin.buffer.read())
         except NotPrinted as error:
