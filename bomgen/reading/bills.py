@@ -312,7 +312,7 @@ _Counted = tuple[str, bool]
 def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
     found = Counter[_Counted]()
     for line in lines:
-        if line.quantity is not None:
+        if line.quantity:
             found[_name(line), True] += line.pieces
             found[_name(line), False] += line.quantity
     return found

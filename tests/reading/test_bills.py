@@ -113,6 +113,12 @@ def test_what_a_sheet_repeats_is_not_counted_twice() -> None:
     assert sum(line.pieces for line in pods.lines) == 20
 
 
+def test_a_table_of_zeros_repeats_no_other() -> None:
+    """A bill whose quantities are all 0 is the only table: it repeats none, though the others have 0 pieces, too."""
+    bill = read_workbook({"Bill": [["Part", "Qty"], ["MQM9700-NS2F", 0], ["MMA4Z00-NS", 0]]})
+    assert ([line.quantity for line in bill.lines], bill.repeating) == ([0, 0], ())
+
+
 def test_own_quote(tmp_path: Path) -> None:
     """Every part of a quote of bomgen's own is counted once, and the cords that it lists as not yet priced, too."""
     plan = tmp_path / "own.yaml"
