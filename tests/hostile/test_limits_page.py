@@ -81,7 +81,7 @@ WANTED = {
     "cells of a table": [cells.MAX_CELLS],
     "characters read from a cell": [cells.LONGEST],
     "lines of a bill": [bills.MAX_LINES],
-    "lines of networks compared with designs": [inspection.MOST_FITTED_LINES],
+    "steps of comparing a bill with designs": [inspection.MAX_STEPS],
     "pages of a PDF": [tables.MAX_PAGES],
     "lines on a page of a PDF": [tables.MAX_EDGES],
     "bytes of a workbook": [workbooks.MAX_BYTES],
