@@ -304,7 +304,8 @@ class _View:
         if not amounts:
             return ""
         text = self.language.money(sum(amounts, Decimal(0)), cells[0].unit)
-        return text if len(amounts) == len(cells) else self.language.word("ui-at-least", amount=text)
+        least = len(amounts) < len(cells) or any(cell.least for cell in cells)
+        return self.language.word("ui-at-least", amount=text) if least else text
 
     def fields(self, rows: Sequence[Row], table: Table, stacked: bool) -> Iterator[list[Field]]:
         """Yield the fields of each row; all texts in one field if these are stacked."""

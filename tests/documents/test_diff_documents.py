@@ -136,6 +136,13 @@ def test_nothing_internal_is_in_the_quote_of_an_expansion(name: str, written: Wr
         assert sorted({found.lower() for found in INTERNAL.findall(text)}) == []
 
 
+def test_the_order_has_each_category_once(written: Written) -> None:
+    """Parts of several fabrics stand under one heading of their category, with one sum."""
+    page = written("html", *expanded("partly priced")).decode("utf-8")
+    groups = re.findall(r'<tr class="group"><th[^>]*>([^<]*)', page)
+    assert len(groups) == len({*groups}) > 3
+
+
 def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) -> None:
     """Who and to whom, the growth, the cables that are re-plugged, room to sign; no floor and no alternatives.
 

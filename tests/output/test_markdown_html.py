@@ -353,6 +353,18 @@ def test_the_bill_has_numbers_to_sort_by_and_sums_of_its_groups() -> None:
     assert "data-rank" not in _page_of(_numbered(3))
 
 
+def test_a_group_with_a_bound_from_below_is_one_itself() -> None:
+    """A share of hardware that is priced in part makes the sum of its group a bound, as it does in the subtotals."""
+    document = _document()
+    [at] = [at for at, section in enumerate(document.sections) if section.id == "bill"]
+    sections = list(document.sections)
+    table = sections[at].tables[0]
+    rows = tuple(replace(row, cells=tuple(replace(cell, least=True) for cell in row.cells)) for row in table.rows)
+    sections[at] = replace(sections[at], tables=(replace(table, rows=rows),))
+    page = text.html(replace(document, sections=tuple(sections)), ENGLISH).decode("utf-8")
+    assert re.findall('<span class="group-sum">([^<]*)<', page)[0].startswith("at least ")
+
+
 def test_tools_are_hidden_where_scripts_do_not_run() -> None:
     """Filter and buttons stand in the page hidden, as they do nothing without the script."""
     page = text.html(_document(), ENGLISH).decode("utf-8")

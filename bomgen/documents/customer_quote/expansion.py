@@ -42,9 +42,13 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     quote = customer_quote(writer)
     known = {line.id: line for line in quote.lines}
     currency = quote.totals.currency
-    parts = [
-        known[line.item.id]._replace(quantity=line.pieces - line.spare, spare=line.spare, amount=line.amount)
-        for line in expansion.lines
+    ordered = {line.item.id: line for line in expansion.lines}
+    parts = [  # by category, as in any quote
+        known[id]._replace(
+            quantity=ordered[id].pieces - ordered[id].spare, spare=ordered[id].spare, amount=ordered[id].amount
+        )
+        for id in known
+        if id in ordered
     ]
     charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
     lines = (*parts, *charges)
