@@ -120,14 +120,14 @@ def test_a_table_of_zeros_repeats_no_other() -> None:
 
 
 def test_own_quote(tmp_path: Path) -> None:
-    """Every part of a quote of bomgen's own is counted once, and the cords that it lists as not yet priced, too."""
+    """Every part of a quote of bomgen's own is counted once; the cords of a DGX ship in its box and are no line."""
     plan = tmp_path / "own.yaml"
     plan.write_text("bomgen: 1\nname: own\ncluster: {server: dgx-h100, servers: 4}\n", encoding="utf-8")
     done = CliRunner().invoke(main, ["build", str(plan), "-f", "xlsx", "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output
     quote = next(tmp_path.rglob("quote.xlsx"))
     bill = open_bill(quote.read_bytes(), "quote.xlsx", CATALOG)
-    assert [(line.id, line.quantity) for line in bill.lines] == [("dgx-h100", 4), ("cord-c20", 24)]
+    assert [(line.id, line.quantity) for line in bill.lines] == [("dgx-h100", 4)]
     assert bill.repeating == ("By part number",)
 
 
