@@ -31,7 +31,7 @@ FONTS = (
 )
 """Debian and Ubuntu font packages, by the beginning of character names."""
 USUAL_FONTS = "fonts-noto-core"
-LIMITS = Limits(cpu_seconds=60, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20)
+LIMITS = Limits(cpu_seconds=30, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20)
 """A quote takes 2 s and 150 MiB."""
 OF_FONTS = (
     *("HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
@@ -67,7 +67,7 @@ def pdf(page: bytes) -> bytes:
     """Return the PDF of a self-contained HTML page. Raises NotPrinted as `print_page`, and beyond the limits."""
     printed = run_limited("bomgen.output.pdf", (), page, LIMITS, OF_FONTS)
     if printed.reason:
-        raise NotPrinted(f"printing it was {printed.reason}; use a simpler logo, or fewer lines")
+        raise NotPrinted(f"{printed.reason}; use a simpler logo, or fewer lines")
     if not printed.answer.startswith(PDF):
         raise NotPrinted(printed.answer.decode())
     return printed.answer

@@ -224,12 +224,12 @@ def test_headings(header: str) -> None:
     assert [(line.part, line.description, line.quantity) for line in bill.lines] == [("MQM9700-NS2F", "switch", 6)]
 
 
-def test_designs_are_tried_for_so_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The networks beyond the most are named."""
+def test_designs_are_tried_for_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first network for which nothing is left is named."""
     rows = "Part number,Fabric,Qty\nMQM9700-NS2F,compute,6\nMQM9700-NS2F,storage,2\n"
-    monkeypatch.setattr("bomgen.xray.inspection.MOST_FITTED_LINES", 1)
+    monkeypatch.setattr("bomgen.xray.inspection.MAX_STEPS", 1 << 14)
     found = inspect(open_bill(rows.encode(), "bill.csv", Catalog()), Catalog()).found
-    [said] = [each.message for each in found.findings if each.message.code == "xray-too-many-lines"]
+    [said] = [each.message for each in found.findings if each.message.code == "xray-too-much"]
     assert said.parameters["fabric"] == "storage"
 
 
