@@ -37,7 +37,7 @@ FONTS = (
 )
 """Debian and Ubuntu font packages, by the beginning of character names."""
 USUAL_FONTS = "fonts-noto-core"
-LIMITS = Limits(cpu_seconds=60, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20, file_bytes=1 << 20)
+LIMITS = Limits(cpu_seconds=30, wall_seconds=300, memory_bytes=1 << 30, output_bytes=64 << 20, file_bytes=1 << 20)
 """A quote takes 2 s and 150 MiB; WeasyPrint writes each weight of the bundled face, 100 KiB, into a file for Pango."""
 OF_FONTS = (
     *("HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),

@@ -488,6 +488,7 @@ SENT: dict[str, Sent] = {
     "network-of-thousands-of-lines": networks(20_000),
     "hundreds-of-networks": networks(len(LINES_OF_A_NETWORK)),
     "thousands-of-networks": networks(1),
+    "two-lines-of-many-pieces": text("part,quantity\nDGX H100,557583\nQM9700,188111\n"),
     "parts-almost-known": listed("MQM97#0-NS2X,Quantum switch #,4,10,USD", 19_900),
     "many-kinds": listed("H100-#,GPU server NDR 400G switch cable 10m transceiver #,4,10,USD", 19_900),
     # Excel

@@ -219,11 +219,22 @@ BUILT: dict[str, Callable[[], Input]] = {
     ),
     "fabrics": plan("fabrics: {" + listed("f#: {role: storage, switch: qm9700, nic: cx7-400-osfp}", 20) + "}\n", 99),
 }
-RUNS = [(name, "check", made) for name, made in CHECKED.items()] + [
-    (name, "build", made) for name, made in BUILT.items()
+SEARCHED: dict[str, Callable[[], Input]] = {
+    f"range-of-{name}": plan(SWITCHED % f"search: {{over: {{cluster.{name}: {values}}}, minimise: [gpus]}}\n")
+    for name, values in (
+        ("servers", "1..100000000"),
+        ("round_up_to", "1..100000000"),
+        ("gpus", "1.." + "9" * 6000),
+    )
+}
+RUNS = [
+    (name, command, made)
+    for command, inputs in (("check", CHECKED), ("build", BUILT), ("search", SEARCHED))
+    for name, made in inputs.items()
 ]
 OFTEN = (
     "key-twice",
+    *SEARCHED,
     "search-that-fails",
     "logo-of-comments",
     "unseen-signs",

@@ -10,11 +10,14 @@ import pytest
 
 from bomgen.catalog import switch_records
 from bomgen.catalog.part_records import MAX_GPUS as GPUS_OF_A_SERVER
+from bomgen.cli import command
 from bomgen.core import diagnostics, document, safety, work_budget, yaml_source
 from bomgen.fabric.clos import search
+from bomgen.output import pdf
 from bomgen.output.user_templates import templates
 from bomgen.plan import schema as plan_schema
 from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
+from bomgen.serve import worker
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.workflow import plan_files
 from bomgen.xray import inspection
@@ -110,6 +113,13 @@ def test_the_process_that_the_page_tells() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"may use {apart.LIMITS.cpu_seconds} s of one processor and {apart.LIMITS.memory_bytes >> 20} MiB" in text
     assert apart.LIMITS.wall_seconds == 60
+    assert f"| printing a PDF | {pdf.LIMITS.cpu_seconds} s | {pdf.LIMITS.memory_bytes >> 30} GiB |" in text
+    assert f"| a command | {command.SECONDS} s for each plan | {command.MEMORY >> 30} GiB |" in text
+    assert f"| `wiring` | {command.SECONDS} s | {command.MEMORY_OF['wiring'] >> 30} GiB |" in text
+    hours, memory = command.SECONDS_OF["search"] // 3600, command.MEMORY_OF["search"]
+    assert f"| `search`, for each process | {hours} h | {memory >> 30} GiB |" in text
+    seconds, minutes = worker.SECONDS, worker.SECONDS_WHEN_LONG // 60
+    assert f"{seconds} s; {minutes} min for searches and files | {worker.MEMORY >> 30} GiB |" in text
 
 
 def test_the_steps_that_the_page_tells() -> None:
@@ -126,3 +136,8 @@ def test_the_steps_that_the_page_tells() -> None:
         f"misspelt one as {work_budget.OF_NAME}."
     )
     assert counted in " ".join(text.split())
+    of_bill = (
+        f"a plan that is tried counts as {work_budget.OF_BILL_PLAN}, a line of the bill that is compared with its "
+        f"design as {work_budget.OF_BILL_FIT}, and a line as {work_budget.OF_BILL_LINE} for each network"
+    )
+    assert of_bill in " ".join(text.split())

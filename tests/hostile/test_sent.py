@@ -39,7 +39,7 @@ COMMANDS = {
 }
 BILLS = (
     *("unknown-parts", "known-parts", "parts-almost-known", "many-kinds"),
-    *("network-of-thousands-of-lines", "hundreds-of-networks", "thousands-of-networks"),
+    *("network-of-thousands-of-lines", "hundreds-of-networks", "thousands-of-networks", "two-lines-of-many-pieces"),
 )
 """What is a bill first; the command that the words are those of is `xray`, as for PDFs, and `prices` for others."""
 SHOWN = 200

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,27 @@ def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(urllib.request.OpenerDirector, "open", refuse)
     page = PAGE.replace(b"<h1>", f'<img src="{address}" alt=""><h1>'.encode())
     assert print_page(page).startswith(b"%PDF-")
+
+
+def test_a_logo_that_cannot_be_drawn_is_said() -> None:
+    """WeasyPrint leaves out a picture whose drawing fails, by any error: a quote without its logo is no quote."""
+    svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><g id='a'><use href='#a'/></g></svg>"
+    with pytest.raises(NotPrinted, match="the logo cannot be drawn"):
+        print_page(_with_picture(svg))
+
+
+@pytest.mark.long
+def test_a_logo_that_takes_for_ever_is_ended() -> None:
+    """Three kilobytes that draw a rectangle 10^13 times: the child ends, and one line says so."""
+    uses = "".join(f"<g id='a{n}'>" + f"<use href='#a{n - 1}'/>" * 10 + "</g>" for n in range(1, 14))
+    drawn = f"<defs><g id='a0'><rect width='1' height='1'/></g>{uses}</defs><use href='#a13'/>"
+    with pytest.raises(NotPrinted, match=r"not finished|too much time|beyond 30 s"):
+        pdf(_with_picture(f"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'>{drawn}</svg>"))
+
+
+def _with_picture(svg: str) -> bytes:
+    picture = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return PAGE.replace(b"<h1>", f'<img src="{picture}" alt=""><h1>'.encode())
 
 
 @pytest.mark.parametrize(
