@@ -340,11 +340,11 @@ def test_pieces_of_a_service_say_what_they_are_per() -> None:
     assert "Support with parts on site（每年）" in quoted("llama65b-quote", **{"quote.language": "zh"})
 
 
-def test_the_cover_says_that_required_parts_have_no_price() -> None:
+def test_the_cover_says_that_required_parts_are_not_on_the_bill() -> None:
     """What the total leaves out is said beside it, also where every line of the bill has a price."""
     cover = quoted("llama65b-quote").partition("## ")[0]
     assert "Covers all 18 charged lines" in cover
-    assert "Required parts not yet priced: 2." in cover
+    assert "Required parts not on the bill, to be selected or quoted: 1." in cover
 
 
 def test_nothing_priced_is_said_once() -> None:
@@ -472,13 +472,12 @@ def test_what_alternatives_change_fits_the_page() -> None:
         (
             "en",
             "Accepted: Quotation Q-2026-117, Revision 2, 20 November 2026. Total including tax: 76,238,178.74 USD.",
-            "Required but not included, to be quoted separately: "
-            "Power cord C19 to C20 (1,536), Power cord C13 to C14 (96).",
+            "May be included with DGX A100 640GB, QM9700: Power cords; to be confirmed with NVIDIA.",
         ),
         (
             "zh",
             "买方确认接受：报价单 Q-2026-117、版本 2、2026年11月20日。价税合计：76,238,178.74 USD。",
-            "另需配套、待报价：",
+            "可能随 DGX A100 640GB、QM9700 附带：电源线",
         ),
     ],
 )

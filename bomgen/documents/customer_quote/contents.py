@@ -190,7 +190,10 @@ def _period(indicative: Indications, language: Language) -> str:
     period = language.months(dates[0], dates[-1]) if dates else word("quote-prices-no-date")
     if dates and indicative.undated:
         period = word("quote-prices-undated", period=period, undated=language.integer(indicative.undated))
-    return word("quote-prices-of", period=period)
+    said = [word("quote-prices-of", period=period)]
+    if indicative.low != indicative.high:
+        said.append(word("quote-prices-range"))
+    return word("list-sentences").join(said)
 
 
 def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
