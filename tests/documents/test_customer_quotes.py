@@ -295,8 +295,8 @@ def test_the_longest_lead_time_stands_on_the_cover(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     text = build(tmp_path / "plan.yaml").files("quote.md")["quote.md"].decode("utf-8")
-    assert "**Longest lead time:** 16 weeks" in text
-    assert "The longest lead time is 16 weeks, of NVIDIA QM9700." in text
+    assert "**Longest known lead time:** 16 weeks" in text
+    assert "The longest known lead time is 16 weeks, of NVIDIA QM9700." in text
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_a_promised_time_takes_the_place_of_the_lead_time(tmp_path: Path, promis
     found = build(tmp_path / "plan.yaml")
     text = found.files("quote.md")["quote.md"].decode("utf-8")
     assert f"**Delivery:** {promised}" in text
-    assert "ongest lead time" not in text
+    assert "ongest known lead time" not in text
     warned = [problem for problem in found.warnings if problem.rule == "lead-time"]
     assert [each.line for each in warned] == [5] * late
     assert all("but qm9700 has a lead time of 112 days" in each.message for each in warned)
