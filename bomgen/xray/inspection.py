@@ -220,24 +220,14 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     guesses = {line.mark: guess for line in bill.lines if line.quantity and (guess := line.recognition.guess)}
     if len(guesses) > MOST_GUESSED:
         guesses = {}
-    with budget(MAX_STEPS):
-        return _inspect_with_guesses(bill, guesses, catalog)
-
-
-def _inspect_with_guesses(bill: SentBill, guesses: Mapping[Mark, Recognition], catalog: Catalog) -> Inspection:
     designs: Designs = {}
-    found = _inspect(_read_as(bill, guesses), catalog, designs)
-    whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
-    needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
-    here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
-    kept = {line.mark: guesses[line.mark] for line in here}
-    return found if kept == guesses else _inspect(_read_as(bill, kept), catalog, designs)
-
-
-def _find_networks(scope: Scope, basis: Basis) -> Networks:
-    if scope.name:
-        return Networks(((scope, fit_fabric(scope, basis)),), DesignFit(()))
-    return find_networks(scope, basis)
+    with budget(MAX_STEPS):
+        found = _inspect(_read_as(bill, guesses), catalog, designs)
+        whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
+        needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
+        here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
+        kept = {line.mark: guesses[line.mark] for line in here}
+        return found if kept == guesses else _inspect(_read_as(bill, kept), catalog, designs)
 
 
 def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
@@ -261,7 +251,10 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             continue
         try:
             spend(OF_BILL_LINE * len(scope.lines))
-            networks = _find_networks(scope, basis)
+            if scope.name:
+                networks = Networks(((scope, fit_fabric(scope, basis)),), DesignFit(()))
+            else:
+                networks = find_networks(scope, basis)
         except TooMuch:
             findings.append(_of_bill(bill, "too-much", most=MAX_STEPS, fabric=scope.name or scope.role))
             break
