@@ -94,7 +94,7 @@ def test_wrong_count_on_a_shared_line() -> None:
 
 
 def test_spare_switch_among_the_pieces() -> None:
-    """A spare switch is no doubt where modules and fibres have spares among their pieces, too; alone it is one."""
+    """A spare switch is no doubt where modules and fibres have spares, too; without them its missing cords are one."""
     plan = {
         "bomgen": 1,
         "name": "spared",
@@ -105,6 +105,7 @@ def test_spare_switch_among_the_pieces() -> None:
     for row in rows:
         if row["P/N"].startswith("MQM9700"):
             row["Qty"] = str(int(row["Qty"]) + 1)
+    rows.append({"P/N": "cord-c14", "Description": "Power cord C13 to C14", "Qty": "24"})
     assert "few" not in {each.code for each in look(rows).found.findings}
     assert "many" in {each.code for each in look(rows).found.findings}
     for row in rows:
