@@ -126,7 +126,6 @@ NOT_PROVOKED = {
     "the program that reads the file failed": "a reader that fails; tests/reading/test_apart.py",
     "support {}; {} are required": "a reason of explain",
     "{} has {}; no NIC is purchased": "a reason of explain",
-    "same NIC as in {}; the fabric needs more": "a reason of explain",
     "the plan sets fewer; height and power would allow it": "a reason of explain",
     "sequence parallelism is on; combined with tensor parallelism": "a warning",
     "an older bom.json does not record its exchange rates": "a note of a comparison; tests/documents/test_diff.py",

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ NOT_ROOT = 65534
 
 
 def become_nobody() -> None:
-    """Give up what root may."""
+    """Give up what root may, once the program has what it imports: Python itself may be root's alone."""
+    import_module("bomgen.cli.build")
     os.setgroups([])
     os.setgid(NOT_ROOT)
     os.setuid(NOT_ROOT)
