@@ -19,6 +19,7 @@ from processor import run_bomgen
 
 from bomgen.cli import command as cli
 from bomgen.fabric.declaration import topologies
+from bomgen.output.pdf import INSTALL, NotPrinted
 from bomgen.plan.schema import document
 from bomgen.results.numbers import numbers
 from bomgen.workflow.pipeline import work_out
@@ -235,7 +236,11 @@ def test_a_plan_that_is_not_there_is_wrong_usage(command: str, plan: str, run: R
 
 def test_a_pdf_without_weasyprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """No WeasyPrint: exit code 3, one line that says what to install, and no other file either."""
-    monkeypatch.setitem(sys.modules, "weasyprint", None)
+
+    def fail(_: bytes) -> bytes:
+        raise NotPrinted(f"PDF output requires WeasyPrint, which is not installed: {INSTALL}")
+
+    monkeypatch.setattr("bomgen.output.pdf.pdf", fail)
     outcome = run("build", "-", "-f", "md,pdf", stdin=PLAN)
     assert 3 == outcome.exit_code
     assert "bomgen: not written: quote.pdf: " in outcome.stderr

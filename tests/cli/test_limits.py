@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ GIBI = 1 << 30
             ["search", "plan.yaml"],
             3,
             GIBI,
-            "not finished after 3 s of processor time; 0 of 3000 designs were evaluated",
+            "not finished after 3 s of processor time; some of 3000 designs were evaluated",
         ),
     ],
 )
@@ -45,6 +46,7 @@ def test_one_line_and_nothing_else(arguments: list[str], seconds: int, memory: i
     command = [sys.executable, "-c", PROGRAM.format(seconds=seconds, memory=memory), *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     *warnings, last = done.stderr.splitlines()
+    last = re.sub(r"\d+ of 3000", "some of 3000", last)  # as many as the machine is fast
     assert (done.returncode, last) == (1, f"bomgen: {said}")
     assert all(" warning: " in line for line in warnings)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bill.csv", "plan.yaml"]

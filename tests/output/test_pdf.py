@@ -42,6 +42,7 @@ def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert print_page(page).startswith(b"%PDF-")
 
 
+@pytest.mark.usefixtures("printer")
 def test_a_logo_that_cannot_be_drawn_is_said() -> None:
     """WeasyPrint leaves out a picture whose drawing fails, by any error: a quote without its logo is no quote."""
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><g id='a'><use href='#a'/></g></svg>"
@@ -50,6 +51,7 @@ def test_a_logo_that_cannot_be_drawn_is_said() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("printer")
 def test_a_logo_that_takes_for_ever_is_ended() -> None:
     """Three kilobytes that draw a rectangle 10^13 times: the child ends, and one line says so."""
     uses = "".join(f"<g id='a{n}'>" + f"<use href='#a{n - 1}'/>" * 10 + "</g>" for n in range(1, 14))
