@@ -185,9 +185,9 @@ def test_boxes_of_flash_limit_what_servers_deliver(built: Built) -> None:
 
 
 def test_cables_and_licences_of_a_system_are_counted(built: Built) -> None:
-    """Two cables for each CBox, four for each DBox, and the licence by terabyte and year."""
+    """Two cables for each CBox, four for each DBox, and the licence by terabyte and year; no source states them sold."""
     bom = built({**plan({"dataset": "500 TB", "servers": "vast-dbox-df3015v2"}), "operation": {"years": 3}})
-    required = [(line["part"], line["quantity"]) for line in bom["lines"] if line.get("required_by")]
+    required = [(item.get("part"), item["quantity"]) for item in bom["not_on_bill"] if item["included"] is None]
     assert sorted(quantity for part, quantity in required if part == "generic-200g-aoc") == [4 * 2, 2 * 4]
     assert ("vast-licence", 2 * 276 * 3) in required
 
