@@ -176,7 +176,7 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     for text in (PLAN, managed, ethernet, alone):
         names = {each["format"] for each in downloads.formats(workspace, asked(text=text))["formats"]}
         offered.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
-    assert offered == [[False, True, True, True]] * 2 + [[False, True, True, False], [False] * 4]
+    assert offered == [[True, True, True]] * 2 + [[True, True, False], [False] * 3]
     assert downloads.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
 
