@@ -345,16 +345,18 @@ def test_whoever_gets_out_of_the_sandbox_has_nothing(tmp_path: Path) -> None:
 
 
 def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It starts in an empty folder with an empty environment, and runs no start-up code of the user."""
+    """It starts in an empty folder, all that its environment names, and runs no start-up code of the user."""
     monkeypatch.setenv("SECRET", "1")
     monkeypatch.setattr(
         children,
         "PROGRAM",
         "import json, os, sys; "
-        "print(json.dumps(str((sorted(set(os.environ) - set(['LC_CTYPE'])), os.listdir('.'), sys.flags.isolated))))",
+        "own = os.path.samefile(os.environ['TMPDIR'], '.'); "
+        "names = sorted(set(os.environ) - set(['LC_CTYPE'])); "
+        "print(json.dumps(str((names, own, os.listdir('.'), sys.flags.isolated))))",
     )
-    kept = sorted(name for name in children.NEEDED_VARIABLES if name in os.environ)
-    assert {"a": f"({kept}, [], 1)".encode()} == filled([Template("a", "a.j2", "", Mark("p", 1, 1))], DATA, "en")
+    kept = sorted({name for name in children.NEEDED_VARIABLES if name in os.environ} | {"TMPDIR"})
+    assert {"a": f"({kept}, True, [], 1)".encode()} == filled([Template("a", "a.j2", "", Mark("p", 1, 1))], DATA, "en")
 
 
 @pytest.mark.parametrize(
@@ -524,7 +526,8 @@ def test_no_process_without_templates(run: Run, monkeypatch: pytest.MonkeyPatch)
 def test_the_page_states_the_limits() -> None:
     """docs/templates.md has the limits that are set."""
     rows = dict(re.findall(r"^\| ([a-z -]+) \| ([0-9]+ (?:s|MiB)) \|$", DOCS, re.MULTILINE))
-    cpu, wall, memory, output = LIMITS
+    cpu, wall, memory, output, written = LIMITS
+    assert written == 0  # the process writes no file
     together = {
         "processor time of all templates of a plan together": f"{cpu} s",
         "wall-clock time of all templates together": f"{wall} s",
