@@ -52,10 +52,13 @@ Applied = Callable[..., Application]
 
 
 def plan_of(name: str) -> PlanFile:
-    """A plan of the checkout; that of the edits without its alternatives."""
+    """A plan of the checkout; that of the edits without its alternatives, and one with cords sold apart."""
     if name == QUOTE:
         return plan_without_alternatives()
-    return open_plan(str(CHECKOUT / "plans" / f"{name}.yaml"), None)
+    file = open_plan(str(CHECKOUT / "plans" / f"{name}.yaml"), None)
+    if name == "h100-127":
+        return file._replace(content=file.content.replace(b"\nquote:", b"\ncatalog: [../tests/apply/parts/]\n\nquote:"))
+    return file
 
 
 @pytest.fixture(scope="module")
