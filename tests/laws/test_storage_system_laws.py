@@ -15,7 +15,7 @@ Built = Callable[[dict[str, Any]], dict[str, Any]]
 
 CBOX, DBOXES, SWITCH = "vast-cbox-gen6", ("vast-dbox-df3015v2", "vast-dbox-df5630"), "sn3700"
 CABLES = ("generic-100g-aoc", "generic-200g-aoc")
-"""Cables behind CBoxes and DBoxes; no source states whether they are in the price, so that the bill names them aside."""
+"""Cables behind CBoxes and DBoxes; no source says that they are sold apart, so the bill names them aside."""
 READ_OF_CBOX, READ_OF_DBOXES = 29 * 10**9, (58 * 10**9, 56 * 10**9)
 COUNTS = st.one_of(st.just("auto"), st.integers(1, 60))
 PARTS = st.lists(st.sampled_from([CBOX, *DBOXES]), min_size=1, max_size=3, unique=True)

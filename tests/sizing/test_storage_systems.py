@@ -185,7 +185,7 @@ def test_boxes_of_flash_limit_what_servers_deliver(built: Built) -> None:
 
 
 def test_cables_and_licences_of_a_system_are_counted(built: Built) -> None:
-    """Two cables for each CBox, four for each DBox, and the licence by terabyte and year; no source states them sold."""
+    """Two cables for each CBox, four for each DBox, and the licence by terabyte and year, named beside the bill."""
     bom = built({**plan({"dataset": "500 TB", "servers": "vast-dbox-df3015v2"}), "operation": {"years": 3}})
     required = [(item.get("part"), item["quantity"]) for item in bom["not_on_bill"] if item["included"] is None]
     assert sorted(quantity for part, quantity in required if part == "generic-200g-aoc") == [4 * 2, 2 * 4]

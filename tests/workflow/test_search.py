@@ -109,7 +109,7 @@ def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
 
 
 def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never a tolerance: a cent too much, and both values are named; power cords may be included, and are in neither."""
+    """Never a tolerance: a cent too much, and both values are named; power cords may be included and are in neither."""
 
     class Wrong(DesignByDesign):
         def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
