@@ -369,7 +369,7 @@ const stories = {
 
   // Two customers, whose plans have the same name until they are saved. A file leads to the page, whose processes end with it.
   async customers(_open, browser) {
-    const server = await serve(at("customers"), [], { BROWSER: "true %s", HOME: at("customers") }), seen = { totals: [] };
+    const server = await serve(at("customers"), [], { BROWSER: "true %s", HOME: at("customers") }), seen = { books: [] };
     const leading = () => fs.readdirSync(at("customers")).filter((name) => name.endsWith(".html"));
     await wait(() => leading().length);
     const page = await visit(browser, `file://${at("customers")}/${leading()[0]}`);
@@ -393,7 +393,9 @@ const stories = {
     }
     for (const customer of ["first", "second"]) {
       await page.start(customer);
-      seen.totals.push(await page.total());
+      await page.total();
+      const plan = fs.readFileSync(`${at("customers")}/${customer}.yaml`, "utf8"), book = /[\w-]+\.prices\.yaml/.exec(plan)[0];
+      seen.books.push(fs.readFileSync(`${at("customers")}/${book}`, "utf8"));
       await page.button("Open").click();
     }
     await page.route("**/api/files*", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), whole: false } }));
