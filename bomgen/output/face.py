@@ -1,6 +1,7 @@
-"""The typeface of documents, drawings and the page: Inter, bundled, so that lines break alike on every machine.
+"""The typeface of documents, drawings and the page, and the width of text in it and in columns of type.
 
-Chinese is not bundled, because each weight takes several megabytes; the style sheets name the usual system fonts.
+Inter is bundled, so that lines break alike on every machine. Chinese is not, because each weight takes several
+megabytes; the style sheets name the usual system fonts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from unicodedata import east_asian_width
+from unicodedata import combining, east_asian_width
 
 from bomgen.core.resources import content, folder, text
 
@@ -45,7 +46,19 @@ def face_rules(embedded: bool) -> str:
 def width_in_ems(line: str, strong: bool = False) -> float:
     """Return the width of text in em, without kerning."""
     widths = _widths()[str(BOLD if strong else REGULAR)]
-    return sum(widths.get(each, _WIDE if east_asian_width(each) in "WF" else _OTHER) for each in line) / _EM
+    return sum(widths.get(letter, _WIDE if is_wide(letter) else _OTHER) for letter in line) / _EM
+
+
+def count_columns(text: str) -> int:
+    """Return the columns of type that a text takes: two for a Chinese character, none for an accent."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(letter) else 1 + is_wide(letter) for letter in text)
+
+
+def is_wide(letter: str) -> bool:
+    """Return whether a letter takes two columns of type, as Chinese ones do (UAX 11)."""
+    return east_asian_width(letter) in ("W", "F")
 
 
 @cache

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from unicodedata import combining, east_asian_width
 
 from bomgen.core.document import Cell, Column, Document, Section, Table, currency_of
 from bomgen.core.language import Language
 from bomgen.core.safety import printable
+from bomgen.output.face import count_columns
 
 GAP = "  "
 """Between columns, and before every row."""
@@ -143,15 +143,15 @@ def _layouts(grid: _TableText, width: int | None) -> Iterator[tuple[Sequence[int
     """Yield the columns and widths of each table that is drawn."""
     rows = [row for row, _, _ in grid.rows if len(row) == len(grid.right)]
     columns = [[row[at] for row in rows] for at in range(len(grid.right))]
-    natural = [max(map(_width, column), default=0) for column in columns]
+    natural = [max(map(count_columns, column), default=0) for column in columns]
     if width is None:
         yield range(len(natural)), natural
         return
     room, broken = width - grid.indent, list[int]()
     least = list[int]()
     for at, column in enumerate(columns):
-        word = max((_width(word.rstrip()) for cell in column for word in _WORD.findall(cell)), default=0)
-        number = max((_width(line) for cell in column for line in _above_its_range(cell).split("\n")), default=0)
+        word = max((count_columns(word.rstrip()) for cell in column for word in _WORD.findall(cell)), default=0)
+        number = max((count_columns(line) for cell in column for line in _above_its_range(cell).split("\n")), default=0)
         least.append(number if grid.right[at] else min(natural[at], max(LEAST_WIDTH, min(word, room // 2))))
         broken.append(number if grid.right[at] else min(natural[at], LEAST_WIDTH))
     if _total(least) > room >= _total(broken):
@@ -195,32 +195,25 @@ def _widths(least: Sequence[int], natural: Sequence[int], room: int) -> list[int
 # letters ------------------------------------------------------------------------------------------------------------
 
 
-def _width(text: str) -> int:
-    """Return the width of a text on a terminal: a wide character counts as two, an accent as 0."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
 def _pad(text: str, width: int, right: bool) -> str:
-    room = " " * (width - _width(text))
+    room = " " * (width - count_columns(text))
     return room + text if right else text + room
 
 
 def _cell_lines(cell: str, width: int, right: bool) -> list[str]:
-    if _width(cell) <= width:
+    if count_columns(cell) <= width:
         return [cell]
     return [part for line in (_above_its_range(cell) if right else cell).split("\n") for part in wrap_text(line, width)]
 
 
 def _wrap_line(line: TextLine, width: int) -> Iterator[TextLine]:
     """Yield a line wrapped to `width` characters, aligned below the text after its label."""
-    if _width(line.text) <= width:
+    if count_columns(line.text) <= width:
         yield line
         return
     found = _LABEL.match(line.text)
     label = found[0] if found else ""
-    hang = _width(label)
+    hang = count_columns(label)
     if hang > width - LEAST_TEXT:
         label, hang = "", 0
     for number, part in enumerate(wrap_text(line.text[len(label) :], width - hang)):
@@ -231,8 +224,8 @@ def wrap_text(text: str, width: int) -> list[str]:
     """Return a text in lines of at most `width` characters, broken between words or Chinese characters if possible."""
     found, line = list[str](), ""
     for word in _WORD.findall(text):
-        for part in [word] if _width(word.rstrip()) <= width else word:
-            if line and _width(line + part.rstrip()) > width:
+        for part in [word] if count_columns(word.rstrip()) <= width else word:
+            if line and count_columns(line + part.rstrip()) > width:
                 found.append(line.rstrip())
                 line = ""
             line += part

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any, BinaryIO, NamedTuple
-from unicodedata import east_asian_width
 
 import numpy as np
 from openpyxl import Workbook
@@ -21,6 +20,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
+from bomgen.output.face import count_columns
 from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.wiring.columns import ACTION, NUMBERED, SEVERAL, TODAY, Table, tables
 from bomgen.output.xlsx.cells import clean, header_text
@@ -95,8 +95,6 @@ WIDEST = 60
 HIDDEN = "_site"
 """There is one site, which stands on the cover; empty columns are hidden as well."""
 PADDING = 2
-WIDE = ("W", "F")
-"""Letters that take two columns of a terminal (UAX 11)."""
 FILTER_ARROW = 3
 """Room in the header for the filter's button, in letters."""
 MOST_FOOTER = 60
@@ -152,7 +150,7 @@ class _Page:
         self.sheet.print_title_rows = "1:1"
         for place, (each, length) in enumerate(zip(shown, lengths, strict=True), 1):
             column = self.sheet.column_dimensions[get_column_letter(place)]
-            column.width = max(_width(each.title) + FILTER_ARROW, min(length, WIDEST) + PADDING)
+            column.width = max(count_columns(each.title) + FILTER_ARROW, min(length, WIDEST) + PADDING)
             column.hidden = (each.source or "").endswith(HIDDEN) or (bool(each.source) and not length)
         self.sheet.append([_styled(self.sheet, each.title, BOLD, SHADED) for each in shown])
         self.used = 1
@@ -170,11 +168,6 @@ class _Page:
         ticks = DataValidation(type="list", formula1=answers, allow_blank=True, showErrorMessage=True)
         ticks.add(f"{first}2:{last}{self.used}")
         self.sheet.data_validations.dataValidation.append(ticks)
-
-
-def _width(text: str) -> int:
-    """How wide a text is in letters; a Chinese one counts twice."""
-    return sum(1 + (east_asian_width(letter) in WIDE) for letter in text)
 
 
 def _sheet(book: Workbook, title: str, wiring: Wiring) -> Any:

@@ -7,13 +7,13 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
-from unicodedata import east_asian_width
 
 from openpyxl.comments import Comment
 
 from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
 from bomgen.core.money import Totals, minor_unit
+from bomgen.output.face import count_columns, is_wide
 
 GENERAL = "General"
 WHOLE = "#,##0"
@@ -46,7 +46,6 @@ _NARROW = re.compile(r"[ijltfrI.,:;'|!()\[\]/\\ -]")
 _BROAD = re.compile("[A-HJ-Zmw%@]")
 _PIECE = re.compile(r"[^\u2e80-\uffff\s]*.")
 """What stays together when a line is wrapped: a word, or a Chinese character."""
-_WIDE_LETTERS = ("W", "F")
 _NARROWER = 0.5
 _BROADER = 0.3
 """Usual letters of Arial are about as wide as its digits, narrow and broad ones by so much less or more."""
@@ -157,11 +156,13 @@ def width_of(number: int | float | Decimal, form: str) -> int:
         return len(before[0]) // 2 + width_of(number, form[before.end() :])
     digits, _, suffix = form.partition('"')
     if digits == _POWER_OF_TEN:
-        return len(digits) + _breadth(suffix) + PADDING
+        return len(digits) + count_columns(suffix) + PADDING
     steps = len(digits) - len(digits.rstrip(_STEP))
     digits = digits.rstrip(_STEP)
     scale = _PERCENT if digits.endswith("%") else 1 / _THOUSAND**steps
-    return len(f"{float(number) * scale:,.{digits.partition('.')[2].count('0')}f}") + _breadth(suffix) + PADDING + 1
+    return (
+        len(f"{float(number) * scale:,.{digits.partition('.')[2].count('0')}f}") + count_columns(suffix) + PADDING + 1
+    )
 
 
 def more_lines(text: str, room: float) -> int:
@@ -173,7 +174,7 @@ def more_lines(text: str, room: float) -> int:
         lines, used = lines + 1, 0.0
         for word in _PIECE.findall(paragraph):
             narrow, broad = len(_NARROW.findall(word)), len(_BROAD.findall(word))
-            width = _breadth(word) - _NARROWER * narrow + _BROADER * broad
+            width = count_columns(word) - _NARROWER * narrow + _BROADER * broad
             if used and used + width > room:
                 lines, used = lines + 1, 0.0
             used += width
@@ -200,14 +201,7 @@ def _suffix(unit: str) -> str:
 
 def is_narrow(text: str) -> bool:
     """Whether no letter of a text is as broad and high as Chinese ones are."""
-    return _breadth(text) == len(text)
-
-
-def _breadth(text: str) -> int:
-    """How many columns of type a text takes; Chinese characters take two."""
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(east_asian_width(letter) in _WIDE_LETTERS for letter in text)
+    return not any(map(is_wide, text))
 
 
 # styles -------------------------------------------------------------------------------------------------------------
