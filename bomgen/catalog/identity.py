@@ -60,7 +60,7 @@ def _requirements(record: Record) -> Iterator[parts.Requirement]:
             mark=None if giver.built_in else record.source.mark((*record.steps, REQUIRES, at)),
             included=each.get("included", None if each.get("confidence") == "low" else False),
         )
-    in_rack = record.kind in IN_RACKS and record.data.get("unit") != "rack"  # a rack comes with its busbar
+    in_rack = record.kind in IN_RACKS and not record.value("trays")  # a rack comes with its busbar
     if mentioned.isdisjoint(CORDS):
         if pieces := record.figure("count", "count", SUPPLIES):
             cord, references = f"cord-{record.value(SUPPLIES, 'inlet')}", getattr(pieces.origin, "references", ())

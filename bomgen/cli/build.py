@@ -25,8 +25,9 @@ from bomgen.cli.options import (
 from bomgen.cli.plans import build_report, check_names, open_plans, watched
 from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.language import language
+from bomgen.core.language import Language, language
 from bomgen.core.provenance import Figure
+from bomgen.documents.customer_quote.record import name_parts
 from bomgen.documents.totals import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
@@ -63,14 +64,14 @@ def summary(report: Report) -> Iterator[str]:
         without = f", without {lacking}" if lacking else ""
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines{without}"
     if items := [item for item in report.bill.open_items if item.included is False]:
-        yield f"  open items {'; '.join(_choice(item) for item in items)}"
+        yield f"  open items {'; '.join(_choice(item, words) for item in items)}"
     if items := [item for item in report.bill.open_items if item.included is None]:
-        names = (words.word("power-cords") if item.any_cord else _choice(item) for item in items)
-        yield f"  to confirm whether included (ask the manufacturers): {'; '.join(dict.fromkeys(names))}"
+        names = dict.fromkeys(_choice(item, words) for item in items)
+        yield f"  to confirm whether included (ask the manufacturers): {'; '.join(names)}"
 
 
-def _choice(item: OpenItem) -> str:
-    return " or ".join(part.name for part in item.parts)
+def _choice(item: OpenItem, words: Language) -> str:
+    return words.word("list-or").join(name_parts(item, words))
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:

@@ -243,8 +243,8 @@ class Requirements:
         return self.each[kind, id]
 
     def _read_needs(self, record: Record) -> Iterator[_Need]:
-        requires = identity(record).requires
-        gpus = gpus_of(record) if record.kind == SERVER else 1
+        requires, gpus = identity(record).requires, gpus_of(record) if record.kind == SERVER else 1
+        stated = {need.parts for need in requires}
         for need in requires:
             units = {PIECE: 1, GPU: gpus}.get(need.per)
             pieces = Fraction(need.quantity.value) * units if need.quantity and units else None
@@ -253,7 +253,7 @@ class Requirements:
                 yield _Need(need.parts, pieces, fixed, need.included is False)
         if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
             for own in self._needs_of(GPU, str(record.value("gpu"))):
-                if own.parts not in {need.parts for need in requires}:
+                if own.parts not in stated:
                     yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
 
 

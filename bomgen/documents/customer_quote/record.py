@@ -20,7 +20,7 @@ from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import AddressBlock, Cell, Logo
 from bomgen.core.grouping import group_by
-from bomgen.core.language import spaced
+from bomgen.core.language import Language, spaced
 from bomgen.core.money import Totals
 from bomgen.core.number_registry import Path, rows_below
 from bomgen.design.assembly import BuiltFabric
@@ -32,6 +32,7 @@ from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import Indications, QuoteLine, category_amounts
+from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.result import Report
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
@@ -294,9 +295,7 @@ def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
     heat: dict[tuple[str, ...], str] = {}
     power = {each.report.plan.cluster_name: each.numbers.get(POWER) for each in writer.cluster_writers()}
     for item in writer.report.bill.open_items:
-        names = tuple(writer.language.message(part.name) for part in item.parts)
-        if item.included is None and item.any_cord:
-            names = (writer.word("power-cords"),)
+        names = name_parts(item, writer.language)
         quantity = item.quantity.value if item.quantity else None
         key, vendor = (item.included is None, names), item.required_by.vendor or GENERIC
         known = found.get(key)
@@ -309,6 +308,13 @@ def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
         machines = required_by[unknown, names]
         ask = tuple(dict.fromkeys(machines.values())) if unknown else ()
         yield QuotedOpenItem(names, quantity, tuple(machines), heat.get(names), ask)
+
+
+def name_parts(item: OpenItem, language: Language) -> tuple[str, ...]:
+    """Return the names of the parts to select from; cords that may be included have one name, whatever the inlet."""
+    if item.included is None and item.any_cord:
+        return (language.word("power-cords"),)
+    return tuple(language.message(part.name) for part in item.parts)
 
 
 def _fingerprint(quote: CustomerQuote) -> str:
