@@ -13,7 +13,7 @@ from typing import TextIO
 
 from bomgen.cli.messages import complain
 from bomgen.core.children import PIPE, Child, start_python
-from bomgen.core.limited_child import limit_processor_time
+from bomgen.core.limits import limit_processor_time
 
 READ = (".yaml", ".yml", ".lock", ".csv", ".xlsx", ".j2", ".svg", ".png", ".jpg", ".jpeg")
 """Suffixes of files that a plan reads: plans and their locks, parts, price books, templates, logos."""

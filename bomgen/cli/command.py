@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from bomgen.cli.completion import listen
 from bomgen.cli.ending import flush_output, run_command
 from bomgen.cli.messages import colour
-from bomgen.core.limited_child import COLLECT_AFTER, limit_memory, limit_processor_time
+from bomgen.core.limits import COLLECT_AFTER, limit_memory, limit_processor_time
 
 COMMANDS = {
     "init": "Write a commented plan that builds as it is.",

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, escape_controls
-from bomgen.core.limited_child import OutOfTime
+from bomgen.core.limits import OutOfTime
 from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
 BY_SIGNAL = 128

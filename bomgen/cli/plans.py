@@ -17,7 +17,7 @@ from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, escape_controls,
 from bomgen.cli.problems import print_problems, show
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.limited_child import renew_processor_time
+from bomgen.core.limits import renew_processor_time
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report

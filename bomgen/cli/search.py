@@ -24,7 +24,7 @@ from bomgen.cli.plans import ERASE, open_one_plan
 from bomgen.cli.problems import show
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
-from bomgen.core.limited_child import OutOfTime
+from bomgen.core.limits import OutOfTime
 from bomgen.core.messages import ENGLISH
 from bomgen.core.progress import heard_by
 from bomgen.documents.search.contents import search_document

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import IO, Any
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.limited_child import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
+from bomgen.core.limits import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
 from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped

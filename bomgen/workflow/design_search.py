@@ -17,7 +17,7 @@ from typing import Any
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.limited_child import OutOfTime
+from bomgen.core.limits import OutOfTime
 from bomgen.documents.search.candidates import SearchedDesign
 from bomgen.documents.search.front import (
     MAX_FRONT,

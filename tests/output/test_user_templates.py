@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from bomgen.cli.command import main
 from bomgen.core import children
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.limited_child import Limits
+from bomgen.core.limits import Limits
 from bomgen.core.provenance import Mark
 from bomgen.output.user_templates import templates
 from bomgen.output.user_templates.sandbox import RESULT_BYTES, render, writer
@@ -315,7 +315,7 @@ def test_a_result_of_a_gigabyte_is_not_waited_for() -> None:
 ESCAPED = """
 import os, sys
 import socket, subprocess
-from bomgen.core.limited_child import within_limits
+from bomgen.core.limits import within_limits
 from bomgen.output.user_templates.templates import LIMITS
 def held(attempt):
     try:

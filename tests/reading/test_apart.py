@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.core import children, limited_child
+from bomgen.core import children, limits
 from bomgen.core.children import Child, start_python
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading import apart
@@ -54,7 +54,7 @@ def test_a_reader_that_fails_with_its_memory_used_up_is_over_its_limits(
 ) -> None:
     """Where no page is left, the system ends a process with SIGSEGV, or Python cannot report its MemoryError."""
     ends(monkeypatch, module, function)
-    monkeypatch.setattr(limited_child, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
+    monkeypatch.setattr(limits, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
     with pytest.raises(PlanErrors, match=OVER):
         apart.read_apart(apart.PDF, b"", "a.pdf")
 
