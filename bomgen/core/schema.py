@@ -42,10 +42,11 @@ TYPES = {
 }
 
 
+SUFFIX = ".schema.json"
 PARTS = "part/"
 """What the names of schemas of parts begin with."""
-PART = "x-part"
-"""Keyword of a definition that stands for the schema of parts of a kind."""
+SHARED = "../part-definitions.json"
+"""Where the schemas of parts find the definitions that they share."""
 REFERENCE = "$ref"
 ONLY_IN_FILES = ("$schema", "x-required")
 """What the schema of a part has that a part described in a plan does not."""
@@ -55,15 +56,17 @@ ONLY_IN_FILES = ("$schema", "x-required")
 def document(name: str) -> dict[str, Any]:
     """Return the schema `name` (`plan`, `bom`, `part/gpu`, ...), with all definitions that it refers to.
 
-    The schemas of parts share `part-definitions.json`; a part that a plan describes is described as in its own file.
+    The schemas of parts share definitions; a part that a plan describes is described as in its own file.
     Raises FileNotFoundError for another name.
     """
-    schema = _read(f"{name}.schema.json")
+    schema = _read(name + SUFFIX)
     if name.startswith(PARTS):
-        return schema | {"$defs": _used_by(schema, _read("part-definitions.json")["$defs"])}
+        return schema | {"$defs": _used_by(schema, _read(f"{PARTS}{SHARED}")["$defs"])}
     for key, definition in schema.get("$defs", {}).items():
-        if PART in definition:
-            schema["$defs"][key] = as_definition(key, _described_in_plan(document(PARTS + definition[PART])))
+        reference = definition.get(REFERENCE, "")
+        if reference.startswith(PARTS):
+            part = document(reference.removesuffix(SUFFIX))
+            schema["$defs"][key] = as_definition(key, _described_in_plan(part))
     return schema
 
 
@@ -111,7 +114,7 @@ def _read(file: str) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(str(path))
     try:
-        schema: dict[str, Any] = json.loads(text(path))
+        schema: dict[str, Any] = json.loads(text(path).replace(f"{SHARED}#", "#"))
     except ValueError as error:
         raise BrokenInstallation(f"{path} is not valid JSON: {error}") from None
     return schema
