@@ -389,20 +389,20 @@ const stories = {
       await page.dialog.getByRole("textbox").fill(customer);
       await page.dialog.getByRole("textbox").press("Enter");
       await page.until((name) => document.getElementById("file").textContent === name, `${customer}.yaml`);
-      await page.button("Open").click();
+      await page.button("Open", page.getByLabel("Actions")).click();
     }
     for (const customer of ["first", "second"]) {
       await page.start(customer);
       await page.total();
       const plan = fs.readFileSync(`${at("customers")}/${customer}.yaml`, "utf8"), book = /[\w-]+\.prices\.yaml/.exec(plan)[0];
       seen.books.push(fs.readFileSync(`${at("customers")}/${book}`, "utf8"));
-      await page.button("Open").click();
+      await page.button("Open", page.getByLabel("Actions")).click();
     }
     await page.route("**/api/files*", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), whole: false } }));
     await page.keyboard.press("Escape");
     seen.unlisted = [];
     for (const name of ["Open", "Compare"]) {
-      await page.button(name).click();
+      await page.button(name, page.getByLabel("Actions")).click();
       seen.unlisted.push(await page.dialog.locator("p.warning").textContent());
       await page.keyboard.press("Escape");
     }

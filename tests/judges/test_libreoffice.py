@@ -18,6 +18,7 @@ import pytest
 from openpyxl import load_workbook
 from openpyxl.cell import Cell
 from openpyxl.workbook import Workbook
+from workbook_edits import plan_without_alternatives, workbook_of
 
 KINDS = ("report", "quote")
 TOTALS = {"bom_list": "list", "bom_discount": "discount", "bom_tax": "tax", "bom_amount": "amount"}
@@ -135,7 +136,9 @@ def recalculated(quotes, resaved, resave, tmp_path_factory) -> dict[str, Path]:
     _change(quotes[PRICED] / "report.xlsx", changed / f"{CHANGED}.xlsx")
     _change_shares(quotes[CHARGED] / "report.xlsx", changed / f"{SHARES}.xlsx")
     _unprice(quotes[CHARGED] / "report.xlsx", changed / f"{UNPRICED}.xlsx")
-    _add_required(quotes[CHARGED] / "quote.xlsx", changed / f"{ADDED}.xlsx")
+    requiring = changed / f"{ADDED}.xlsx"
+    requiring.write_bytes(workbook_of(plan_without_alternatives()))
+    _add_required(requiring, requiring)
     resave(changed, saved)
     return resaved | {path.stem: path for path in saved.iterdir()}
 
