@@ -13,7 +13,7 @@ import pytest
 from bomgen.output.wiring.dot import MOST_DEVICES
 
 CHECKOUT = Path(__file__).parents[2]
-PLANS = ("llama65b", "superpod-h100-4su", "hpn-like", "gb300-nvl72-spectrum")
+PLANS = ("llama65b", "gb300-nvl72-spectrum")
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -18,7 +18,7 @@ from bomgen.serve.tabs import TABS
 CHECKOUT = Path(__file__).parents[2]
 PLAN = (CHECKOUT / "plans" / "llama65b.yaml").read_text("utf-8")
 DAYS = "target_days: 20"
-FEW, MANY, MANY_DEEP = 10, 100, 1000
+FEW, MANY, MANY_DEEP = 10, 50, 1000
 """Edits after which memory is looked at; `make deep` makes as many as somebody makes in a day."""
 MOST = 1.2
 """Times the memory after a few edits."""
