@@ -9,8 +9,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The tests start the program thousands of times: without byte code each of these runs compiles its two hundred modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-# On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
-EXTRAS := dev $(if $(CI),judges site fuzz)
 # Tests that are marked `long` run there, too: without them `make test` takes a user at most six minutes of two idle cores.
 SELECTED := $(if $(CI),,-m 'not long')
 
@@ -18,27 +16,24 @@ SELECTED := $(if $(CI),,-m 'not long')
 LOCKED = $(PIP) install --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
 EDITABLE := $(PIP) install --no-deps --no-build-isolation --editable .
 
-# A stamp says which set of packages the environment holds; it is renewed when what is to be installed changes.
-empty :=
-space := $(empty) $(empty)
+# A stamp names the lock files whose packages the environment holds; it is renewed when one of them changes. On a
+# continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
 GIVEN := pyproject.toml bomgen/__init__.py $(wildcard requirements/*.txt)
 INSTALLED := $(VENV)/.installed
-INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
-INSTALLED_SITE := $(VENV)/.installed-site
-INSTALLED_DEEP := $(VENV)/.installed-deep
+INSTALLED_DEV := $(VENV)/.installed-dev$(if $(CI),-judges)
+INSTALLED_JUDGES := $(VENV)/.installed-dev-judges
 # What follows from the catalogue is written with the package, and anew when a part changes; it is not committed.
 GENERATED := bomgen/data/indicative-prices.yaml schemas/plan.catalog.schema.json
-# The judge of hardware BOMs brings grammars of addresses that cost each program that imports jsonschema three seconds:
-# it has a folder of its own, which only its tests name.
-CYCLONEDX := .ci/cyclonedx/.installed
 PEERS_AT := build/peers
 PEERS_INSTALLED := $(patsubst benchmarks/peers/%.txt,$(PEERS_AT)/%/.installed,$(wildcard benchmarks/peers/*.txt))
 
-# The programs of a release have an environment of their own, so that they never meet those of the tests.
+# The programs of a release have an environment of their own, so that they never meet those of the tests; with them the
+# judge of hardware BOMs, whose grammars of addresses cost each program that imports jsonschema three seconds.
 TOOLS := build/tools
 INSTALLED_TOOLS := $(TOOLS)/.installed
 COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make pins'
+PINNED := $(COMPILE) --constraint build/all.txt
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
@@ -47,7 +42,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 build: $(INSTALLED) $(GENERATED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
 
-test: $(INSTALLED_DEV) $(GENERATED) $(if $(CI),$(CYCLONEDX)) ## ruff, formatting, types and tests; with CI=true the long tests as well
+test: $(INSTALLED_DEV) $(GENERATED) ## ruff, formatting, types and tests; with CI=true the long tests as well
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint format types pytest
 
 quick: lint ## the tests that a change fails first, within a minute: numbers, published tables, rules of the house
@@ -70,7 +65,7 @@ bare: | $(BIN)/python ## `make build` and `make test` as on a machine with nothi
 	$(BIN)/python tests/everywhere/bare.py
 
 judged: SELECTED := -m 'long or judged'
-judged: $(CYCLONEDX) pytest ## what `make bare` leaves: the long tests and those of the external validators, with CI=true
+judged: $(INSTALLED_TOOLS) pytest ## what `make bare` leaves: the long tests and those of the external validators, with CI=true
 
 # The bundle is committed: who installs bomgen needs no Node.js. `npm ci` takes exactly what package-lock.json pins.
 page: ## bundle the text editor of `bomgen serve` from its locked packages (Node.js)
@@ -81,17 +76,17 @@ page: ## bundle the text editor of `bomgen serve` from its locked packages (Node
 	cd bomgen/serve/editor/node_modules && for licence in $$(ls -d @codemirror/*/LICENSE @lezer/*/LICENSE @marijn/*/LICENSE crelt/LICENSE style-mod/LICENSE w3c-keyname/LICENSE); do \
 		echo "== $${licence%/LICENSE}"; cat "$$licence"; echo; done > ../../page/editor.licences.txt
 
-fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
+fuzz: $(INSTALLED_JUDGES) ## replay what fuzzing found, and fuzz every target for some seconds
 	$(BIN)/pytest tests/fuzz
 
-deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
+deep: $(INSTALLED_JUDGES) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones
 	$(BIN)/python tests/tools/same.py $(BASE)
 
-mutation: $(INSTALLED_DEEP) ## change the pure rooms in thousands of ways, and see that a test fails each time
+mutation: $(INSTALLED_JUDGES) ## change the pure rooms in thousands of ways, and see that a test fails each time
 	$(BIN)/python tests/tools/mutation/run.py
 
 everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
@@ -115,21 +110,20 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of trai
 docs: $(INSTALLED_DEV) ## write the reference designs
 	$(BIN)/python tests/reference/designs.py
 
-site: $(INSTALLED_SITE) ## build the documentation into build/site/
+site: $(INSTALLED_JUDGES) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 pins: $(INSTALLED_TOOLS) ## renew the lock files of requirements/ with the newest packages
-	$(COMPILE) --upgrade --all-extras --group release --group cyclonedx pyproject.toml --output-file requirements/all.txt
-	$(COMPILE) --constraint requirements/all.txt pyproject.toml --output-file requirements/run.txt
-	for extra in dev judges site fuzz mutation parquet cluster pdf pdf-reading; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
-		--output-file requirements/$$extra.txt || exit 1; done
-	for group in cyclonedx release; do $(COMPILE) --constraint requirements/all.txt --group $$group \
-		--output-file requirements/$$group.txt || exit 1; done
-	$(TOOLS)/bin/python ci/release.py backend | $(COMPILE) --constraint requirements/all.txt - \
-		--output-file requirements/build.txt
+	$(COMPILE) --upgrade --all-extras --group release pyproject.toml --output-file build/all.txt
+	$(PINNED) pyproject.toml --output-file requirements/run.txt
+	$(PINNED) $(foreach extra,parquet cluster pdf pdf-reading,--extra $(extra)) pyproject.toml --output-file requirements/extras.txt
+	$(PINNED) --extra dev pyproject.toml --output-file requirements/dev.txt
+	$(PINNED) --extra judges pyproject.toml --output-file requirements/judges.txt
+	$(PINNED) --group release --output-file requirements/release.txt
+	$(TOOLS)/bin/python ci/release.py backend | $(PINNED) - --output-file requirements/build.txt
 
 audit: $(INSTALLED_TOOLS) ## ask for known vulnerabilities of every locked package; one that cannot be asked for is a failure
-	$(TOOLS)/bin/pip-audit --requirement requirements/all.txt --require-hashes --disable-pip --strict --progress-spinner off
+	$(TOOLS)/bin/pip-audit $(foreach lock,build dev judges release,--requirement requirements/$(lock).txt) --require-hashes --disable-pip --strict --progress-spinner off
 
 sbom: $(INSTALLED_TOOLS) ## write the SBOM of bomgen and what it depends on into dist/
 	$(TOOLS)/bin/python ci/release.py sbom dist
@@ -138,7 +132,7 @@ release: $(INSTALLED_TOOLS) ## build wheel and sdist twice, compare, and write t
 	$(TOOLS)/bin/python ci/release.py release dist
 
 clean: ## remove the environment, results and caches
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/cyclonedx .ci/*.log
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/*.log
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
@@ -153,28 +147,13 @@ $(INSTALLED): $(GIVEN) | $(BIN)/python
 	$(EDITABLE)
 	@touch $@
 
-$(INSTALLED_DEV): $(GIVEN) | $(BIN)/python
-	$(call LOCKED,$(EXTRAS))
+$(VENV)/.installed-%: $(GIVEN) | $(BIN)/python
+	$(call LOCKED,$(subst -, ,$*))
 	$(EDITABLE)
 	@touch $@ $(INSTALLED)
 
 $(GENERATED): $(wildcard bomgen/data/*/*.yaml schemas/p*/*.json tools/*.py) schemas/plan.schema.json schemas/part-definitions.json | $(INSTALLED)
 	$(BIN)/python tools/generate.py
-
-$(CYCLONEDX): requirements/cyclonedx.txt | $(BIN)/python
-	rm -rf $(@D)
-	$(PIP) install --require-hashes --target $(@D) --requirement $<
-	@touch $@
-
-$(INSTALLED_DEEP): $(GIVEN) | $(BIN)/python
-	$(call LOCKED,dev fuzz judges mutation)
-	$(EDITABLE)
-	@touch $@
-
-$(INSTALLED_SITE): $(GIVEN) | $(BIN)/python
-	$(call LOCKED,site)
-	$(EDITABLE)
-	@touch $@ $(INSTALLED)
 
 $(INSTALLED_TOOLS): requirements/release.txt requirements/run.txt
 	$(PYTHON) -m venv $(TOOLS)

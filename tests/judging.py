@@ -17,6 +17,8 @@ import pytest
 Judge = Callable[[str], Path]
 CHECKOUT = Path(__file__).parents[1]
 NODE_MODULES = CHECKOUT / ".ci" / "node_modules"
+TOOLS = CHECKOUT / "build" / "tools"
+"""The environment of the tools of a release, apart from that of the tests."""
 DEBIAN = {
     "soffice": "libreoffice-calc",
     "chromium": "chromium",
@@ -31,19 +33,17 @@ DEBIAN = {
     **dict.fromkeys(("pdfimages", "pdfinfo", "pdftotext"), "poppler-utils"),
 }
 """The package of each program."""
-EXTRAS = {"atheris": "fuzz", "jieba": "site", "material": "site"}
-"""The extra of each Python module that is not one of `judges`."""
 
 
 def find_judge(name: str) -> Path:
-    """Where a judge is: a program, `npm:PACKAGE`, `python:MODULE` or `ci:FOLDER`. One that is missing ends the test."""
+    """Where a judge is: a program, `npm:PACKAGE`, `python:MODULE` or `tools:MODULE`. One that is missing ends the test."""
     place = _installed(name)
     if place is None:
         kind, _, rest = name.rpartition(":")
         how = {
             "npm": "npm ci --prefix .ci --ignore-scripts",
-            "python": f".venv/bin/pip install -e '.[{EXTRAS.get(rest, 'judges')}]'",
-            "ci": f"make .ci/{rest}/.installed",
+            "python": "make CI=true .venv/.installed-dev-judges",
+            "tools": "make build/tools/.installed",
         }.get(kind, f"apt-get install {DEBIAN.get(rest, rest)}")
         skip_or_fail(f"{rest} is not installed: {how}")
     return place
@@ -58,8 +58,8 @@ def skip_or_fail(reason: str) -> NoReturn:
 
 def _installed(name: str) -> Path | None:
     kind, _, rest = name.rpartition(":")
-    if kind == "ci":
-        return place if (place := CHECKOUT / ".ci" / rest).is_dir() else None
+    if kind == "tools":
+        return TOOLS / "bin" / "python" if any(TOOLS.glob(f"lib/*/site-packages/{rest}")) else None
     if kind == "npm":
         place = NODE_MODULES / rest
         return place if place.exists() and shutil.which("node") else None

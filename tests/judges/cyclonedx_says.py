@@ -2,7 +2,7 @@
 
 `1.6` and `1.7`: what its strict validator finds wrong in the BOM as one of that version, or null. `refs`: the
 references of all components that it reads; null where the BOM is not valid. It needs the packages of
-requirements/cyclonedx.txt.
+requirements/release.txt.
 """
 
 from __future__ import annotations

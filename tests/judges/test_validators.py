@@ -41,11 +41,11 @@ def ajv(judge, run):
 @pytest.fixture(scope="module")
 def cyclonedx(judge, run):
     """What CycloneDX's own library says of BOMs; it lies apart, see the Makefile."""
-    place = judge("ci:cyclonedx")
+    python = judge("tools:cyclonedx")
     program = HERE / "cyclonedx_says.py"
 
     def says(*paths):
-        done = run(sys.executable, program, *paths, environment={"PYTHONPATH": str(place)})
+        done = run(python, program, *paths)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
