@@ -36,7 +36,7 @@ DEBIAN = {
 
 
 def find_judge(name: str) -> Path:
-    """Where a judge is: a program, `npm:PACKAGE`, `python:MODULE` or `tools:MODULE`. One that is missing ends the test."""
+    """Where a judge is: a program, `npm:PACKAGE`, `python:MODULE` or `tools:MODULE`. A missing one ends the test."""
     place = _installed(name)
     if place is None:
         kind, _, rest = name.rpartition(":")

@@ -24,7 +24,7 @@ JUDGED = {
     *("llama3-70b-lora", "llama65b", "llama65b-linkx", "llama65b-quote", "meta-24k", "qwen3-32b-grpo"),
     *("superpod-b200-16su", "superpod-h100-floor", "training-and-serving"),
 }
-"""Plans whose documents have every chapter, table and mark that those of all plans have; `make deep` judges all plans."""
+"""Plans whose documents have every chapter, table and mark that those of all have; `make deep` judges all plans."""
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 PLANS = [path for path in sorted((CHECKOUT / "plans").glob("*.yaml")) if DEEP or path.stem in JUDGED]
 
