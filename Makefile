@@ -100,12 +100,12 @@ peers: ## install the programs that bomgen is run beside, each by itself
 	-@$(MAKE) --no-print-directory --keep-going $(PEERS_INSTALLED)
 
 fit: $(INSTALLED) ## fit the prediction of training time to bomgen/data/measured/, and write docs/accuracy.md
-	$(BIN)/python fit/fit.py
+	$(BIN)/python tools/fit/fit.py
 	$(MAKE) --no-print-directory accuracy
 
 accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of training time is off
-	$(BIN)/python fit/accuracy.py
-	$(BIN)/python fit/serving_accuracy.py
+	$(BIN)/python tools/fit/accuracy.py
+	$(BIN)/python tools/fit/serving_accuracy.py
 
 docs: $(INSTALLED_DEV) ## write the reference designs
 	$(BIN)/python tests/reference/designs.py

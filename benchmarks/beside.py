@@ -382,7 +382,12 @@ def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
     clusters = [cluster for group in MEASURED for cluster in group]
     asked = {"rows": [_asked(row) for row in measured if row.cluster in clusters], "efficiency": ASKED["efficiency"]}
     found = folder / "steps.json"
-    fit = (sys.executable, str(CHECKOUT / "fit" / "unseen.py"), str(found), *(",".join(group) for group in MEASURED))
+    fit = (
+        sys.executable,
+        str(CHECKOUT / "tools" / "fit" / "unseen.py"),
+        str(found),
+        *(",".join(group) for group in MEASURED),
+    )
     yield Pair(
         *(peer, "steps of measured runs on A100", f"{len(asked['rows'])} rows", asked, ((fit, ""),)),
         lambda: json.loads(found.read_text("utf-8")),

@@ -211,7 +211,6 @@ def test_a_format_of_the_cable_list_is_one_module(tmp_path: Path) -> None:
     program = "import bomgen; print(*bomgen.build('mesh.yaml').write_wiring('cables.jsonl', 'jsonl'))"
     assert copy.run("-c", program) == "cables.jsonl\n"
     assert rows == [json.loads(line) for line in (copy.folder / "cables.jsonl").read_text("utf-8").splitlines()]
-    program = (
-        f"import sys; sys.path.insert(0, {str(CHECKOUT / 'pages')!r}); import commands; print(dict(commands.pages()))"
-    )
+    folder = str(CHECKOUT / "tools" / "pages")
+    program = f"import sys; sys.path.insert(0, {folder!r}); import commands; print(dict(commands.pages()))"
     assert about in copy.run("-c", program)

@@ -74,7 +74,7 @@ def test_a_document_format_is_one_module(copy: Path) -> None:
     program = f"import bomgen; print(bomgen.build({plan!r}).files('list')['list.txt'].decode(), end='')"
     assert printed == python(copy, "-c", program)
     program = "import commands; [(_, page)] = commands.pages(); print(page)"
-    page = python(copy, "-c", program, folder=CHECKOUT / "pages")
+    page = python(copy, "-c", program, folder=CHECKOUT / "tools" / "pages")
     assert "<code>list</code>" in page
     assert "list.txt: A line for each part, as a list." in page
     program = (

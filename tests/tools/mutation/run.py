@@ -44,7 +44,7 @@ COPIED = (
     "templates",
     "tests",
     "docs",
-    "pages",
+    "tools",
     "ci",
     "pyproject.toml",
     "README.md",

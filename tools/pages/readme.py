@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HOMES = {"README.md": ("index.md", ""), "README.zh.md": ("zh/index.md", "../")}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from text import code, html
 
-TRANSCRIPTS = Path(__file__).parents[1] / "tests" / "errors"
+TRANSCRIPTS = Path(__file__).parents[2] / "tests" / "errors"
 ERROR = re.compile(r"^[^ ].*?: error: (?P<message>.+) \[(?P<rule>[a-z0-9-]+)\]$", re.MULTILINE)
 LONGEST = 400
 """Characters of a transcript that a page still shows."""

@@ -19,7 +19,7 @@ from serving import PRIOR, Times
 from bomgen.sizing.prediction import serving as predicted
 from bomgen.sizing.prediction.measurements import UnusedRow
 
-PAGE = Path(__file__).parents[1] / "docs" / "serving-accuracy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "serving-accuracy.md"
 KINDS = {"tpot": "TPOT", "ttft": "TTFT", "request": "throughput", "batch": "batches"}
 BANDS = ((0, 8), (8, 32), (32, 128), (128, np.inf))
 SMALL = 30

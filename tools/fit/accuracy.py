@@ -19,7 +19,7 @@ from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.predict import Members
 
-PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 VTRAIN = "vtrain-multi"
 VTRAIN_ALL = ("vtrain-multi", "vtrain-single")
 UNTUNED = "selene-2021-zero3"
