@@ -399,6 +399,7 @@ const stories = {
       await page.button("Open", page.getByLabel("Actions")).click();
     }
     await page.route("**/api/files*", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), whole: false } }));
+    await page.dialog.waitFor();
     await page.keyboard.press("Escape");
     seen.unlisted = [];
     for (const name of ["Open", "Compare"]) {
