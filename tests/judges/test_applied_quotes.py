@@ -66,11 +66,6 @@ def test_edits_are_applied_or_refused(name, saved):
         total = Decimal(str(workbook[sheet][place].value)).quantize(Decimal("0.01"))
         assert found.after is not None
         assert found.after.amount == total
-    file = plan_without_alternatives()
-    texts = {file.folder / name: text for name, _, text in found.files}
-    content = texts.pop(file.folder / Path(file.name).name)
-    again = apply_quote(path.read_bytes(), WORKBOOK, file._replace(content=content, unwritten=tuple(texts.items())))
-    assert (again.applied, again.differences, again.files, again.problems) == (True, (), (), ())
 
 
 @pytest.mark.parametrize("name", TOGETHER)

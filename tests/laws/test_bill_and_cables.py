@@ -24,7 +24,7 @@ from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 
-PLANS, SHARDS = 500 * (40 if DEEPER > 1 else 1), 10
+PLANS, SHARDS = 200 * (100 if DEEPER > 1 else 1), 10
 LEAST_BUILT = 0.25
 Place = tuple[str, str, str]
 """Fabric, kind of device, and id of the module."""
