@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
 from bomgen.fabric import declaration
 from bomgen.output.registry import DOCUMENTS, WIRINGS
-from bomgen.plan.schema_keys import catalog_ids, has_keys, keys_of, schemas_at, values_of
+from bomgen.plan.schema import catalog_ids, has_keys, keys_of, schemas_at, values_of
 from bomgen.results.explain.tree import names
 from bomgen.workflow import starters
 from bomgen.workflow.pipeline import work_out

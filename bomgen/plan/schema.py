@@ -1,8 +1,10 @@
-"""The schema of plans, and names in a plan that match no part of the catalogue."""
+"""The schema of plans: what it permits and declares at a place of a plan, and names that match no part."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core import schema as schemas
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
-from bomgen.core.resources import IDS, languages, unfold
+from bomgen.core.resources import IDS, folder, languages, unfold
 from bomgen.core.yaml_source import Path, Source
 from bomgen.fabric.declaration import LinkKind, describe_topologies, link_kinds, topologies
 from bomgen.fabric.types import SERVER
@@ -22,6 +24,13 @@ _CHOSEN = "Default: selected by rate, cage and length."
 _EXAMPLE = "generic-400g"
 _IN_WORDS = {"transceiver": "module"}
 """Kinds of parts that messages call by another name."""
+
+ASSUMED = "x-assumption"
+"""The keyword for the assumption that holds where a plan lacks the key."""
+_REST = re.compile(r" \((?:bare|default)\b|[.:;] |\.$")
+"""Ends the first words of a description."""
+
+Schema = dict[str, Any]
 
 
 @cache
@@ -48,6 +57,25 @@ def document(name: str) -> dict[str, Any]:
 def check_plan_schema(source: Source, name: str) -> list[Problem]:
     """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
     return schemas.check_schema(source, name, document)
+
+
+def with_defaults(name: str) -> Schema:
+    """Return `document(name)` with the value of its assumption as the default of each key that has one, for editors."""
+    whole, catalog = document(name), Catalog()
+
+    def laid(schema: Any) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        found = {key: laid(value) for key, value in schema.items()}
+        declared = unfold(whole, schema)
+        if assumption := next((each[ASSUMED] for each in declared if ASSUMED in each), None):
+            value = catalog.find("assumption", assumption).value("value")
+            yes_or_no = any(each.get("type") == "boolean" for each in declared)
+            found["default"] = value == "yes" if yes_or_no else float(value) if isinstance(value, Fraction) else value
+        return found
+
+    found: Schema = laid(whole)
+    return found
 
 
 def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,3 +184,75 @@ def _names(
         for step, value, described in below:
             if isinstance(described, dict):
                 yield from _names(whole, described, value, (*path, step))
+
+
+# places -------------------------------------------------------------------------------------------------------------
+# What the schema has for the keys and values at a place of a plan, which shells and editors propose.
+
+
+def schemas_at(steps: Sequence[str | None]) -> list[Schema]:
+    """Return the schemas of the value at a path of keys, None for the items of a list; none at a path to nowhere."""
+    found: list[Schema] = [document(PLAN)]
+    for step in steps:
+        found = [below for each in found for below in _below(each, step)]
+    return found
+
+
+def keys_of(schemas: Iterable[Schema]) -> list[tuple[str, Schema]]:
+    """Return the keys of mappings, each with its schema."""
+    parts = (part for each in schemas for part in unfold(document(PLAN), each))
+    return [pair for part in parts for pair in part.get("properties", {}).items()]
+
+
+def values_of(schemas: Iterable[Schema]) -> Iterator[str]:
+    """Yield permitted words, and the ids of the catalogue where one is expected."""
+    for schema in schemas:
+        for each in unfold(document(PLAN), schema):
+            yield from (str(word) for word in each.get("enum", ()))
+            if each.get("type") == "boolean":
+                yield from ("true", "false")
+            for kind in each.get(IDS, ()):
+                yield from catalog_ids(kind)
+
+
+def title_of(schemas: Iterable[Schema]) -> str:
+    """Return the title of a value; empty without one."""
+    return next((str(schema["title"]) for schema in schemas if "title" in schema), "")
+
+
+def comment_of(schemas: Iterable[Schema]) -> str:
+    """Return what a value is in a few words, for a comment: the beginning of its description, or its title."""
+    schemas = [*schemas]
+    described = next((str(schema["description"]) for schema in schemas if "description" in schema), "")
+    begun = _REST.split(described)[0]
+    return begun if begun[:1].isupper() else title_of(schemas)
+
+
+def kinds_of(schemas: Iterable[Schema]) -> list[str]:
+    """Return the kinds of the catalogue whose ids are expected."""
+    parts = (part for each in schemas for part in unfold(document(PLAN), each))
+    return list(dict.fromkeys(kind for part in parts for kind in part.get(IDS, ())))
+
+
+def catalog_ids(kind: str) -> list[str]:
+    """Return the ids of a kind of the built-in catalogue, from its file names."""
+    return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
+
+
+def has_keys(schema: Schema) -> bool:
+    """Return whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
+    laid = unfold(document(PLAN), schema)
+    if any(IDS in each for each in laid):
+        return False
+    return not schema or any(
+        "properties" in each or isinstance(each.get("additionalProperties"), dict) for each in laid
+    )
+
+
+def _below(schema: Schema, step: str | None) -> Iterator[Schema]:
+    for each in unfold(document(PLAN), schema):
+        below = each.get("items")
+        if step is not None:
+            below = each.get("properties", {}).get(step, each.get("additionalProperties"))
+        if isinstance(below, dict):
+            yield below

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import LINE_END
-from bomgen.plan.schema_keys import has_keys, keys_of, kinds_of, schemas_at, values_of
+from bomgen.plan.schema import has_keys, keys_of, kinds_of, schemas_at, values_of
 from bomgen.serve.workspace import Request, Workspace
 from bomgen.workflow.catalog_listing import describe_part
 

@@ -22,7 +22,7 @@ from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
-from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
+from bomgen.plan.schema import comment_of, schemas_at, title_of, values_of
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.edits import INVALID, data_of, value_at, without

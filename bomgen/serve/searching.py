@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bomgen.core.language import Language
-from bomgen.plan.schema_keys import schemas_at, title_of, values_of
+from bomgen.plan.schema import schemas_at, title_of, values_of
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
 from bomgen.serve.edits import data_of, value_at, without
 from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD

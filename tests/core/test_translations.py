@@ -22,7 +22,7 @@ from bomgen.core.messages import Message, message, places
 from bomgen.core.provenance import Assumed, Cited, Reference, walk
 from bomgen.output.writer import render
 from bomgen.plan import schema as plan_schema
-from bomgen.plan.schema_keys import comment_of, schemas_at
+from bomgen.plan.schema import comment_of, schemas_at
 from bomgen.results.result import Report, assumptions, numbers_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
