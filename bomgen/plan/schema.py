@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core import schema as schemas
@@ -31,6 +31,10 @@ _REST = re.compile(r" \((?:bare|default)\b|[.:;] |\.$")
 """Ends the first words of a description."""
 
 Schema = dict[str, Any]
+T = TypeVar("T")
+KEY = "key"
+Key = Annotated[T, KEY]
+"""The type of a field that has the value of the plan's key of the same name, read as the schema declares it."""
 
 
 @cache
@@ -196,6 +200,42 @@ def schemas_at(steps: Sequence[str | None]) -> list[Schema]:
     for step in steps:
         found = [below for each in found for below in _below(each, step)]
     return found
+
+
+class Declaration(dict[Any, "Declaration"]):
+    """What the schema declares of the value at a place of a plan; by key, or index, what it declares of those in it."""
+
+    def __init__(self, schemas: Sequence[Schema]) -> None:
+        super().__init__()
+        self._schemas = schemas
+        declared: Schema = {}
+        self._keys = set[str]()
+        for each in schemas:
+            for part in unfold(document(PLAN), each):
+                declared = part | declared
+                self._keys.update(part.get("properties", ()))
+        self.unit: str = declared.get("x-unit", "count" if "integer" in declared.get("type", ()) else "word")
+        """The unit that a number is read in; `word` for words."""
+        self.zero = declared.get("minimum", 0) == 0 and "exclusiveMinimum" not in declared
+        """Whether 0 is in the range."""
+        self.assumption: str | None = declared.get(ASSUMED)
+        """The assumption that holds where a plan lacks the key."""
+        self.default = declared.get("default")
+        """The value where a plan lacks the key, if that is no assumption."""
+
+    def __missing__(self, key: str | int) -> Declaration:
+        """Return the declaration at a key; items of a list have one together, and so have keys without their own."""
+        place = key if key in self._keys else type(key)
+        if place not in self:
+            step = None if isinstance(key, int) else key
+            self[place] = Declaration([below for each in self._schemas for below in _below(each, step)])
+        return self[place]
+
+
+@cache
+def declaration() -> Declaration:
+    """Return what the schema declares of a plan."""
+    return Declaration([document(PLAN)])
 
 
 def keys_of(schemas: Iterable[Schema]) -> list[tuple[str, Schema]]:
