@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import islice
@@ -191,30 +191,25 @@ def _names(
 
 
 # places -------------------------------------------------------------------------------------------------------------
-# What the schema has for the keys and values at a place of a plan, which shells and editors propose.
+# What the schema has for the keys and values at a place of a plan, for reading them, and for proposals to the user.
 
 
-def schemas_at(steps: Sequence[str | None]) -> list[Schema]:
-    """Return the schemas of the value at a path of keys, None for the items of a list; none at a path to nowhere."""
-    found: list[Schema] = [document(PLAN)]
-    for step in steps:
-        found = [below for each in found for below in _below(each, step)]
-    return found
-
-
-class Declaration(dict[Any, "Declaration"]):
-    """What the schema declares of the value at a place of a plan; by key, or index, what it declares of those in it."""
+class Declaration:
+    """What the schema declares of the value at a place of a plan."""
 
     def __init__(self, schemas: Sequence[Schema]) -> None:
-        super().__init__()
-        self._schemas = schemas
+        self.parts = [part for each in schemas for part in unfold(document(PLAN), each)]
+        """All schemas of the value."""
+        self._below = dict[Any, Declaration]()
         declared: Schema = {}
-        self._keys = set[str]()
-        for each in schemas:
-            for part in unfold(document(PLAN), each):
-                declared = part | declared
-                self._keys.update(part.get("properties", ()))
-        self.unit: str = declared.get("x-unit", "count" if "integer" in declared.get("type", ()) else "word")
+        for part in self.parts:
+            declared = part | declared
+        self.title = next((str(each["title"]) for each in schemas if "title" in each), "")
+        self.description = next((str(each["description"]) for each in schemas if "description" in each), "")
+        self.keys = dict.fromkeys(key for part in self.parts for key in part.get("properties", ()))
+        self.kinds = list(dict.fromkeys(kind for part in self.parts for kind in part.get(IDS, ())))
+        """The kinds of the catalogue whose ids are expected."""
+        self.unit = str(declared.get("x-unit", "count" if "integer" in declared.get("type", ()) else "word"))
         """The unit that a number is read in; `word` for words."""
         self.zero = declared.get("minimum", 0) == 0 and "exclusiveMinimum" not in declared
         """Whether 0 is in the range."""
@@ -223,76 +218,54 @@ class Declaration(dict[Any, "Declaration"]):
         self.default = declared.get("default")
         """The value where a plan lacks the key, if that is no assumption."""
 
-    def __missing__(self, key: str | int) -> Declaration:
-        """Return the declaration at a key; items of a list have one together, and so have keys without their own."""
-        place = key if key in self._keys else type(key)
-        if place not in self:
-            step = None if isinstance(key, int) else key
-            self[place] = Declaration([below for each in self._schemas for below in _below(each, step)])
-        return self[place]
+    def at(self, key: str | int | None) -> Declaration:
+        """Return the declaration of a key, or of the items of a list."""
+        place = key if key in self.keys else str if isinstance(key, str) else int
+        if place not in self._below:
+            found = [
+                part.get("properties", {}).get(key, part.get("additionalProperties"))
+                if isinstance(key, str)
+                else part.get("items")
+                for part in self.parts
+            ]
+            self._below[place] = Declaration([each for each in found if isinstance(each, dict)])
+        return self._below[place]
+
+    @property
+    def words(self) -> list[str]:
+        """The permitted words, and the ids of the catalogue where one is expected."""
+        words = [str(word) for part in self.parts for word in part.get("enum", ())]
+        if any(part.get("type") == "boolean" for part in self.parts):
+            words += ("true", "false")
+        return list(dict.fromkeys([*words, *(id for kind in self.kinds for id in catalog_ids(kind))]))
+
+    @property
+    def comment(self) -> str:
+        """What the value is in a few words, for a comment: the beginning of its description, or its title."""
+        begun = _REST.split(self.description)[0]
+        return begun if begun[:1].isupper() else self.title
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
+        return not self.kinds and any(
+            "properties" in part or isinstance(part.get("additionalProperties"), dict) for part in self.parts
+        )
 
 
 @cache
-def declaration() -> Declaration:
-    """Return what the schema declares of a plan."""
+def _declaration_of_plans() -> Declaration:
     return Declaration([document(PLAN)])
 
 
-def keys_of(schemas: Iterable[Schema]) -> list[tuple[str, Schema]]:
-    """Return the keys of mappings, each with its schema."""
-    parts = (part for each in schemas for part in unfold(document(PLAN), each))
-    return [pair for part in parts for pair in part.get("properties", {}).items()]
-
-
-def values_of(schemas: Iterable[Schema]) -> Iterator[str]:
-    """Yield permitted words, and the ids of the catalogue where one is expected."""
-    for schema in schemas:
-        for each in unfold(document(PLAN), schema):
-            yield from (str(word) for word in each.get("enum", ()))
-            if each.get("type") == "boolean":
-                yield from ("true", "false")
-            for kind in each.get(IDS, ()):
-                yield from catalog_ids(kind)
-
-
-def title_of(schemas: Iterable[Schema]) -> str:
-    """Return the title of a value; empty without one."""
-    return next((str(schema["title"]) for schema in schemas if "title" in schema), "")
-
-
-def comment_of(schemas: Iterable[Schema]) -> str:
-    """Return what a value is in a few words, for a comment: the beginning of its description, or its title."""
-    schemas = [*schemas]
-    described = next((str(schema["description"]) for schema in schemas if "description" in schema), "")
-    begun = _REST.split(described)[0]
-    return begun if begun[:1].isupper() else title_of(schemas)
-
-
-def kinds_of(schemas: Iterable[Schema]) -> list[str]:
-    """Return the kinds of the catalogue whose ids are expected."""
-    parts = (part for each in schemas for part in unfold(document(PLAN), each))
-    return list(dict.fromkeys(kind for part in parts for kind in part.get(IDS, ())))
+def declaration_at(steps: Sequence[str | int | None] = ()) -> Declaration:
+    """Return what the schema declares of the value at a path of keys, None for the items of a list."""
+    found = _declaration_of_plans()
+    for step in steps:
+        found = found.at(step)
+    return found
 
 
 def catalog_ids(kind: str) -> list[str]:
     """Return the ids of a kind of the built-in catalogue, from its file names."""
     return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
-
-
-def has_keys(schema: Schema) -> bool:
-    """Return whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
-    laid = unfold(document(PLAN), schema)
-    if any(IDS in each for each in laid):
-        return False
-    return not schema or any(
-        "properties" in each or isinstance(each.get("additionalProperties"), dict) for each in laid
-    )
-
-
-def _below(schema: Schema, step: str | None) -> Iterator[Schema]:
-    for each in unfold(document(PLAN), schema):
-        below = each.get("items")
-        if step is not None:
-            below = each.get("properties", {}).get(step, each.get("additionalProperties"))
-        if isinstance(below, dict):
-            yield below

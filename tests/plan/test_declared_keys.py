@@ -14,7 +14,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Figure
 from bomgen.core.resources import unfold
 from bomgen.plan.commercial_terms import Alternative, Charge, Exchange, Operation, Party, QuotePlan
-from bomgen.plan.schema import ASSUMED, KEY, PLAN, Declaration, declaration, document, schemas_at, with_defaults
+from bomgen.plan.schema import ASSUMED, KEY, PLAN, Declaration, declaration_at, document, with_defaults
 from bomgen.plan.types import (
     Cluster,
     Compute,
@@ -80,11 +80,6 @@ def plain_keys() -> Iterator[tuple[type[tuple[Any, ...]], str, Any]]:
 KEYS = list(plain_keys())
 
 
-def parts_at(steps: list[str | None]) -> list[dict[str, Any]]:
-    """The schemas at a place, with all that they refer to."""
-    return [part for each in schemas_at(steps) for part in unfold(document(PLAN), each)]
-
-
 def types_of(schema: dict[str, Any]) -> list[str]:
     """The types that a schema names; words may be listed without one."""
     types = schema.get("type", ["string"] if "enum" in schema else [])
@@ -95,11 +90,9 @@ def types_of(schema: dict[str, Any]) -> list[str]:
 def test_a_plain_key_is_annotated_as_the_schema_declares_it(record: Any, key: str, kind: Any) -> None:
     """What is never missing is required, or has an assumption or a default; what may be missing has neither."""
     place = steps_of(PLACES[record])
-    declared = declaration()
-    for step in (*place, key):
-        declared = declared[0 if step is None else step]
-    required = any(key in part.get("required", ()) for part in parts_at(place))
-    types = {word for part in parts_at([*place, key]) for word in types_of(part)}
+    declared = declaration_at([*place, key])
+    required = any(key in part.get("required", ()) for part in declaration_at(place).parts)
+    types = {word for part in declared.parts for word in types_of(part)}
     if kind in (Figure, Figure | None):
         assert declared.unit == "word" or types & {"number", "integer"}
         assert declared.unit != "word" or types <= {"string", "boolean", "object"}

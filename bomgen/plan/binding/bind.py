@@ -22,7 +22,7 @@ from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
-from bomgen.plan.schema import declaration
+from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
@@ -152,7 +152,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     Raises PlanErrors with every problem found: unknown parts, quantities in unknown units.
     """
     problems: list[Problem] = []
-    root = PlanSection(source, (), source.data, catalog, problems, declaration())
+    root = PlanSection(source, (), source.data, catalog, problems, declaration_at())
     workload = root.below("workload")
     bought = cluster(root.below("cluster"))
     run = serving = target = learning = None

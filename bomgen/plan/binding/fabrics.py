@@ -379,7 +379,7 @@ def _default_fabric(
         id = next((of_leaf for of_leaf in names if of_leaf in known), id)
     record = fabrics.catalog.find("assumption", id)
     origin = fabrics.catalog.assumption(record.id).origin
-    given, declared = record.value("value"), fabrics.declared[name]
+    given, declared = record.value("value"), fabrics.declared.at(name)
     return PlanSection(record.source, ("value",), given, fabrics.catalog, fabrics.problems, declared, origin)
 
 

@@ -56,7 +56,7 @@ class PlanSection(NamedTuple):
 
     def below(self, key: str | int) -> PlanSection:
         """Return the section at a key, or at a list index; empty when it is missing."""
-        path, given, declared = (*self.path, key), self.value(key), self.declared[key]
+        path, given, declared = (*self.path, key), self.value(key), self.declared.at(key)
         return PlanSection(self.source, path, given, self.catalog, self.problems, declared, self.origin)
 
     def items(self, key: str | int) -> list[PlanSection]:
@@ -79,7 +79,7 @@ class PlanSection(NamedTuple):
 
     def figure(self, key: str, assumption: str | None = None, unit: str | None = None) -> Figure | None:
         """Return the quantity or word at a key, else an assumption, else None; as declared, unless given here."""
-        raw, declared = self.data.get(key), self.declared[key]
+        raw, declared = self.data.get(key), self.declared.at(key)
         unit, assumption = unit or declared.unit, assumption or declared.assumption
         if raw is None or (raw == AUTO and unit != WORD):
             return None if assumption is None else self.catalog.assumption(assumption)
@@ -109,7 +109,7 @@ class PlanSection(NamedTuple):
         raw = self.data.get(key)
         if raw is None:
             return None
-        unit = self.declared[key].unit
+        unit = self.declared.at(key).unit
         marks = (self.source.mark((*self.path, key, place)) for place in range(len(raw)))
         name = ".".join(str(step) for step in (*self.path[1:], key))
         return tuple(
@@ -124,7 +124,7 @@ class PlanSection(NamedTuple):
 
     def text(self, key: str) -> str | None:
         """Return the text at a key, else the default that is declared."""
-        raw = self.data.get(key, self.declared[key].default)
+        raw = self.data.get(key, self.declared.at(key).default)
         return None if raw is None else str(raw)
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class PlanSection(NamedTuple):
 
     def is_set(self, key: str) -> bool:
         """Return whether the boolean at a key is true, else the default that is declared."""
-        return bool(self.data.get(key, self.declared[key].default))
+        return bool(self.data.get(key, self.declared.at(key).default))
 
     def part(
         self, key: str | int, kind: str, build: Callable[[Record], T], suits: Callable[[Record], bool] | None = None

@@ -15,7 +15,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, sum_of
 from bomgen.plan.binding.section import WORD, PlanSection
-from bomgen.plan.schema import declaration
+from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import (
     DPO,
     ESTIMATE,
@@ -138,7 +138,7 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
     longest = section.figure("longest_response") or longest_of_step(response, spread, prompts, responses)
     sequence = context_of_request(prompt, response)
     tokens = tokens_of_reinforcement(steps, prompts, responses, sequence)
-    run = _run(section._replace(declared=declaration()["workload"]["training"]), gpu, model, tokens)
+    run = _run(section._replace(declared=declaration_at(("workload", "training"))), gpu, model, tokens)
     assumed = section.catalog.assumption
     generation, refit = section.below("generation"), keys["refit"].value
     found = Reinforcement(
