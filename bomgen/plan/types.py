@@ -216,9 +216,9 @@ class Inference(NamedTuple):
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None
     """The degrees; None: found by the program."""
-    drafted: Figure | None
+    drafted: Figure | None = None
     """Tokens that speculative decoding drafts per step; None without it."""
-    accepted: Figure | None
+    accepted: Figure | None = None
     """Mean number of drafted tokens that are accepted."""
     prompt_tokens: Figure | None = None
     """Mean tokens of a prompt; None: unknown."""
@@ -328,16 +328,16 @@ class StorageServers(NamedTuple):
 
     mark: Mark
     identity: parts.Identity
-    pieces: Figure | None
+    pieces: Figure | None = None
     """Pieces bought; None: as many as capacity and bandwidth require."""
-    capacity_bytes: Figure | None
-    read: Figure | None
+    capacity_bytes: Figure | None = None
+    read: Figure | None = None
     """Read bandwidth of one server [bytes/s]."""
-    write: Figure | None
-    power_w: Figure | None
-    rack_units: Figure | None
-    weight_kg: Figure | None
-    ports: Figure | None
+    write: Figure | None = None
+    power_w: Figure | None = None
+    rack_units: Figure | None = None
+    weight_kg: Figure | None = None
+    ports: Figure | None = None
     """Ports of each on a storage fabric; None: it is reached through the other parts of its system."""
     plug: Plug | None = None
     """The plug; None if unknown: assumed to be that of the GPU servers."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.estimates import estimate_unpublished
@@ -153,37 +153,28 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     """
     problems: list[Problem] = []
     root = PlanSection(source, (), source.data, catalog, problems, declaration_at())
-    workload = root.below("workload")
-    bought = cluster(root.below("cluster"))
+    workload, bought = root.below("workload"), cluster(root.below("cluster"))
+    gpu, server = (bought.gpu, bought.server) if bought else (None, None)
     run = serving = target = learning = None
     if workload.has("training"):
-        run = training(workload.below("training"), bought.gpu if bought else None)
+        run = training(workload.below("training"), gpu)
     elif workload.has("fine_tuning"):
-        run = fine_tuning(workload.below("fine_tuning"), bought.gpu if bought else None)
+        run = fine_tuning(workload.below("fine_tuning"), gpu)
     elif workload.has("reinforcement"):
-        learning, run = reinforcement(workload.below("reinforcement"), bought.gpu if bought else None)
+        learning, run = reinforcement(workload.below("reinforcement"), gpu)
     elif workload.has("inference"):
         serving = inference(workload.below("inference"))
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     listed = root.below("fabrics")
-    server = bought.server if bought else None
     shared = converged(listed, server)
     described = (fabric(listed, name, shared, server) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
     fabrics = bought_once(ordered, problems)
-    site = _site(root.below("site"), bought.server if bought else None) if root.has("site") else None
-    stored = storage(root.below("storage"))
-    spares = _spares(root.below("spares"))
-    in_stock, existing = owned(root.below("stock")), owned(root.below("existing"))
-    run_for = operation(root.below("operation"))
-    offer = quote(root.below("quote"))
-    if problems or bought is None:
-        unique = dict.fromkeys(problems)
-        raise PlanErrors(sorted(unique, key=lambda problem: problem.mark))
-    return Plan(
+    plan = partial(
+        Plan,
         name=str(source.data["name"]),
         title=str(source.data.get("title") or source.data["name"]),
         mark=source.mark(()),
@@ -191,20 +182,22 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         reinforcement=learning,
-        cluster=bought,
-        fabrics=tuple(fabric_plan for fabric_plan in fabrics if (fabric_plan.switchless or not bought.gpu.pod_chips)),
-        storage=stored,
-        site=site,
-        spares=spares,
-        quote=offer,
-        stock=in_stock,
-        existing=existing,
+        fabrics=tuple(fabric_plan for fabric_plan in fabrics if fabric_plan.switchless or not (gpu and gpu.pod_chips)),
+        storage=storage(root.below("storage")),
+        site=_site(root.below("site"), server) if root.has("site") else None,
+        spares=_spares(root.below("spares")),
+        quote=quote(root.below("quote")),
+        stock=owned(root.below("stock")),
+        existing=owned(root.below("existing")),
         scope=root.texts("scope") or None,
-        operation=run_for,
+        operation=operation(root.below("operation")),
         templates=paths(root, "templates"),
         optics=root.below("optics").setting("prefer"),
         complete_order=root.below("order").is_set("complete"),
     )
+    if problems or bought is None:
+        raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))
+    return plan(cluster=bought)
 
 
 @formula("count")

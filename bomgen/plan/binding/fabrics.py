@@ -84,12 +84,10 @@ def _read_fabric(
     above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
-    for tier, tier_plan in tier_plans.items():
-        named = kind.switchless or section.has("switch") or section.below(tier).has("switch")
-        if tier_plan is None and tier == "leaf" and not named:
-            message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
-            section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
-    ratios = section.below("oversubscription")
+    if not (tier_plans["leaf"] or kind.switchless or section.has("switch") or section.below("leaf").has("switch")):
+        message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
+        section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
+    links, ratios = section.below("links"), section.below("oversubscription")
     leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
     split = section.data.get("split_servers", AUTO)
     reserved = section.figure("reserved_ports")
@@ -115,7 +113,7 @@ def _read_fabric(
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
         uplink=_uplink(section, fabrics, kind, shared),
-        links={kind.name: _link(section.below("links"), kind, mark) for kind in link_kinds().values()},
+        links={kind.name: _link(links.below(kind.name), kind, mark) for kind in link_kinds().values()},
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
@@ -158,8 +156,8 @@ def _own_link(section: PlanSection, listed: PlanSection) -> LinkSpec | None:
     """Return the settings of the links of some hosts, the others as those of the fabric; None where they have none."""
     if not any(listed.has(key) for key in OWN_LINK):
         return None
-    usual = _link(section.below("links"), SERVER_LEAF, listed.mark)
-    own = _read_link(listed, SERVER_LEAF, listed.mark)
+    usual = _link(section.below("links").below(SERVER_LEAF.name), SERVER_LEAF, listed.mark)
+    own = _link(listed, SERVER_LEAF, listed.mark)
     return usual._replace(
         mark=listed.mark,
         medium=own.medium if listed.has("medium") or own.modules else usual.medium,
@@ -185,7 +183,8 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
         )
         return
     name, link = below.text("to") or CUSTOMERS_SWITCH, _own_link(section, below)
-    link = link or _link(section.below("links"), SERVER_LEAF, below.mark)._replace(mark=below.mark, panels=None)
+    usual = _link(section.below("links").below(SERVER_LEAF.name), SERVER_LEAF, below.mark)
+    link = link or usual._replace(mark=below.mark, panels=None)
     offered = below.text("far_module") == INCLUDED
     yield Hosts(name, one_switch(), count, link=link, customers=True, modules_offered=offered)
 
@@ -397,11 +396,7 @@ def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierC
     return TierChoice(switch=model, **fixed)
 
 
-def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
-    return _read_link(links.below(kind.name), kind, fabric_mark)
-
-
-def _read_link(section: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
+def _link(section: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     named = section.data.get("module")
     modules = dict.fromkeys(kind.ends, named) if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():

@@ -130,11 +130,8 @@ def _exchange(section: PlanSection, currency: str) -> Exchange:
 
 
 def _discounts(section: PlanSection) -> Discounts:
-    by_name = {
-        key: {name.lower() if key == "parts" else name: share for name, share in _shares(section.below(key)).items()}
-        for key in LISTED
-    }
-    return Discounts(_shares(section), by_name["parts"], by_name["lines"])
+    of_parts = {name.lower(): share for name, share in _shares(section.below("parts")).items()}
+    return Discounts(_shares(section), of_parts, _shares(section.below("lines")))
 
 
 def _sell(section: PlanSection) -> Sell | None:

@@ -125,7 +125,6 @@ def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) ->
     return StorageServers(
         mark=mark,
         identity=system.identity,
-        pieces=None,
         capacity_bytes=system.capacity_bytes,
         read=system.read,
         write=system.write,
@@ -183,14 +182,9 @@ def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServe
     return StorageServers(
         mark=part.mark,
         identity=switch.identity,
-        pieces=None,
-        capacity_bytes=None,
-        read=None,
-        write=None,
         power_w=switch.power_w,
         rack_units=switch.rack_units,
         weight_kg=switch.weight_kg,
-        ports=None,
         supplies=switch.supplies,
         back_end=part.back_end,
         switch_ports=max(switch.groups, key=lambda group: group.port_gbps.value).ports,

@@ -185,8 +185,6 @@ def _generation(section: PlanSection, model: parts.Model, prompt: Figure, respon
         output_tokens=response,
         memory_share=section.setting("memory_share", f"inference-memory-share-{keys['engine'].value}"),
         degrees=_degrees(section),
-        drafted=None,
-        accepted=None,
         prompt_tokens=prompt,
     )
 
