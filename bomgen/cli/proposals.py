@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
 from bomgen.fabric import declaration
 from bomgen.output.registry import DOCUMENTS, WIRINGS
-from bomgen.plan.schema_keys import catalog_ids, has_keys, keys_of, schemas_at, values_of
+from bomgen.plan.schema import catalog_ids, declaration_at
 from bomgen.results.explain.tree import names
 from bomgen.workflow import starters
 from bomgen.workflow.pipeline import work_out
@@ -166,16 +166,15 @@ def settings(ctx: click.Context, typed: str) -> list[Item]:
     key, equals, value = typed.partition("=")
     above, _, start = key.rpartition(".")
     steps = key.split(".") if equals else above.split(".") if above else []
-    schemas = schemas_at(steps)
+    declared = declaration_at(steps)
     if equals:
-        return [Item(f"{key}={word}") for word in values_of(schemas) if word.startswith(value)]
+        return [Item(f"{key}={word}") for word in declared.words if word.startswith(value)]
     named = _plan_keys(ctx, lambda file: _named_in(file, *steps)) if steps else []
     found: dict[str, Item] = {}
-    for name, entry in (*keys_of(schemas), *((name, {}) for name in named)):
+    for name in (*declared.keys, *named):
         if name.startswith(start):
-            word = f"{above}.{name}" if above else name
-            end = "." if has_keys(entry) else "="
-            found.setdefault(word, Item(f"{word}{end}", OPEN, help=str(entry.get("title", ""))))
+            word, below = f"{above}.{name}" if above else name, declared.at(name)
+            found.setdefault(word, Item(f"{word}{'.' if below.has_keys else '='}", OPEN, help=below.title))
     return list(found.values())
 
 

@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
 from bomgen.core.schema import as_definition
-from bomgen.plan.schema import document
+from bomgen.plan.schema import document, with_defaults
 from bomgen.workflow.catalog_listing import plan_schema
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
@@ -47,7 +47,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     schemas = folder("schemas")
     if name in OF_PLANS:
-        _print(json.dumps(document(name), indent=2, ensure_ascii=False))
+        _print(json.dumps(with_defaults(name), indent=2, ensure_ascii=False))
         return
     if name != "part":
         _print(own_text(schemas / f"{name}.schema.json"))

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.plan.schema import Key
 
 ORDER = "order"
 """The unit of a charge that is on the bill once."""
@@ -22,13 +23,13 @@ DEFAULT = "default"
 class Party(NamedTuple):
     """One side of the quote; missing values are None."""
 
-    name: str
-    address: tuple[str, ...] = ()
-    contact: str | None = None
-    email: str | None = None
-    phone: str | None = None
-    tax_id: str | None = None
-    reference: str | None = None
+    name: Key[str]
+    address: Key[tuple[str, ...]] = ()
+    contact: Key[str | None] = None
+    email: Key[str | None] = None
+    phone: Key[str | None] = None
+    tax_id: Key[str | None] = None
+    reference: Key[str | None] = None
 
 
 class Discounts(NamedTuple):
@@ -59,8 +60,8 @@ class Exchange(NamedTuple):
     """The value of one unit of another currency in that of the quote, as of a day."""
 
     rate: Decimal
-    date: str
-    source: str | None
+    date: Key[str]
+    source: Key[str | None]
     mark: Mark
 
 
@@ -68,18 +69,18 @@ class Charge(NamedTuple):
     """A line besides the parts. One of price, part and share gives its unit price, or its cost and the margin."""
 
     id: str
-    kind: str
-    name: str | None
+    kind: Key[str]
+    name: Key[str | None]
     category: str
-    per: str
+    per: Key[str]
     """The unit of count: `order`, or the machines of a kind."""
-    years: Figure | None
+    years: Key[Figure | None]
     price: Decimal | None
-    currency: str | None
+    currency: Key[str | None]
     """Currency of price and cost; None for that of the quote."""
     cost: Decimal | None
     """The seller's cost of one piece, which no quote shows."""
-    part: str | None
+    part: Key[str | None]
     share: Figure | None
     """Share of all hardware after discount."""
     once: Figure
@@ -100,10 +101,10 @@ class Charge(NamedTuple):
 class Operation(NamedTuple):
     """The operating period of the cluster, and its known running costs."""
 
-    years: Figure
-    load: Figure
+    years: Key[Figure]
+    load: Key[Figure]
     """Mean power as a share of the maximum."""
-    use: Figure
+    use: Key[Figure]
     """Share of all GPU-hours that are used."""
     rack_cost: Figure | None
     """Monthly price of a rack's space, in the quote's currency."""
@@ -113,7 +114,7 @@ class Operation(NamedTuple):
 class Alternative(NamedTuple):
     """The same plan with other parts or values."""
 
-    name: str
+    name: Key[str]
     substitute: Mapping[str, str]
     """The replacement of a part, or of each part of a category: an id, or `compatible`."""
     settings: Mapping[str, Any]
@@ -136,11 +137,11 @@ class QuotePlan(NamedTuple):
     vendor: Party | None
     logo: tuple[str, Mark] | None
     """Path of the vendor's logo, relative to the plan."""
-    status: str | None
+    status: Key[str | None]
     """`budgetary` or `firm`."""
     status_mark: Mark
-    number: str | None
-    revision: str | None
+    number: Key[str | None]
+    revision: Key[str | None]
     currency: str
     assumed_currency: Figure | None
     """The assumed currency, where the plan sets none."""
@@ -149,7 +150,7 @@ class QuotePlan(NamedTuple):
     sell: Sell | None
     """How costs become prices; None if they do not."""
     exchange: Mapping[str, Exchange]
-    old_after: Figure
+    old_after: Key[Figure]
     """Age from which a price counts as old [days]."""
     estimate_below: Figure
     """Range below an estimated price without a given range, as a share of the price."""
@@ -161,19 +162,19 @@ class QuotePlan(NamedTuple):
     """Tax rates by category, and `default`; empty if the plan sets none."""
     inclusive: bool
     """Whether the quote shows prices including tax."""
-    valid_days: Figure | None
-    payment: str | None
+    valid_days: Key[Figure | None]
+    payment: Key[str | None]
     delivery: Mapping[str, str]
     """Conditions of delivery and payment in the customer's words, by the keys of DELIVERY."""
-    bank: tuple[str, ...]
+    bank: Key[tuple[str, ...]]
     """Lines of the bank details."""
-    paper: str
+    paper: Key[str]
     """a4 or letter."""
-    terms: tuple[str, ...]
-    date: str | None
+    terms: Key[tuple[str, ...]]
+    date: Key[str | None]
     date_mark: Mark | None
-    language: str
+    language: Key[str]
     alternatives: tuple[Alternative, ...]
     mark: Mark
-    workbook: str
+    workbook: Key[str]
     """`open`, or `protected` where only quantities, prices and rates of the workbook may be changed."""

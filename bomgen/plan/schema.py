@@ -1,16 +1,18 @@
-"""The schema of plans, and names in a plan that match no part of the catalogue."""
+"""The schema of plans: what it permits and declares at a place of a plan, and names that match no part."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core import schema as schemas
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
-from bomgen.core.resources import IDS, languages, unfold
+from bomgen.core.resources import IDS, folder, languages, unfold
 from bomgen.core.yaml_source import Path, Source
 from bomgen.fabric.declaration import LinkKind, describe_topologies, link_kinds, topologies
 from bomgen.fabric.types import SERVER
@@ -22,6 +24,17 @@ _CHOSEN = "Default: selected by rate, cage and length."
 _EXAMPLE = "generic-400g"
 _IN_WORDS = {"transceiver": "module"}
 """Kinds of parts that messages call by another name."""
+
+ASSUMED = "x-assumption"
+"""The keyword for the assumption that holds where a plan lacks the key."""
+_REST = re.compile(r" \((?:bare|default)\b|[.:;] |\.$")
+"""Ends the first words of a description."""
+
+Schema = dict[str, Any]
+T = TypeVar("T")
+KEY = "key"
+Key = Annotated[T, KEY]
+"""The type of a field that has the value of the plan's key of the same name, read as the schema declares it."""
 
 
 @cache
@@ -48,6 +61,25 @@ def document(name: str) -> dict[str, Any]:
 def check_plan_schema(source: Source, name: str) -> list[Problem]:
     """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
     return schemas.check_schema(source, name, document)
+
+
+def with_defaults(name: str) -> Schema:
+    """Return `document(name)` with the value of its assumption as the default of each key that has one, for editors."""
+    whole, catalog = document(name), Catalog()
+
+    def laid(schema: Any) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        found = {key: laid(value) for key, value in schema.items()}
+        declared = unfold(whole, schema)
+        if assumption := next((each[ASSUMED] for each in declared if ASSUMED in each), None):
+            value = catalog.find("assumption", assumption).value("value")
+            yes_or_no = any(each.get("type") == "boolean" for each in declared)
+            found["default"] = value == "yes" if yes_or_no else float(value) if isinstance(value, Fraction) else value
+        return found
+
+    found: Schema = laid(whole)
+    return found
 
 
 def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,3 +188,84 @@ def _names(
         for step, value, described in below:
             if isinstance(described, dict):
                 yield from _names(whole, described, value, (*path, step))
+
+
+# places -------------------------------------------------------------------------------------------------------------
+# What the schema has for the keys and values at a place of a plan, for reading them, and for proposals to the user.
+
+
+class Declaration:
+    """What the schema declares of the value at a place of a plan."""
+
+    def __init__(self, schemas: Sequence[Schema]) -> None:
+        self.parts = [part for each in schemas for part in unfold(document(PLAN), each)]
+        """All schemas of the value."""
+        self._below = dict[Any, Declaration]()
+        declared: Schema = {}
+        for part in self.parts:
+            declared = part | declared
+        self.title = next((str(each["title"]) for each in schemas if "title" in each), "")
+        self.description = next((str(each["description"]) for each in schemas if "description" in each), "")
+        self.keys = dict.fromkeys(key for part in self.parts for key in part.get("properties", ()))
+        self.kinds = list(dict.fromkeys(kind for part in self.parts for kind in part.get(IDS, ())))
+        """The kinds of the catalogue whose ids are expected."""
+        self.unit = str(declared.get("x-unit", "count" if "integer" in declared.get("type", ()) else "word"))
+        """The unit that a number is read in; `word` for words."""
+        self.zero = declared.get("minimum", 0) == 0 and "exclusiveMinimum" not in declared
+        """Whether 0 is in the range."""
+        self.assumption: str | None = declared.get(ASSUMED)
+        """The assumption that holds where a plan lacks the key."""
+        self.default = declared.get("default")
+        """The value where a plan lacks the key, if that is no assumption."""
+
+    def at(self, key: str | int | None) -> Declaration:
+        """Return the declaration of a key, or of the items of a list."""
+        place = key if key in self.keys else str if isinstance(key, str) else int
+        if place not in self._below:
+            found = [
+                part.get("properties", {}).get(key, part.get("additionalProperties"))
+                if isinstance(key, str)
+                else part.get("items")
+                for part in self.parts
+            ]
+            self._below[place] = Declaration([each for each in found if isinstance(each, dict)])
+        return self._below[place]
+
+    @property
+    def words(self) -> list[str]:
+        """The permitted words, and the ids of the catalogue where one is expected."""
+        words = [str(word) for part in self.parts for word in part.get("enum", ())]
+        if any(part.get("type") == "boolean" for part in self.parts):
+            words += ("true", "false")
+        return list(dict.fromkeys([*words, *(id for kind in self.kinds for id in catalog_ids(kind))]))
+
+    @property
+    def comment(self) -> str:
+        """What the value is in a few words, for a comment: the beginning of its description, or its title."""
+        begun = _REST.split(self.description)[0]
+        return begun if begun[:1].isupper() else self.title
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
+        return not self.kinds and any(
+            "properties" in part or isinstance(part.get("additionalProperties"), dict) for part in self.parts
+        )
+
+
+@cache
+def _declaration_of_plans() -> Declaration:
+    return Declaration([document(PLAN)])
+
+
+def declaration_at(steps: Sequence[str | int | None] = ()) -> Declaration:
+    """Return what the schema declares of the value at a path of keys, None for the items of a list."""
+    found = _declaration_of_plans()
+    for step in steps:
+        found = found.at(step)
+    return found
+
+
+def catalog_ids(kind: str) -> list[str]:
+    """Return the ids of a kind of the built-in catalogue, from its file names."""
+    return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))

@@ -11,6 +11,7 @@ from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
+from bomgen.plan.schema import Key
 
 PREDICTED = "predicted"
 """The word for a utilisation that is predicted."""
@@ -40,12 +41,12 @@ RACK_KINDS = ("compute", "management")
 class Parallelism(NamedTuple):
     """The parallelism of a training run, as set by the user."""
 
-    tensor: Figure
-    pipeline: Figure
-    interleave: Figure
-    context: Figure
-    expert: Figure
-    sequence_parallel: Figure
+    tensor: Key[Figure]
+    pipeline: Key[Figure]
+    interleave: Key[Figure]
+    context: Key[Figure]
+    expert: Key[Figure]
+    sequence_parallel: Key[Figure]
     """Word: yes or no; without tensor parallelism it has no effect."""
     mark: Mark
 
@@ -58,9 +59,9 @@ class Parallelism(NamedTuple):
 class Tuning(NamedTuple):
     """The fine-tuning of a model."""
 
-    method: Figure
+    method: Key[Figure]
     """full, lora or qlora."""
-    rank: Figure
+    rank: Key[Figure]
     modules: tuple[str, ...] | None
     """The matrices that get an adapter; None: all of attention and feed-forward."""
     modules_mark: Mark
@@ -70,13 +71,13 @@ class Tuning(NamedTuple):
 class OwnStep(NamedTuple):
     """A step that the user measured, and its parallelism."""
 
-    gpus: Figure
-    tensor: Figure
-    pipeline: Figure
-    interleave: Figure
-    context: Figure
-    expert: Figure
-    step: Figure
+    gpus: Key[Figure]
+    tensor: Key[Figure]
+    pipeline: Key[Figure]
+    interleave: Key[Figure]
+    context: Key[Figure]
+    expert: Key[Figure]
+    step: Key[Figure]
     """Duration [days]."""
 
 
@@ -89,27 +90,27 @@ class Training(NamedTuple):
     mark: Mark
     model: parts.Model
     tokens: Figure
-    epochs: Figure
-    target_days: Figure | None
-    precision: Figure
+    epochs: Key[Figure]
+    target_days: Key[Figure | None]
+    precision: Key[Figure]
     mfu: Figure | None
-    achieved_tflops: Figure | None
-    tokens_per_second_per_gpu: Figure | None
-    attention: Figure
-    embedding: Figure
+    achieved_tflops: Key[Figure | None]
+    tokens_per_second_per_gpu: Key[Figure | None]
+    attention: Key[Figure]
+    embedding: Key[Figure]
     """Word: whether the input embedding counts in model FLOPs, COUNTED or LEFT_OUT."""
-    recompute: Figure
+    recompute: Key[Figure]
     """Word: none, selective, full; or auto, the lowest of them that fits."""
     flash_attention: Figure
     """Word, yes or no: whether attention scores are never stored but recomputed in the backward pass."""
-    parallel_efficiency: Figure
+    parallel_efficiency: Key[Figure]
     goodput: Figure
     """A share; or the word `estimate`: derived from the interruptions of a cluster of that size."""
     sequence: Figure | None
-    micro_batch: Figure
-    batch_tokens: Figure
+    micro_batch: Key[Figure]
+    batch_tokens: Key[Figure]
     """Tokens per optimizer step over the whole cluster."""
-    optimizer: Figure
+    optimizer: Key[Figure]
     gradient_precision: Figure
     """Word: fp32, bf16; or none, where each gradient is freed as soon as its weight is updated."""
     zero: Figure
@@ -121,18 +122,18 @@ class Training(NamedTuple):
     """The published runs, read on demand."""
     predicted: Figure | None = None
     """Word: the utilisation is to be predicted; None: it is given, measured or assumed."""
-    stack: Figure | None = None
+    stack: Key[Figure | None] = None
     """Word: software of the prediction; None: the newest known for the accelerator."""
     measured: tuple[OwnStep, ...] = ()
     network: Figure | None = None
     """Network bandwidth per GPU where the plan has no compute fabric [Gb/s], for the prediction."""
     tuning: Tuning | None = None
     """The fine-tuning; None: pre-training, or another run that trains every weight from scratch."""
-    offload: tuple[str, ...] = ()
+    offload: Key[tuple[str, ...]] = ()
     """State kept in host memory: ACTIVATIONS, OPTIMIZER."""
-    master_weights: Figure | None = None
+    master_weights: Key[Figure | None] = None
     """Word, yes or no: whether the optimizer keeps fp32 copies of narrower weights; None: yes."""
-    activation_fusion: Figure | None = None
+    activation_fusion: Key[Figure | None] = None
     """Word, yes or no: whether a gated MLP recomputes its activation function in the backward pass; None: yes."""
     block: str = "training"
     """The block of the plan, below `workload`."""
@@ -141,12 +142,12 @@ class Training(NamedTuple):
 class Degrees(NamedTuple):
     """The parallelism degrees of a replica of a served model, as set by the user."""
 
-    tensor: Figure
-    pipeline: Figure
+    tensor: Key[Figure]
+    pipeline: Key[Figure]
     mark: Mark
-    attention: str = "tensor"
+    attention: Key[str] = "tensor"
     """tensor: every GPU works on all requests; DATA: on separate requests, with experts spread over all GPUs."""
-    expert: Figure | None = None
+    expert: Key[Figure | None] = None
     """GPUs over which the routed experts are spread; None: all with DATA attention, else none."""
 
 
@@ -154,35 +155,35 @@ class Targets(NamedTuple):
     """The latency that a served workload has to keep."""
 
     mark: Mark
-    ttft: Figure | None
+    ttft: Key[Figure | None]
     """Time to the first token [s], kept by `percentile` of the requests."""
-    tpot: Figure | None
+    tpot: Key[Figure | None]
     """Mean time per output token after the first [s]."""
-    percentile: Figure
+    percentile: Key[Figure]
     """Share of the requests."""
 
 
 class UseCase(NamedTuple):
     """Requests of one kind among those of a served workload."""
 
-    share: Figure
+    share: Key[Figure]
     """Share of the requests."""
-    prompt_tokens: Figure
-    output_tokens: Figure
+    prompt_tokens: Key[Figure]
+    output_tokens: Key[Figure]
 
 
 class OwnSpeed(NamedTuple):
     """The speed of a replica that the user measured; either time, or the tokens/s, may be missing."""
 
     mark: Mark
-    concurrency: Figure
-    prompt_tokens: Figure
-    output_tokens: Figure
-    tpot: Figure | None
+    concurrency: Key[Figure]
+    prompt_tokens: Key[Figure]
+    output_tokens: Key[Figure]
+    tpot: Key[Figure | None]
     """Time per output token [s]."""
-    ttft: Figure | None
+    ttft: Key[Figure | None]
     """Time to the first token [s]."""
-    tokens_per_second_per_gpu: Figure | None
+    tokens_per_second_per_gpu: Key[Figure | None]
 
 
 ONE_POOL, TWO_POOLS = "one", "two"
@@ -196,28 +197,28 @@ class Inference(NamedTuple):
     model: parts.Model
     precision: Figure
     """Word: number format of the weights."""
-    kv_precision: Figure
+    kv_precision: Key[Figure]
     """Word: number format of the KV cache."""
     context: Figure | None
     """Tokens held per request; None: the plan gives none, and the model's context is unknown."""
-    concurrency: Figure | None
+    concurrency: Key[Figure | None]
     """Requests in flight over the whole cluster, all of which are held in memory; None: the plan sets none."""
-    batch: Figure | None
+    batch: Key[Figure | None]
     """Most requests in flight on a replica; None: as many as it holds."""
     output_tokens: Figure | None
     """Mean output tokens per request; 0: requests of prompts alone."""
-    requests_per_minute: Figure | None
-    tokens_per_second_per_gpu: Figure | None
+    requests_per_minute: Key[Figure | None]
+    tokens_per_second_per_gpu: Key[Figure | None]
     """Measured rate; None: predicted."""
-    engine: Figure
+    engine: Key[Figure]
     """Word: vllm, sglang or tensorrt-llm; it determines the memory left to the engine."""
     memory_share: Figure
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None
     """The degrees; None: found by the program."""
-    drafted: Figure | None
+    drafted: Figure | None = None
     """Tokens that speculative decoding drafts per step; None without it."""
-    accepted: Figure | None
+    accepted: Figure | None = None
     """Mean number of drafted tokens that are accepted."""
     prompt_tokens: Figure | None = None
     """Mean tokens of a prompt; None: unknown."""
@@ -227,10 +228,10 @@ class Inference(NamedTuple):
     """Standard deviation of the output tokens over their mean."""
     use_cases: tuple[UseCase, ...] = ()
     """Kinds of requests; empty: all are of one kind."""
-    peak: Figure | None = None
+    peak: Key[Figure | None] = None
     """Requests of the busiest minute over those of a mean one."""
     targets: Targets | None = None
-    prefix_cache: Figure | None = None
+    prefix_cache: Key[Figure | None] = None
     """Share of prompt tokens that are cached; None: none."""
     prefill: Degrees | None = None
     """The degrees of replicas that only prefill; None: those of the others."""
@@ -273,20 +274,20 @@ class Reinforcement(NamedTuple):
     """Reinforcement learning of a model; `Plan.training` has the updates of its policy."""
 
     mark: Mark
-    method: Figure
+    method: Key[Figure]
     """Word: grpo, ppo or dpo."""
-    reference: Figure
+    reference: Key[Figure]
     """Word: whether log-probabilities of a frozen reference policy are computed, yes or no."""
     reward: parts.Model | None
     """The reward model; None: a function."""
     critic: parts.Model | None
     """The critic of ppo; None for other methods."""
-    steps: Figure
-    prompts: Figure
+    steps: Key[Figure]
+    prompts: Key[Figure]
     """Prompts of a step."""
     responses: Figure
     """Responses per prompt."""
-    prompt_tokens: Figure
+    prompt_tokens: Key[Figure]
     response_tokens: Figure
     """Mean tokens of a response."""
     response_spread: Figure
@@ -295,16 +296,16 @@ class Reinforcement(NamedTuple):
     """Tokens of the longest response of a step."""
     sequence: Figure
     """Mean tokens of a prompt and a response."""
-    updates: Figure
+    updates: Key[Figure]
     """Optimizer steps per step."""
-    target_days: Figure | None
-    schedule: Figure
+    target_days: Key[Figure | None]
+    schedule: Key[Figure]
     """Word: SYNCHRONOUS or ASYNCHRONOUS."""
-    refit: Figure
+    refit: Key[Figure]
     """Word: GATHER or RESHARD."""
     generation: Inference | None
     """The engine that generates; None: responses are given."""
-    pools: str
+    pools: Key[str]
     """ONE_POOL: the same GPUs generate and train in turn; TWO_POOLS: separate ones do."""
     generation_gpus: Figure | None
     """GPUs that only generate; None: found by the program, or there is one pool."""
@@ -315,10 +316,10 @@ class Compute(NamedTuple):
     """The target of peak computing power."""
 
     mark: Mark
-    target: Figure
+    target: Key[Figure]
     """FLOP/s."""
-    precision: Figure
-    sparsity: Figure
+    precision: Key[Figure]
+    sparsity: Key[Figure]
     """Word: dense or sparse."""
 
 
@@ -327,16 +328,16 @@ class StorageServers(NamedTuple):
 
     mark: Mark
     identity: parts.Identity
-    pieces: Figure | None
+    pieces: Figure | None = None
     """Pieces bought; None: as many as capacity and bandwidth require."""
-    capacity_bytes: Figure | None
-    read: Figure | None
+    capacity_bytes: Figure | None = None
+    read: Figure | None = None
     """Read bandwidth of one server [bytes/s]."""
-    write: Figure | None
-    power_w: Figure | None
-    rack_units: Figure | None
-    weight_kg: Figure | None
-    ports: Figure | None
+    write: Figure | None = None
+    power_w: Figure | None = None
+    rack_units: Figure | None = None
+    weight_kg: Figure | None = None
+    ports: Figure | None = None
     """Ports of each on a storage fabric; None: it is reached through the other parts of its system."""
     plug: Plug | None = None
     """The plug; None if unknown: assumed to be that of the GPU servers."""
@@ -378,16 +379,16 @@ class Storage(NamedTuple):
     mark: Mark
     given: bool
     """Whether the plan has the block; otherwise only the assumptions are set."""
-    checkpoint_every: Figure | None
+    checkpoint_every: Key[Figure | None]
     """Interval [days]."""
-    keep: Figure
+    keep: Key[Figure]
     """Checkpoints held at a time."""
     dataset_bytes: Figure | None
-    read_per_server: Figure | None
+    read_per_server: Key[Figure | None]
     """Read bandwidth per server [bytes/s]."""
-    write_per_server: Figure | None
+    write_per_server: Key[Figure | None]
     """Write bandwidth per server [bytes/s]."""
-    level: Figure
+    level: Key[Figure]
     """Word: good, better or best, after NVIDIA's SuperPOD; for bandwidths that the plan does not set."""
     levels: Mapping[str, StorageLevel]
     """The levels by that word."""
@@ -395,7 +396,7 @@ class Storage(NamedTuple):
     """Servers per scalable unit."""
     server_gpus: Figure
     """GPUs per server that reads and writes, where no server is known."""
-    interruption_gpu_hours: Figure
+    interruption_gpu_hours: Key[Figure]
     """GPU-hours between two interruptions."""
     interruption_range: tuple[Figure, Figure] | None
     """The extremes of the published clusters, most and fewest interruptions; None: the plan gives its value."""
@@ -421,12 +422,12 @@ class Cluster(NamedTuple):
     server: parts.Server | None
     server_nic: parts.Nic | None
     """The server's own compute NIC, where the catalogue knows it."""
-    gpus: Figure | None
-    servers: Figure | None
-    racks: Figure | None
+    gpus: Key[Figure | None]
+    servers: Key[Figure | None]
+    racks: Key[Figure | None]
     """Racks of a rack-scale system."""
     round_up_to: Figure
-    spare_servers: Figure | None
+    spare_servers: Key[Figure | None]
     storage_nic: parts.Nic | None = None
     """The server's own NIC for storage and in-band, where the catalogue knows it."""
     usual_nics: Callable[[], tuple[UsualNic, ...]] = tuple
@@ -445,10 +446,10 @@ class Plug(NamedTuple):
 class Hosts(NamedTuple):
     """Identical machines on a fabric other than the GPU servers."""
 
-    name: str
+    name: Key[str]
     pieces: Figure
     """Number of machines."""
-    ports: Figure
+    ports: Key[Figure]
     """Ports of each on the fabric, over all planes."""
     part: parts.Appliance | None = None
     """The part bought for each; None: it exists, or is billed elsewhere."""
@@ -481,22 +482,22 @@ class FabricPlan(NamedTuple):
     name: str
     mark: Mark
     role: str
-    topology: Figure
+    topology: Key[Figure]
     nic: parts.Nic | None
     """A NIC that is bought; None: the server's built-in one."""
-    gpus_per_nic: Figure | None
-    ports_per_server: Figure | None
+    gpus_per_nic: Key[Figure | None]
+    ports_per_server: Key[Figure | None]
     link_gbps: Figure | None
-    tiers: Figure | None
+    tiers: Key[Figure | None]
     """Switch tiers; None: as few as fit."""
     oversubscription: Figure
     spine_oversubscription: Figure
     scalable_unit: Figure | None
-    rails_per_leaf: Figure | None
+    rails_per_leaf: Key[Figure | None]
     """Rails per leaf; None: as many as give the lowest switch count."""
     split_servers: bool | None
     """Whether the ports of a server may connect to several leaves; None: only if it has too many for one in eight."""
-    build_out: Figure
+    build_out: Key[Figure]
     tier_plans: Mapping[str, TierChoice]
     """Fixed values by leaf, spine and core."""
     pod_leaves: Figure | None
@@ -506,11 +507,11 @@ class FabricPlan(NamedTuple):
     """A word: the distribution of a machine's ports over the switches."""
     homing_asked: bool
     """Whether the homing applies at any switch count; otherwise only where it adds no switch."""
-    peer_links: Figure | None
+    peer_links: Key[Figure | None]
     """Links per pair of switches of a mesh; None: as many as the ratio needs."""
-    allow_islands: bool
+    allow_islands: Key[bool]
     """Whether pods without a core connecting them are intended."""
-    planes: Figure
+    planes: Key[Figure]
     reserved_ports: Figure | None
     hosts: tuple[Hosts, ...]
     switch_ports: Figure | None
@@ -549,7 +550,7 @@ class Layout(NamedTuple):
     """Whether the plan has the block: cable lengths then follow the route, else the link's setting."""
     rows: tuple[tuple[tuple[str, Figure], ...], ...] | None
     """The racks of every row, kind by kind; None: derived."""
-    racks_per_row: Figure
+    racks_per_row: Key[Figure]
     unit_m: Figure
     """Height of a rack unit."""
     rack_pitch_m: Figure
@@ -566,12 +567,12 @@ class Site(NamedTuple):
     mark: Mark
     rack_units: Figure
     rack_power_w: Figure
-    allow_overload: bool
+    allow_overload: Key[bool]
     """Whether racks may exceed their height, load, power or cooling limit, with a warning instead of an error."""
     pdus_per_rack: Figure
     """PDUs per rack; 0 for a rack-scale system, which comes with its power supply."""
-    servers_per_rack: Figure | None
-    racks: Figure | None
+    servers_per_rack: Key[Figure | None]
+    racks: Key[Figure | None]
     """Most racks; None: no limit."""
     management_racks: Figure | None
     """Racks of all other machines; 0: they stand in those of the servers. None: as many as they need."""
@@ -587,14 +588,14 @@ class Site(NamedTuple):
     pdu: parts.Pdu | None
     """PDU of compute racks; None: any."""
     management_pdu: parts.Pdu | None
-    feeds: Figure | None
+    feeds: Key[Figure | None]
     """Power feeds; None: as many as a compute rack has PDUs, times `feeds_per_pdu`."""
     feeds_per_pdu: Figure
-    redundancy: Figure
+    redundancy: Key[Figure]
     """Word: n, n+1 or 2n."""
-    pue: Figure | None
-    electricity: Figure | None
-    carbon: Figure | None
+    pue: Key[Figure | None]
+    electricity: Key[Figure | None]
+    carbon: Key[Figure | None]
     """Carbon intensity [kg CO2e per kWh]."""
     layout: Layout
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import LINE_END
-from bomgen.plan.schema_keys import has_keys, keys_of, kinds_of, schemas_at, values_of
+from bomgen.plan.schema import declaration_at
 from bomgen.serve.workspace import Request, Workspace
 from bomgen.workflow.catalog_listing import describe_part
 
@@ -46,17 +46,17 @@ def complete(_workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _options(place: Place) -> Iterable[dict[str, str]]:
-    schemas = schemas_at(place.steps)
+    declared = declaration_at(place.steps)
     if not place.value:
-        found: dict[str, dict[str, str]] = {}
-        for name, entry in keys_of(schemas):
-            option = _option(name, str(entry.get("title", "")), str(entry.get("description", "")), "key")
-            found.setdefault(name, {**option, "opens": "yes" if has_keys(entry) else ""})
-        return list(found.values())
-    parts = {id: (kind, named) for kind in kinds_of(schemas) for id, named in _parts(kind).items()}
+        keys = {name: declared.at(name) for name in declared.keys}
+        return [
+            {**_option(name, key.title, key.description, "key"), "opens": "yes" if key.has_keys else ""}
+            for name, key in keys.items()
+        ]
+    parts = {id: named for kind in declared.kinds for id, named in _parts(kind).items()}
     return [
-        _option(word, *parts[word][1], "part") if word in parts else _option(word, "", "", "value")
-        for word in dict.fromkeys(values_of(schemas))
+        _option(word, *parts[word], "part") if word in parts else _option(word, "", "", "value")
+        for word in declared.words
     ]
 
 

@@ -22,7 +22,7 @@ from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
-from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
+from bomgen.plan.schema import declaration_at
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.amounts_and_dates import PERCENT
 from bomgen.serve.edits import INVALID, data_of, value_at, without
@@ -147,23 +147,23 @@ def _questions(data: Data) -> list[Data]:
         if question.purpose in ("", purpose):
             if question in OF_SUPPORT:
                 key = question.path[-1]
-                schemas, value = schemas_at((*CHARGES, None, key)), charge.get(key)
+                declared, value = declaration_at((*CHARGES, None, key)), charge.get(key)
                 held = key == SHARE and bool(charge.keys() & PRICED_BY)
             else:
-                schemas, value = schemas_at(question.path), value_at(data, _path_of(question, data))
+                declared, value = declaration_at(question.path), value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
             words = question.proposed
             if question.path == SERVER:
                 words = _servers_of(data)
             elif question.kind == "choice" and not words:
-                words = tuple(values_of(schemas))
+                words = tuple(declared.words)
             asked.append(
                 {
                     "id": question.id,
                     "key": ".".join(question.path),
                     "kind": question.kind,
                     "group": question.group,
-                    "title": title_of(schemas),
+                    "title": declared.title,
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
                     "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],
@@ -178,7 +178,7 @@ def _servers_of(data: Data) -> tuple[str, ...]:
         usual, others = server_of(str(value_at(data, GPU))) or ("", ())
         return tuple(filter(None, (usual, *others)))
     except UnknownPart:
-        return tuple(values_of(schemas_at(SERVER)))
+        return tuple(declaration_at(SERVER).words)
 
 
 def _path_of(question: Question, data: Data) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language)
     """
 
     def comment_on(path: Sequence[str | int]) -> str:
-        comment = comment_of(schemas_at([step if isinstance(step, str) else None for step in path]))
+        comment = declaration_at(path).comment
         return words.message(record_text(comment, KEY, ".".join(map(str, path))))
 
     asked = {".".join(question.path): question for question in QUESTIONS}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bomgen.core.language import Language
-from bomgen.plan.schema_keys import schemas_at, title_of, values_of
+from bomgen.plan.schema import declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
 from bomgen.serve.edits import data_of, value_at, without
 from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD
@@ -50,12 +50,12 @@ def _has_place(data: Data, path: tuple[str, ...]) -> bool:
 
 
 def _key(data: Data, path: tuple[str, ...]) -> Data:
-    schemas, value = schemas_at(path), value_at(data, path)
+    declared, value = declaration_at(path), value_at(data, path)
     return {
         "key": ".".join(path),
-        "title": title_of(schemas),
+        "title": declared.title,
         "value": None if isinstance(value, dict | list) else value if isinstance(value, int | None) else str(value),
-        "choices": [*dict.fromkeys(values_of(schemas))],
+        "choices": declared.words,
     }
 
 

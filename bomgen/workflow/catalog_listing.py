@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
 from bomgen.catalog import part_records
@@ -30,7 +29,7 @@ from bomgen.core.resources import IDS
 from bomgen.core.units import parse
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
-from bomgen.plan.schema import PLAN, document
+from bomgen.plan.schema import PLAN, with_defaults
 
 INDENT = "  "
 """Indentation of the fields of a figure."""
@@ -344,7 +343,7 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
 
     Raises PlanErrors for an invalid part file of the user.
     """
-    schema: dict[str, Any] = _without_mapping_examples(deepcopy(document(name)))
+    schema: dict[str, Any] = _without_mapping_examples(with_defaults(name))
     places = list(_places(schema))
     wanted = {tuple(place[IDS]) for _, place in places}
     for key, place in places:

@@ -20,7 +20,7 @@ from processor import run_bomgen
 from bomgen.cli import command as cli
 from bomgen.fabric.declaration import topologies
 from bomgen.output.pdf import INSTALL, NotPrinted
-from bomgen.plan.schema import document
+from bomgen.plan.schema import with_defaults
 from bomgen.results.numbers import numbers
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
@@ -438,10 +438,10 @@ def test_catalog_of_what_is_not_there(arguments: list[str], near: str, run: Run)
     ids=["default", "plan", "bom", "diff", "xray", "part-switch"],
 )
 def test_schema_is_the_file(arguments: list[str], file: str, run: Run) -> None:
-    """The schema printed is the one that plans and parts are checked by."""
+    """The schema printed is the one that plans and parts are checked by, with the assumptions of plans as defaults."""
     outcome = run("schema", *arguments)
     printed = json.loads(outcome.stdout)
-    assert document(file) == printed
+    assert with_defaults(file) == printed
     if file == "plan":
         assert set(topologies()) == set(printed["$defs"]["fabric"]["properties"]["topology"]["enum"])
     elif not file.startswith("part/"):

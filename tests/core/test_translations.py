@@ -22,7 +22,7 @@ from bomgen.core.messages import Message, message, places
 from bomgen.core.provenance import Assumed, Cited, Reference, walk
 from bomgen.output.writer import render
 from bomgen.plan import schema as plan_schema
-from bomgen.plan.schema_keys import comment_of, schemas_at
+from bomgen.plan.schema import declaration_at
 from bomgen.results.result import Report, assumptions, numbers_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
@@ -235,7 +235,7 @@ def test_every_translated_record_is_there() -> None:
         if kind in ("figure", "source"):
             continue
         if kind == "key":
-            wrong += [] if comment_of(schemas_at(id.split("."))) else [place]
+            wrong += [] if declaration_at(id.split(".")).comment else [place]
             continue
         path = ROOT / "bomgen" / "data" / kind / f"{id}.yaml"
         data = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}

@@ -475,52 +475,6 @@ def test_every_key_of_a_plan_is_documented() -> None:
     assert [] == [path for path, _, entry in found if any(not entry.get(word) for word in wanted)]
 
 
-def resolved(entry: dict[str, Any]) -> dict[str, Any]:
-    """A property with what it refers to laid below it."""
-    data = entry
-    while "$ref" in data:
-        target: Any = PLAN_SCHEMA
-        for step in data["$ref"].removeprefix("#/").split("/"):
-            target = target[step]
-        data = {**target, **{key: value for key, value in data.items() if key != "$ref"}}
-    return data
-
-
-BY_CATEGORY = (".spares.", ".quote.discount.", ".quote.tax.", ".quote.sell.by.")
-"""Keys that are categories of parts: they are read in a loop, and `cooling` is a limit of a rack elsewhere."""
-
-
-def units_read() -> dict[str, set[str]]:
-    """The units in which `plan.binding` reads each key, as far as key and unit stand in the call."""
-    found: dict[str, set[str]] = {}
-    nodes = (node for path in (PACKAGE / "plan" / "binding").glob("*.py") for node in ast.walk(TREES[path]))
-    for node in nodes:
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("figure", "quantity"):
-            words = [
-                word.value for word in node.args[:2] if isinstance(word, ast.Constant) and isinstance(word.value, str)
-            ]
-            if len(words) == 2:
-                found.setdefault(words[0], set()).add(words[1])
-    return found
-
-
-def test_units_of_the_schema_are_those_that_are_read() -> None:
-    """The unit that the schema names at a key is one that the program reads the key in."""
-    read_in = units_read()
-    stated = {
-        (path, key): resolved(entry)["x-unit"]
-        for path, key, entry in properties(PLAN_SCHEMA)
-        if "Part" not in path and not path.startswith(BY_CATEGORY) and "x-unit" in resolved(entry)
-    }
-    compared = {at: unit for at, unit in stated.items() if at[1] in read_in}
-    assert len(compared) > 10
-    assert [] == [
-        f"{path}: {unit}, read in {', '.join(sorted(read_in[key]))}"
-        for (path, key), unit in compared.items()
-        if unit not in read_in[key]
-    ]
-
-
 # topologies ---------------------------------------------------------------------------------------------------------
 
 

@@ -5,10 +5,9 @@ Problems are collected and raised together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.estimates import estimate_unpublished
@@ -18,11 +17,12 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import ports_of_nics
-from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import bought_once, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
+from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
@@ -38,14 +38,12 @@ def cluster(section: PlanSection) -> Cluster | None:
     """Return the cluster block; None when it is wrong, which the section notes."""
     gpu = section.part("gpu", "gpu", part_records.gpu)
     server = _server(section, gpu)
-    round_up_to = section.data.get("round_up_to")
     rounding = (
-        section.below("round_up_to").figure("servers", "count")
-        if isinstance(round_up_to, dict)
-        else section.word("round_up_to", "cluster-round-up-to")
+        section.below("round_up_to").figure("servers")
+        if isinstance(section.data.get("round_up_to"), dict)
+        else section.figure("round_up_to")
     )
-    figures = {key: section.figure(key, "count") for key in ("gpus", "servers", "racks")}
-    figures["spare_servers"] = section.figure("spare_servers", "count", zero=True)
+    figures = section.keys(Cluster)
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
         with suppress(UnknownPart):
             gpu = section.catalog.build_part("gpu", server.gpu, part_records.gpu)
@@ -119,7 +117,7 @@ def _with_gpu_by_id(section: PlanSection, key: str, server: Server, gpu: parts.G
 def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:
     """Return the NICs that a configuration has for a purpose, and their number."""
     section = nics.below(purpose)
-    nic, count = section.part("part", "nic", part_records.nic), section.figure("count", "NICs")
+    nic, count = section.part("part", "nic", part_records.nic), section.figure("count")
     return (nic, count or Figure(1, "NICs", Given(section.mark, f"server.nics.{purpose}"))) if nic else None
 
 
@@ -154,38 +152,29 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     Raises PlanErrors with every problem found: unknown parts, quantities in unknown units.
     """
     problems: list[Problem] = []
-    root = PlanSection(source, (), catalog, problems)
-    workload = root.below("workload")
-    bought = cluster(root.below("cluster"))
+    root = PlanSection(source, (), source.data, catalog, problems, declaration_at())
+    workload, bought = root.below("workload"), cluster(root.below("cluster"))
+    gpu, server = (bought.gpu, bought.server) if bought else (None, None)
     run = serving = target = learning = None
     if workload.has("training"):
-        run = training(workload.below("training"), bought.gpu if bought else None)
+        run = training(workload.below("training"), gpu)
     elif workload.has("fine_tuning"):
-        run = fine_tuning(workload.below("fine_tuning"), bought.gpu if bought else None)
+        run = fine_tuning(workload.below("fine_tuning"), gpu)
     elif workload.has("reinforcement"):
-        learning, run = reinforcement(workload.below("reinforcement"), bought.gpu if bought else None)
+        learning, run = reinforcement(workload.below("reinforcement"), gpu)
     elif workload.has("inference"):
         serving = inference(workload.below("inference"))
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     listed = root.below("fabrics")
-    server = bought.server if bought else None
     shared = converged(listed, server)
     described = (fabric(listed, name, shared, server) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
     fabrics = bought_once(ordered, problems)
-    site = _site(root.below("site"), bought.server if bought else None) if root.has("site") else None
-    stored = storage(root.below("storage"))
-    spares = _spares(root.below("spares"))
-    in_stock, existing = owned(root.below("stock")), owned(root.below("existing"))
-    run_for = operation(root.below("operation"))
-    offer = quote(root.below("quote"))
-    if problems or bought is None:
-        unique = dict.fromkeys(problems)
-        raise PlanErrors(sorted(unique, key=lambda problem: problem.mark))
-    return Plan(
+    plan = partial(
+        Plan,
         name=str(source.data["name"]),
         title=str(source.data.get("title") or source.data["name"]),
         mark=source.mark(()),
@@ -193,20 +182,22 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         reinforcement=learning,
-        cluster=bought,
-        fabrics=tuple(fabric_plan for fabric_plan in fabrics if (fabric_plan.switchless or not bought.gpu.pod_chips)),
-        storage=stored,
-        site=site,
-        spares=spares,
-        quote=offer,
-        stock=in_stock,
-        existing=existing,
+        fabrics=tuple(fabric_plan for fabric_plan in fabrics if fabric_plan.switchless or not (gpu and gpu.pod_chips)),
+        storage=storage(root.below("storage")),
+        site=_site(root.below("site"), server) if root.has("site") else None,
+        spares=_spares(root.below("spares")),
+        quote=quote(root.below("quote")),
+        stock=owned(root.below("stock")),
+        existing=owned(root.below("existing")),
         scope=root.texts("scope") or None,
-        operation=run_for,
+        operation=operation(root.below("operation")),
         templates=paths(root, "templates"),
-        optics=root.below("optics").word("prefer", "optics-prefer"),
-        complete_order=root.below("order").data.get("complete", True),
+        optics=root.below("optics").setting("prefer"),
+        complete_order=root.below("order").is_set("complete"),
     )
+    if problems or bought is None:
+        raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))
+    return plan(cluster=bought)
 
 
 @formula("count")
@@ -219,76 +210,61 @@ def _site(section: PlanSection, server: Server | None) -> Site:
     rack, management = section.below("rack"), section.below("management")
     part = rack.part("part", "rack", part_records.rack)
     own_units = part.rack_units if part and not rack.has("units") else None
-    by_hand = section.data.get("servers_per_rack", AUTO) != AUTO
-    rack_power, rack_scale = rack.quantity("power", "W", "rack-power"), server is not None and server.rack_scale
+    rack_power, rack_scale = rack.setting("power"), server is not None and server.rack_scale
     usual_power = section.catalog.assumption("rack-power") if rack_scale else rack_power
     return Site(
+        **section.keys(Site),
         mark=section.mark,
-        rack_units=own_units or rack.quantity("units", "U", "rack-units"),
+        rack_units=own_units or rack.setting("units"),
         rack_power_w=rack_power,
-        allow_overload=bool(section.data.get("allow_overload")),
-        pdus_per_rack=pdus_of_system() if rack_scale else rack.quantity("pdus", "count", "rack-pdus", zero=True),
-        servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
-        racks=section.figure("racks", "count"),
+        pdus_per_rack=pdus_of_system() if rack_scale else rack.setting("pdus"),
         shared_racks=None if section.has("management") else section.catalog.assumption("shared-racks"),
-        management_racks=management.figure("racks", "count", zero=True),
-        management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
-        management_power_w=management.figure("power", "W") or usual_power,
+        management_racks=management.figure("racks"),
+        management_pdus=management.setting("pdus"),
+        management_power_w=management.figure("power") or usual_power,
         rack=part,
-        rack_cooling_w=rack.figure("cooling", "W"),
+        rack_cooling_w=rack.figure("cooling"),
         pdu=None if rack_scale else rack.part("pdu", "pdu", part_records.pdu),
         management_pdu=management.part("pdu", "pdu", part_records.pdu),
-        feeds=section.figure("feeds", "count"),
         feeds_per_pdu=section.catalog.assumption("site-feeds-per-pdu"),
-        redundancy=section.word("redundancy", "site-redundancy"),
-        pue=section.figure("pue", "ratio"),
-        electricity=section.figure("electricity", "per kWh", zero=True),
-        carbon=section.figure("carbon", "kg/kWh", zero=True),
         layout=_layout(section, part),
     )
 
 
 def _layout(site: PlanSection, rack: Rack | None) -> Layout:
     section = site.below("layout")
-    rows = section.data.get("rows")
+    listed = section.below("rows")
+    rows = (
+        tuple((kind, block.setting(kind)) for block in listed.items(row) for kind in block.data)
+        for row in range(len(listed.given or ()))
+    )
     beside = part_records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
     return Layout(
         mark=section.mark if section.data else site.mark,
         given=site.has("layout"),
-        rows=None if rows is None else tuple(tuple(_blocks(section, place)) for place in range(len(rows))),
-        racks_per_row=section.quantity("racks_per_row", "count", "layout-racks-per-row"),
+        rows=tuple(rows) or None,
+        **section.keys(Layout),
         unit_m=section.catalog.assumption("rack-unit"),
-        rack_pitch_m=beside or _measure(section, "rack_pitch", "layout-rack-pitch"),
-        row_pitch_m=_measure(section, "row_pitch", "layout-row-pitch"),
-        tray_m=_measure(section, "tray_height", "layout-tray-height", zero=True),
-        slack_m=_measure(section, "slack", "layout-slack", zero=True),
+        rack_pitch_m=beside or _measure(section, "rack_pitch"),
+        row_pitch_m=_measure(section, "row_pitch"),
+        tray_m=_measure(section, "tray_height"),
+        slack_m=_measure(section, "slack"),
     )
 
 
-def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False) -> Figure:
+def _measure(section: PlanSection, key: str) -> Figure:
     """Return a length on the floor in whole micrometres, so that the routes of millions of cables add up exactly."""
-    length = section.quantity(key, "m", assumption, zero)
+    length = section.setting(key)
     if length.value > MOST_METRES or (length.value * MICROMETRES) % 1:
         text = f"too large or too precise for a floor; use whole micrometres, up to {MOST_METRES} m"
         section.problem(key, text, "range")
-        return section.catalog.assumption(assumption)
     return length
 
 
-def _blocks(layout: PlanSection, row: int) -> Iterator[tuple[str, Figure]]:
-    for place in range(len(layout.data["rows"][row])):
-        block = layout.below("rows").below(row).below(place)
-        for kind in block.data:
-            racks = block.figure(kind, "count")
-            if racks is not None:
-                yield kind, racks
-
-
 def _spares(section: PlanSection) -> dict[str, Figure]:
-    found: dict[str, Figure] = {}
-    for category, raw in section.data.items():
-        is_share = (isinstance(raw, str) and raw.strip().endswith("%")) or (isinstance(raw, Fraction) and raw < 1)
-        figure = section.figure(category, "share" if is_share else "count", zero=True)
-        if figure is not None:
-            found[category] = figure
-    return found
+    """Return the spares by category: a share, or a number of pieces."""
+    shares = {
+        category: (isinstance(raw, str) and raw.strip().endswith("%")) or (isinstance(raw, Fraction) and raw < 1)
+        for category, raw in section.data.items()
+    }
+    return {key: section.setting(key, unit="share" if is_share else "count") for key, is_share in shares.items()}

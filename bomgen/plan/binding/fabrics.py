@@ -11,7 +11,7 @@ from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
-from bomgen.plan.binding.section import PlanSection
+from bomgen.plan.binding.section import AUTO, PlanSection
 from bomgen.plan.schema import unknown_part
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
 
@@ -20,7 +20,6 @@ OTHERWISE = "otherwise"
 """The key of the alternative form of a default fabric, built if it needs fewer switches."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
-AUTO = "auto"
 ETHERNET, NVIDIA = "ethernet", "NVIDIA"
 OWN_LINK = ("rate", "medium", "length", "module")
 """Keys of hosts and of uplinks for their own links."""
@@ -31,8 +30,6 @@ INCLUDED = "included"
 """The word for a module at the customer's end that is offered, too."""
 MODULES = ("transceiver", "cable")
 """Kinds of parts that a link may specify."""
-ASSUMED = "x-assumption"
-"""The schema keyword for the assumption used for a missing option of a topology."""
 
 
 def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, ...]:
@@ -65,7 +62,8 @@ def fabric(
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
     found = _read_fabric(section, fabrics, name, role, mark, shared, like)
     if section.has(OTHERWISE):
-        other = _read_fabric(section.below(OTHERWISE), fabrics, name, role, mark, shared, like)
+        otherwise = section.below(OTHERWISE)._replace(declared=section.declared)
+        other = _read_fabric(otherwise, fabrics, name, role, mark, shared, like)
         return found._replace(otherwise=other)
     return found
 
@@ -80,54 +78,42 @@ def _read_fabric(
     like: parts.Switch | None = None,
 ) -> FabricPlan:
     """Return the fabric that a section describes, which may be a cited default; of switches `like` another's."""
-    topology = section.word("topology", "fabric-topology")
+    topology = section.setting("topology")
     kind = _topology(section, str(topology.value))
     switch = like or section.part("switch", "switch", part_records.switch)
     above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
-    for tier, tier_plan in tier_plans.items():
-        named = kind.switchless or section.has("switch") or section.below(tier).has("switch")
-        if tier_plan is None and tier == "leaf" and not named:
-            message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
-            section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
-    ratios = section.below("oversubscription")
+    if not (tier_plans["leaf"] or kind.switchless or section.has("switch") or section.below("leaf").has("switch")):
+        message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
+        section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
+    links, ratios = section.below("links"), section.below("oversubscription")
     leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
-    tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
-    any_rails = section.data.get("rails_per_leaf", AUTO) == AUTO
     split = section.data.get("split_servers", AUTO)
-    reserved = section.figure("reserved_ports", "count", zero=True)
+    reserved = section.figure("reserved_ports")
     return FabricPlan(
+        **section.keys(FabricPlan),
         name=name,
         mark=mark,
         role=role,
-        topology=topology,
         nic=section.part("nic", "nic", part_records.nic),
-        gpus_per_nic=section.figure("gpus_per_nic", "count"),
-        ports_per_server=section.figure("ports_per_server", "count"),
-        link_gbps=section.figure("link", "Gb/s"),
-        tiers=tiers,
-        oversubscription=leaf_ratio[0].quantity(leaf_ratio[1], "ratio", "fabric-oversubscription"),
-        spine_oversubscription=ratios.quantity("spine", "ratio", "fabric-spine-oversubscription"),
-        scalable_unit=section.below("scalable_unit").figure("servers", "count"),
-        rails_per_leaf=None if any_rails else section.figure("rails_per_leaf", "count"),
+        link_gbps=section.figure("link"),
+        oversubscription=leaf_ratio[0].setting(leaf_ratio[1]),
+        spine_oversubscription=ratios.setting("spine"),
+        scalable_unit=section.below("scalable_unit").figure("servers"),
         split_servers=None if split == AUTO else bool(split),
-        build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
-        pod_leaves=section.below("pod").figure("leaves", "count"),
-        pod_rails=section.below("pod").word("rails", "fabric-pod-rails"),
+        pod_leaves=section.below("pod").figure("leaves"),
+        pod_rails=section.below("pod").setting("rails"),
         homing_asked=section.has("homing"),
-        homing=section.word("homing", "fabric-homing-redundant" if role in REDUNDANT else "fabric-homing"),
-        peer_links=section.figure("peer_links", "count"),
-        allow_islands=bool(section.data.get("allow_islands")),
-        planes=section.quantity("planes", "count", "fabric-planes"),
+        homing=section.setting("homing", "fabric-homing-redundant" if role in REDUNDANT else None),
         reserved_ports=reserved if reserved and reserved.value else None,
         hosts=_hosts(section, role, tier_plans["leaf"]),
         switch_ports=_management_ports(section, role, "switch"),
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
         uplink=_uplink(section, fabrics, kind, shared),
-        links={kind.name: _link(section.below("links"), kind, mark) for kind in link_kinds().values()},
+        links={kind.name: _link(links.below(kind.name), kind, mark) for kind in link_kinds().values()},
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
@@ -138,13 +124,18 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
     """Return the other machines on the fabric, by name, so that their order in a plan does not matter."""
     found = []
     for listed in section.items("hosts"):
-        count = listed.figure("count", "count")
-        if count is not None:
-            ports = listed.quantity("ports", "count", "host-ports")
-            part = _host_part(listed)
-            nic = listed.part("nic", "nic", part_records.nic)
-            plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
-            found.append(Hosts(str(listed.data["name"]), count, ports, part, plug, link=_own_link(section, listed)))
+        part = _host_part(listed)
+        nic = listed.part("nic", "nic", part_records.nic)
+        plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
+        found.append(
+            Hosts(
+                **listed.keys(Hosts),
+                pieces=listed.setting("count"),
+                part=part,
+                plug=plug,
+                link=_own_link(section, listed),
+            )
+        )
     found += _customers_switch(section)
     return tuple(sorted(found, key=lambda hosts: hosts.name))
 
@@ -165,8 +156,8 @@ def _own_link(section: PlanSection, listed: PlanSection) -> LinkSpec | None:
     """Return the settings of the links of some hosts, the others as those of the fabric; None where they have none."""
     if not any(listed.has(key) for key in OWN_LINK):
         return None
-    usual = _link(section.below("links"), SERVER_LEAF, listed.mark)
-    own = _read_link(listed, SERVER_LEAF, listed.mark)
+    usual = _link(section.below("links").below(SERVER_LEAF.name), SERVER_LEAF, listed.mark)
+    own = _link(listed, SERVER_LEAF, listed.mark)
     return usual._replace(
         mark=listed.mark,
         medium=own.medium if listed.has("medium") or own.modules else usual.medium,
@@ -183,7 +174,7 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
     below = section.below("uplink")
     if not below.data or below.has("fabric"):
         return
-    count = below.figure("count", "count")
+    count = below.figure("count")
     if count is None:
         below.problem(
             "count",
@@ -192,7 +183,8 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
         )
         return
     name, link = below.text("to") or CUSTOMERS_SWITCH, _own_link(section, below)
-    link = link or _link(section.below("links"), SERVER_LEAF, below.mark)._replace(mark=below.mark, panels=None)
+    usual = _link(section.below("links").below(SERVER_LEAF.name), SERVER_LEAF, below.mark)
+    link = link or usual._replace(mark=below.mark, panels=None)
     offered = below.text("far_module") == INCLUDED
     yield Hosts(name, one_switch(), count, link=link, customers=True, modules_offered=offered)
 
@@ -290,7 +282,7 @@ def _management_ports(section: PlanSection, role: str, device: str) -> Figure | 
         if section.has(key):
             section.problem(key, f"{key} is for fabrics with the role out_of_band; remove it", "role")
         return None
-    ports = section.quantity(key, "count", f"fabric-{device}-ports", zero=True)
+    ports = section.setting(key)
     return ports if ports.value else None
 
 
@@ -317,7 +309,7 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
     if name not in known:
         below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
     name = shared[0] if name in shared else name
-    return Uplink(name, below.quantity("ports", "count", "uplink-ports"), below.mark)
+    return Uplink(name, below.setting("ports"), below.mark)
 
 
 def _role(fabrics: PlanSection, name: str) -> str:
@@ -341,8 +333,7 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
     named = section.below(topology.name)
     options: dict[str, Figure | tuple[Figure, ...]] = {}
     for key, schema in (topology.options or {}).get("properties", {}).items():
-        unit = schema["x-unit"]
-        value = named.figures(key, unit) if schema["type"] == "array" else named.figure(key, unit, schema.get(ASSUMED))
+        value = named.figures(key) if schema["type"] == "array" else named.figure(key)
         if value is not None:
             options[key] = value
     return options
@@ -387,7 +378,8 @@ def _default_fabric(
         id = next((of_leaf for of_leaf in names if of_leaf in known), id)
     record = fabrics.catalog.find("assumption", id)
     origin = fabrics.catalog.assumption(record.id).origin
-    return PlanSection(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
+    given, declared = record.value("value"), fabrics.declared.at(name)
+    return PlanSection(record.source, ("value",), given, fabrics.catalog, fabrics.problems, declared, origin)
 
 
 def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierChoice | None:
@@ -395,20 +387,16 @@ def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierC
     model = own.part("switch", "switch", part_records.switch) or switch
     if model is None:
         return None
-    if line_cards := own.figure("line_cards", "count"):
+    if line_cards := own.figure("line_cards"):
         try:
             model = part_records.fitted_with(model, line_cards)
         except ValueError as error:
             own.problem("line_cards", str(error), "chassis")
-    fixed = {key: own.figure(key, "count") for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
+    fixed = {key: own.figure(key) for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
     return TierChoice(switch=model, **fixed)
 
 
-def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
-    return _read_link(links.below(kind.name), kind, fabric_mark)
-
-
-def _read_link(section: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
+def _link(section: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     named = section.data.get("module")
     modules = dict.fromkeys(kind.ends, named) if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():
@@ -419,10 +407,10 @@ def _read_link(section: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkS
     if fibre is not None and (wrong := unknown_part(section.catalog, MODULES, fibre)):
         section.problem("fibre", wrong, "unknown-part")
     return LinkSpec(
-        medium=section.word("medium", "link-medium"),
+        medium=section.setting("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
-        rate_gbps=section.figure("rate", "Gb/s"),
-        length_m=section.quantity("length", "m", "link-length"),
+        rate_gbps=section.figure("rate"),
+        length_m=section.setting("length", "link-length"),
         mark=section.mark if section.data and section.origin is None else fabric_mark,
         prefer=_policies(section),
         fibre=fibre,

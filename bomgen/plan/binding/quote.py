@@ -47,40 +47,28 @@ def quote(section: PlanSection) -> QuotePlan:
     """Return the commercial terms of the plan."""
     assumed = section.catalog.assumption("quote-currency")
     vendor, exchange = section.below("vendor"), section.below("exchange")
-    revision = section.data.get("revision")
     return QuotePlan(
+        **section.keys(QuotePlan),
         customer=_party(section, "customer"),
         vendor=_party(section, "vendor"),
         logo=(str(vendor.data["logo"]), vendor.value_mark("logo")) if vendor.has("logo") else None,
-        status=section.text("status"),
         status_mark=section.value_mark("status"),
-        number=section.text("number"),
-        revision=None if revision is None else str(revision),
         currency=section.text("currency") or str(assumed.value),
         assumed_currency=None if section.has("currency") else assumed,
         price_books=paths(section, "price_book"),
         cost_books=paths(section, "cost_book"),
         sell=_sell(section),
         exchange={currency: _exchange(exchange, currency) for currency in exchange.data},
-        old_after=section.quantity("old_after", "days", "price-age"),
         estimate_below=section.catalog.assumption("price-estimate-below"),
         estimate_above=section.catalog.assumption("price-estimate-above"),
         discounts=_discounts(section.below("discount")),
         charges=tuple(_charges(section)),
         tax=_taxes(section),
         inclusive=(section.text("prices") or PRICES.get(section.text("language") or "")) == INCLUSIVE,
-        valid_days=section.figure("valid_days", "days"),
-        payment=section.text("payment"),
         delivery={key: text for key in DELIVERY if (text := section.text(key))},
-        bank=section.texts("bank"),
-        paper=section.text("paper") or "a4",
-        terms=section.texts("terms"),
-        date=section.text("date"),
         date_mark=section.value_mark("date") if section.has("date") else None,
-        language=section.text("language") or "en",
         alternatives=tuple(_alternatives(section)),
         mark=section.mark if section.data else section.source.mark(()),
-        workbook=section.text("workbook") or "open",
     )
 
 
@@ -88,25 +76,20 @@ def owned(section: PlanSection) -> dict[str, Figure]:
     """Return the customer's parts in pieces, by catalogue id or part number in lower case."""
     found: dict[str, Figure] = {}
     for name in section.data:
-        figure = section.figure(name, "count")
         if name.lower() in found:
             text = f"{name.lower()} is listed twice; list it once with the whole quantity"
             section.problem(name, text, "duplicate")
-        elif figure is not None:
-            found[name.lower()] = figure
+        found[name.lower()] = section.setting(name)
     return found
 
 
 def operation(section: PlanSection) -> Operation | None:
     """Return the operating period of the cluster and its costs; None where the plan has none."""
-    years = section.figure("years", "years")
-    if years is None:
+    if not section.data:
         return None
     rent, origin = _amount(section, "rack_cost"), Given(section.value_mark("rack_cost"), "rack_cost")
     return Operation(
-        years=years,
-        load=section.quantity("load", "share", "operation-load", zero=True),
-        use=section.quantity("use", "share", "operation-use"),
+        **section.keys(Operation),
         rack_cost=None if rent is None else Figure(Fraction(rent), MONEY, origin),
         mark=section.mark,
     )
@@ -135,9 +118,7 @@ def _party(section: PlanSection, key: str) -> Party | None:
         return None
     if isinstance(section.data[key], str):
         return Party(section.data[key])
-    given = section.below(key)
-    texts = {key: given.text(key) for key in ("contact", "email", "phone", "tax_id", "reference")}
-    return Party(str(given.data["name"]), given.texts("address"), **texts)
+    return Party(**section.below(key).keys(Party))
 
 
 def _exchange(section: PlanSection, currency: str) -> Exchange:
@@ -145,34 +126,30 @@ def _exchange(section: PlanSection, currency: str) -> Exchange:
     rate = decimal(given.data["rate"])
     if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
         given.problem("rate", f"a rate of {rate:.2g} looks wrong; write the value of one {currency}", "range")
-    return Exchange(rate, str(given.data["date"]), given.text("source"), given.mark)
+    return Exchange(rate, **given.keys(Exchange), mark=given.mark)
 
 
 def _discounts(section: PlanSection) -> Discounts:
-    by_name = {
-        key: {name.lower() if key == "parts" else name: share for name, share in _shares(section.below(key)).items()}
-        for key in LISTED
-    }
-    return Discounts(_shares(section), by_name["parts"], by_name["lines"])
+    of_parts = {name.lower(): share for name, share in _shares(section.below("parts")).items()}
+    return Discounts(_shares(section), of_parts, _shares(section.below("lines")))
 
 
 def _sell(section: PlanSection) -> Sell | None:
     given = section.below("sell")
-    margin = given.figure("margin", "share", zero=True)
+    margin = given.figure("margin")
     return Sell(margin, _shares(given.below("by")), given.mark) if margin else None
 
 
 def _taxes(section: PlanSection) -> dict[str, Figure]:
     if isinstance(section.data.get("tax"), dict):
         return _shares(section.below("tax"))
-    rate = section.figure("tax", "share", zero=True)
+    rate = section.figure("tax")
     return {DEFAULT: rate} if rate else {}
 
 
 def _shares(section: PlanSection) -> dict[str, Figure]:
     """Return the shares of a mapping by key; nested mappings are left out."""
-    found = {name: section.figure(name, "share", zero=True) for name in section.data if name not in LISTED}
-    return {name: share for name, share in found.items() if share is not None}
+    return {name: section.setting(name) for name in section.data if name not in LISTED}
 
 
 def _charges(section: PlanSection) -> Iterator[Charge]:
@@ -184,22 +161,17 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
         line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
         taken.add(line_id)
         usual = SUPPORT_SHARE if kind == SUPPORT and not PRICED_BY & given.data.keys() else None
-        share = given.figure("share", "share", usual, zero=True)
+        share = given.figure("share", usual)
         if share and given.has("per") and given.text("per") != ORDER:
             text = f"a share is of all hardware and counts once; set `per: {ORDER}`, or remove `per`"
             given.problem("per", text, "charge")
         price = _amount(given, "price")
         yield Charge(
+            **given.keys(Charge),
             id=line_id,
-            kind=kind,
-            name=name,
             category=category,
-            per=given.text("per") or ORDER,
-            years=given.figure("years", "count"),
             price=price,
-            currency=given.text("currency"),
             cost=_amount(given, "cost"),
-            part=given.text("part"),
             share=share,
             once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),
             mark=given.mark,
@@ -209,4 +181,6 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
 def _alternatives(section: PlanSection) -> Iterator[Alternative]:
     for given in section.items("alternatives"):
         substitute = {str(key): str(value) for key, value in (given.data.get("substitute") or {}).items()}
-        yield Alternative(str(given.data["name"]), substitute, given.data.get("set") or {}, given.mark)
+        yield Alternative(
+            **given.keys(Alternative), substitute=substitute, settings=given.data.get("set") or {}, mark=given.mark
+        )

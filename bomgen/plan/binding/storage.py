@@ -14,7 +14,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Mark
 from bomgen.core.units import parse
-from bomgen.plan.binding.fabrics import AUTO, plug_of
+from bomgen.plan.binding.fabrics import plug_of
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import Plug, Storage, StorageLevel, StorageServers
 
@@ -29,20 +29,15 @@ def storage(section: PlanSection) -> Storage:
     assumption = section.catalog.assumption
     published = assumption("interruption-gpu-hours-low"), assumption("interruption-gpu-hours-high")
     return Storage(
+        **section.keys(Storage),
         mark=section.mark if section.data else section.source.mark(()),
         given=bool(section.data),
-        checkpoint_every=section.figure("checkpoint_every", "days"),
-        keep=section.quantity("keep", "count", "checkpoints-kept"),
-        dataset_bytes=section.figure("dataset", "bytes"),
-        read_per_server=section.figure("read_per_server", "bytes/s"),
-        write_per_server=section.figure("write_per_server", "bytes/s"),
-        level=section.word("level", "storage-level"),
+        dataset_bytes=section.figure("dataset"),
         levels=_storage_levels(section.catalog),
         unit_servers=assumption("storage-unit-servers"),
         server_gpus=assumption("storage-server-gpus"),
-        interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
         interruption_range=None if section.has("interruption_gpu_hours") else published,
-        restart_days=section.quantity("restart", "days", "restart-time", zero=True),
+        restart_days=section.setting("restart"),
         servers=_complete(_named_parts(section), section),
     )
 
@@ -94,14 +89,14 @@ def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
     part = _of_system(named or _described_system(section), mark, section)
     nic = section.part("nic", "nic", part_records.nic)
     return part._replace(
-        pieces=None if section.data.get("count") == AUTO else section.figure("count", "count"),
-        capacity_bytes=section.figure("capacity", "bytes") or part.capacity_bytes,
-        read=section.figure("read", "bytes/s") or part.read,
-        write=section.figure("write", "bytes/s") or part.write,
-        power_w=section.figure("power", "W") or part.power_w,
-        rack_units=section.figure("rack_units", "U") or part.rack_units,
-        weight_kg=section.figure("weight", "kg") or part.weight_kg,
-        ports=section.figure("ports", "count") or part.ports,
+        pieces=section.figure("count"),
+        capacity_bytes=section.figure("capacity") or part.capacity_bytes,
+        read=section.figure("read") or part.read,
+        write=section.figure("write") or part.write,
+        power_w=section.figure("power") or part.power_w,
+        rack_units=section.figure("rack_units") or part.rack_units,
+        weight_kg=section.figure("weight") or part.weight_kg,
+        ports=section.figure("ports") or part.ports,
         plug=plug_of(nic) if nic else part.plug,
     )
 
@@ -130,7 +125,6 @@ def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) ->
     return StorageServers(
         mark=mark,
         identity=system.identity,
-        pieces=None,
         capacity_bytes=system.capacity_bytes,
         read=system.read,
         write=system.write,
@@ -188,14 +182,9 @@ def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServe
     return StorageServers(
         mark=part.mark,
         identity=switch.identity,
-        pieces=None,
-        capacity_bytes=None,
-        read=None,
-        write=None,
         power_w=switch.power_w,
         rack_units=switch.rack_units,
         weight_kg=switch.weight_kg,
-        ports=None,
         supplies=switch.supplies,
         back_end=part.back_end,
         switch_ports=max(switch.groups, key=lambda group: group.port_gbps.value).ports,
