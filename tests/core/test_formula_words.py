@@ -7,6 +7,7 @@ from math import isclose
 from pathlib import Path
 
 import pytest
+from package_source import TREES
 
 from bomgen.core import provenance, resources
 from bomgen.core.formula_words import describe_formula
@@ -56,8 +57,8 @@ def test_every_input_has_a_name() -> None:
     """Every parameter of every formula is named in every language, and nothing else but constants is."""
     operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operator)}
     parameters = set[str]()
-    for module in (ROOT / "bomgen").rglob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    for tree in TREES.values():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and any(
                 "formula" in ast.unparse(each) for each in node.decorator_list
             ):
