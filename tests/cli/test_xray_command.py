@@ -50,7 +50,7 @@ def rival(tmp_path: Path) -> Path:
 def test_five_errors_within_one_command(rival: Path) -> None:
     """It names all five at their lines, and writes the plan that the bill should have been."""
     plan = rival.with_name("rebuilt.yaml")
-    done = call("xray", str(rival), "-f", "json", "-o", str(plan), "--fail-on", "error")
+    done = call("xray", str(rival), "-q", "-f", "json", "-o", str(plan), "--fail-on", "error")
     assert done.exit_code == 4
     found = json.loads(done.stdout)
     sure = {(each["line"], each["code"]) for each in found["findings"] if each["severity"] == "error"}
