@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -61,15 +60,17 @@ def reported(path: Path) -> Report:
     return work_out(open_plan(str(path), str(ROOT)), ("quote.language=zh",))
 
 
-def named(path: Path) -> Iterator[str]:
+@cache
+def named(path: Path) -> frozenset[str]:
     """Every text of a YAML file, which is its author's."""
-    stack: list[Any] = [yaml.safe_load(path.read_text("utf-8"))]
+    found, stack = set[str](), [yaml.safe_load(path.read_text("utf-8"))]
     while stack:
         data = stack.pop()
         if isinstance(data, str):
-            yield data
+            found.add(data)
         elif isinstance(data, dict | list):
             stack += data.values() if isinstance(data, dict) else data
+    return frozenset(found)
 
 
 @cache
@@ -89,12 +90,15 @@ def documents(report: Report) -> Iterator[Reference]:
             yield from figure.origin.references
 
 
-def calls() -> Iterator[tuple[Path, ast.Call]]:
+@cache
+def calls() -> list[tuple[Path, ast.Call]]:
     """Every call of `message` in the program."""
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message":
-                yield path, node
+    return [
+        (path, node)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message"
+    ]
 
 
 def codes(node: ast.expr) -> list[str]:
