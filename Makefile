@@ -83,8 +83,8 @@ deep: $(INSTALLED_JUDGES) everywhere mutation ## before a release: laws, faults,
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
-same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones
-	$(BIN)/python tests/tools/same.py $(BASE)
+same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones; QUICK=1
+	$(BIN)/python tests/tools/same.py $(BASE) $(if $(QUICK),--quick)
 
 mutation: $(INSTALLED_JUDGES) ## change the pure rooms in thousands of ways, and see that a test fails each time
 	$(BIN)/python tests/tools/mutation/run.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -10,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from click.testing import CliRunner
 from processor import PATIENCE
+
+from bomgen.cli.command import main
 
 FENCE = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```\s*$", re.M | re.S)
 SHELLS = ("console", "sh")
@@ -120,7 +124,22 @@ def run(step: Step, folder: Path, programs: str, environment: Mapping[str, str] 
         env={**environment, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
         timeout=PATIENCE,
     )
-    printed = stripped(done.stdout.splitlines())
+    compare(step, done.stdout)
+
+
+def run_in_process(step: Step, words: list[str], folder: Path) -> None:
+    """Run a step that is one bomgen command, as `run` does, in this process, which has loaded the program."""
+    with contextlib.chdir(folder):
+        done = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"}).invoke(
+            main, words[1:], prog_name="bomgen"
+        )
+    assert isinstance(done.exception, SystemExit | None), done.exception
+    compare(step, done.output)
+
+
+def compare(step: Step, output: str) -> None:
+    """Hold what a step prints against what is shown."""
+    printed = stripped(output.splitlines())
     assert matches(tuple(stripped(list(step.shown))), printed), f"line {step.line}: $ {step.command}\n" + "\n".join(
         printed
     )

@@ -2,7 +2,7 @@
 
 `tests/ROOM/calls/` has a table for each module of a room: calls that told its mutants from the program, found by
 `python tests/tools/mutation/telling.py`. They are at the bounds where a number one more or less makes a difference,
-which plans seldom meet. As with golden outcomes, a value proves that nothing changed, not that it is right.
+which plans seldom meet. A value proves that nothing changed, not that it is right.
 """
 
 from __future__ import annotations

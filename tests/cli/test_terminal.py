@@ -32,6 +32,7 @@ ERASED = "\x1b[K"
 """What takes a line of progress away."""
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS")
 LONG, SMALL = "plans/llama65b.yaml", "plans/a100-32-zh.yaml"
+COSTS = "../prices/example-2026q4.yaml"
 LONGEST_WORD = 24
 """A longer word may be broken."""
 
@@ -82,7 +83,7 @@ def shown(tmp_path: Path) -> Iterator[Shown]:
 
 
 WIDE_TABLES = {
-    "margin": ("margin", str(ROOT / "tests/golden/corners/cost-beside-prices.yaml"), "-q"),
+    "margin": ("margin", str(ROOT / "plans/llama65b-quote.yaml"), "-q", "--set", f"quote.cost_book={COSTS}"),
     "compare": ("compare", *(str(ROOT / "plans" / f"{name}.yaml") for name in ("llama65b", "llama65b-h100"))),
     "compare in Chinese": ("compare", str(ROOT / SMALL), str(ROOT / LONG), "--language", "zh"),
     "list of parts": ("catalog", "transceiver"),

@@ -2,36 +2,27 @@
 
 import ast
 from fractions import Fraction
-from functools import cache
 from math import isclose
 from pathlib import Path
 
 import pytest
+from package_source import TREES
+from plan_reports import PLANS, report_of
 
 from bomgen.core import provenance, resources
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.shape import even_spread
-from bomgen.results.result import Report, numbers_of
+from bomgen.results.result import numbers_of
 from bomgen.sizing.interruptions import young_interval
-from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import open_plan
 
-ROOT = Path(__file__).parents[2]
-PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 ENGLISH = language("en")
-
-
-@cache
-def reported(path: Path) -> Report:
-    """The result of a plan."""
-    return work_out(open_plan(str(path), str(ROOT)), ())
 
 
 def derived(path: Path) -> list[Figure]:
     """Every derived figure that a plan's result rests on."""
-    return [each for each in walk(*numbers_of(reported(path)).values()) if isinstance(each.origin, Derived)]
+    return [each for each in walk(*numbers_of(report_of(path)).values()) if isinstance(each.origin, Derived)]
 
 
 def counted(value: object, unit: str = "count") -> Figure:
@@ -56,8 +47,8 @@ def test_every_input_has_a_name() -> None:
     """Every parameter of every formula is named in every language, and nothing else but constants is."""
     operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operator)}
     parameters = set[str]()
-    for module in (ROOT / "bomgen").rglob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    for tree in TREES.values():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and any(
                 "formula" in ast.unparse(each) for each in node.decorator_list
             ):

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from openpyxl import load_workbook
+from package_source import PACKAGE, TREES
+from plan_cases import read_cases
 
 from bomgen.core import messages as messages_room
 from bomgen.core import resources, schema
@@ -30,7 +31,7 @@ from bomgen.workflow.plan_files import open_plan
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 ASSUMPTIONS = sorted((ROOT / "bomgen" / "data" / "assumption").glob("*.yaml"))
-LOGS = sorted((ROOT / "tests" / "errors").glob("*.txt"))
+ERRORS = read_cases(*(ROOT / "tests" / "errors" / "cases").glob("*.yaml"))
 ENGLISH, CHINESE = language("en"), language("zh")
 PROSE = re.compile(r"(?<![\w./-])[a-z]{2,}(?: [a-z]{2,})+")
 """English: lower-case words that follow each other."""
@@ -51,7 +52,6 @@ SAID = (
 """The modules whose messages all reach the reader of a quote."""
 LEAST_WORDS = 3
 """Words of a text that is a sentence, rather than a name."""
-SOURCES = sorted((ROOT / "bomgen").rglob("*.py"))
 
 
 @cache
@@ -60,15 +60,17 @@ def reported(path: Path) -> Report:
     return work_out(open_plan(str(path), str(ROOT)), ("quote.language=zh",))
 
 
-def named(path: Path) -> Iterator[str]:
+@cache
+def named(path: Path) -> frozenset[str]:
     """Every text of a YAML file, which is its author's."""
-    stack: list[Any] = [yaml.safe_load(path.read_text("utf-8"))]
+    found, stack = set[str](), [yaml.safe_load(path.read_text("utf-8"))]
     while stack:
         data = stack.pop()
         if isinstance(data, str):
-            yield data
+            found.add(data)
         elif isinstance(data, dict | list):
             stack += data.values() if isinstance(data, dict) else data
+    return frozenset(found)
 
 
 @cache
@@ -88,12 +90,15 @@ def documents(report: Report) -> Iterator[Reference]:
             yield from figure.origin.references
 
 
-def calls() -> Iterator[tuple[Path, ast.Call]]:
+@cache
+def calls() -> list[tuple[Path, ast.Call]]:
     """Every call of `message` in the program."""
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message":
-                yield path, node
+    return [
+        (path, node)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message"
+    ]
 
 
 def codes(node: ast.expr) -> list[str]:
@@ -105,7 +110,7 @@ def codes(node: ast.expr) -> list[str]:
 
 def texts() -> set[str]:
     """Every text that is written in the program, and the beginnings of those that are put together."""
-    nodes = (node for path in SOURCES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    nodes = (node for tree in TREES.values() for node in ast.walk(tree))
     return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
@@ -207,7 +212,7 @@ def literals(node: ast.AST) -> Iterator[str]:
 @pytest.mark.parametrize("module", SAID)
 def test_every_warning_of_the_program_has_a_translation(module: str) -> None:
     """Modules whose messages all reach a quote have no sentence of their own: every one is a message with a code."""
-    tree = ast.parse((ROOT / "bomgen" / f"{module}.py").read_text("utf-8"))
+    tree = TREES[PACKAGE / f"{module}.py"]
     pieces = [text for text in literals(tree) if len(re.findall("[a-z]{2,}", text)) >= LEAST_WORDS and " " in text]
     assert pieces == []
 
@@ -253,8 +258,8 @@ def test_warnings_that_mistakes_bring_up_are_translated() -> None:
     Those of part files are not: no document of a customer shows them.
     """
     patterns = [re.compile(pattern_of(sentence), re.DOTALL) for sentence in ENGLISH.messages.values()]
-    shown = (path for path in LOGS if not path.name.startswith("part-folder"))
-    said = {found for path in shown for found in WARNING.findall(path.read_text("utf-8"))}
+    shown = (case["says"] for name, case in ERRORS.items() if not name.startswith("part-folder"))
+    said = {found for text in shown for found in WARNING.findall(text)}
     assert sorted(text for text in said if not any(pattern.fullmatch(text) for pattern in patterns)) == []
 
 

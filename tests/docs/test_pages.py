@@ -102,14 +102,12 @@ def test_every_exit_code_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "short"), [("a: 1\n", True), ("a: \x07\n", False), ("a: '" + "x" * 400 + "'\n", False)]
+    ("text", "short"),
+    [("a: 1\n", True), ("a: \x07\n", False), ("a: '" + "x" * 400 + "'\n", False), (b"\xff\n", False)],
 )
-def test_a_plan_is_shown_where_it_can_be(text: str, short: bool, tmp_path: Path) -> None:
-    """A long one, and one with signs that nobody sees, is not."""
-    plan = tmp_path / "plan.yaml"
-    plan.write_text(text, encoding="utf-8")
-    plan.with_suffix(".txt").write_text("plan.yaml:1:1: error: a [b]\n", encoding="utf-8")
-    assert short == errors._is_short(plan)
+def test_a_plan_is_shown_where_it_can_be(text: str | bytes, short: bool) -> None:
+    """A long one, one with signs that nobody sees, and one that is no text is not."""
+    assert short == errors._is_short({"plan": text, "says": "plan.yaml:1:1: error: a [b]\n"})
 
 
 def keys(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

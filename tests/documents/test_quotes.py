@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plan_cases import read_cases
 
 from bomgen.output.writer import render
 from bomgen.results.result import Report
@@ -17,7 +18,7 @@ from bomgen.workflow.plan_files import PlanFile
 
 Worked = Callable[[Mapping[str, Any]], Report]
 FABRIC = {"compute": {"switch": "qm9700"}}
-CORNERS = Path(__file__).parents[1] / "golden" / "corners"
+CORNERS = Path(__file__).parents[1] / "corners"
 
 
 def plan(fabrics: Mapping[str, Any], **cluster: Any) -> dict[str, Any]:
@@ -125,8 +126,8 @@ def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, la
 
 def test_shares_of_hardware_without_all_prices_are_lower_bounds() -> None:
     """Freight and support are shares of what has a price; other charges are what they are, and say so."""
-    content = (CORNERS / "charges-on-hardware-without-all-prices.yaml").read_bytes()
-    report = work_out(PlanFile("charged.yaml", content, CORNERS, CORNERS))
+    case = read_cases(CORNERS / "corners.yaml")["charges-on-hardware-without-all-prices"]
+    report = work_out(PlanFile("charged.yaml", case["plan"].encode(), CORNERS, CORNERS))
     charges = {line.line.id: line.least for line in report.quote.lines if line.line.charge}
     wanted = {
         "service.freight": True,

@@ -7,6 +7,7 @@ left in `build/fuzz/`; the table of executions goes to `docs/trust.md`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib
 import os
@@ -15,9 +16,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
@@ -67,17 +71,46 @@ def command(name: str, folder: Path, *options: str) -> list[str]:
     return [*engine, f"-timeout={TIMEOUT}", f"-rss_limit_mb={MEMORY}", "-print_final_stats=1", *options]
 
 
+def corpus(name: str) -> list[bytes]:
+    """The inputs that reach the most of a target."""
+    return [_encoded(each) for each in yaml.safe_load((HERE / "corpus" / f"{name}.yaml").read_bytes())]
+
+
+def found(name: str) -> dict[str, bytes]:
+    """The inputs that once broke a target, by what was wrong."""
+    file = HERE / "found" / f"{name}.yaml"
+    return {at: _encoded(each) for at, each in yaml.safe_load(file.read_bytes()).items()} if file.exists() else {}
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
+
+
+def _readable(content: bytes) -> str | bytes:
+    """An input as a text where YAML gives the same text back."""
+    with contextlib.suppress(UnicodeDecodeError, yaml.YAMLError):
+        text = content.decode()
+        if yaml.safe_load(yaml.safe_dump([text])) == [text]:
+            return text
+    return content
+
+
+def write_inputs(inputs: Iterable[bytes], folder: Path) -> None:
+    """Write inputs into a folder, each into a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for content in inputs:
+        (folder / hashlib.sha256(content).hexdigest()[:16]).write_bytes(content)
+
+
 def hunt(name: str, executions: int) -> Outcome:
     """Fuzz a target; after a find it goes on with what is left."""
-    corpus, seeds = BUILD / "corpus" / name, BUILD / "seeds" / name
-    for folder in (corpus, seeds):
-        folder.mkdir(parents=True, exist_ok=True)
-    for seed in importlib.import_module(f"fuzz_{name}").seeds():
-        (seeds / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+    reached, begun = BUILD / "corpus" / name, BUILD / "seeds" / name
+    reached.mkdir(parents=True, exist_ok=True)
+    write_inputs([*importlib.import_module(f"fuzz_{name}").seeds(), *corpus(name)], begun)
     done, crashes, hangs, edges, start = 0, 0, 0, 0, time.monotonic()
     while done < executions:
         options = (f"-runs={executions - done}", f"-artifact_prefix={BUILD}/{name}-")
-        line = command(name, BUILD, *options, str(corpus), str(seeds), str(HERE / "corpus" / name))
+        line = command(name, BUILD, *options, str(reached), str(begun))
         ended = subprocess.run(line, capture_output=True, check=False, cwd=BUILD)
         said = ended.stderr.decode("utf-8", "replace") + ended.stdout.decode("utf-8", "replace")
         (BUILD / f"{name}.log").write_text(said, encoding="utf-8")
@@ -89,25 +122,25 @@ def hunt(name: str, executions: int) -> Outcome:
         crashes += "SUMMARY: libFuzzer" in said and not late  # one that was ended from outside is begun again
         if hangs + crashes >= MOST_FINDS:
             break
-    return Outcome(done, time.monotonic() - start, len(list(corpus.iterdir())), edges, crashes, hangs)
+    return Outcome(done, time.monotonic() - start, len(list(reached.iterdir())), edges, crashes, hangs)
 
 
 def keep(name: str) -> None:
     """Put the fewest inputs that reach what all of a target's do into its corpus."""
-    kept, found, starter = HERE / "corpus" / name, BUILD / "kept" / name, BUILD / f"start-{name}"
-    shutil.rmtree(found, ignore_errors=True)
-    found.mkdir(parents=True)
+    merged, starter = BUILD / "kept" / name, BUILD / f"start-{name}"
+    shutil.rmtree(merged, ignore_errors=True)
+    merged.mkdir(parents=True)
+    write_inputs(corpus(name), BUILD / "seeds" / name)
     starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "engine.py"}" {name} "$@"\n', encoding="utf-8")
     starter.chmod(0o755)
-    folders = [folder for folder in (kept, BUILD / "corpus" / name, BUILD / "seeds" / name) if folder.is_dir()]
-    line = command(name, BUILD, "-merge=1", str(found), *map(str, folders))
+    folders = [folder for folder in (BUILD / "corpus" / name, BUILD / "seeds" / name) if folder.is_dir()]
+    line = command(name, BUILD, "-merge=1", str(merged), *map(str, folders))
     environment = {**os.environ, STARTED_BY: str(starter)}
     subprocess.run(line, capture_output=True, check=True, cwd=BUILD, env=environment)
-    shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir(parents=True)
-    inputs = sorted(found.iterdir(), key=lambda path: (path.stat().st_size, path.name))
-    for path in inputs[: MOST_KEPT.get(name, MOST_KEPT[""])]:
-        shutil.copy(path, kept / path.name[:16])
+    inputs = sorted((path.read_bytes() for path in merged.iterdir()), key=lambda content: (len(content), content))
+    texts = [_readable(content) for content in inputs[: MOST_KEPT.get(name, MOST_KEPT[""])]]
+    written = yaml.safe_dump(texts, allow_unicode=True, width=10**6)
+    (HERE / "corpus" / f"{name}.yaml").write_text(written, encoding="utf-8")
 
 
 MOST_KEPT = {"bind": 40, "": 120}
@@ -150,14 +183,14 @@ def main() -> None:
         for name in asked.targets or TARGETS:
             keep(name)
         return
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for name in asked.targets or TARGETS:
         outcome = hunt(name, int(TARGETS[name].executions * asked.share))
-        found[name] = {**outcome._asdict(), "seconds": round(outcome.seconds)}
-        print(name, found[name], flush=True)
-    finds = sum(each["crashes"] + each["hangs"] for each in found.values())
+        outcomes[name] = {**outcome._asdict(), "seconds": round(outcome.seconds)}
+        print(name, outcomes[name], flush=True)
+    finds = sum(each["crashes"] + each["hangs"] for each in outcomes.values())
     if not asked.targets and asked.share >= 1 and not finds:
-        figures = {"date": date.today().isoformat(), "version": __version__, "targets": found}
+        figures = {"date": date.today().isoformat(), "version": __version__, "targets": outcomes}
         TRUST.write_text(filled(TRUST.read_text("utf-8"), "fuzzing", table(figures)), encoding="utf-8")
     sys.exit(bool(finds))
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hunt import HERE, TARGETS, command
+from hunt import HERE, TARGETS, command, corpus, found, write_inputs
 from judging import Judge
 
 RUNS = {"source": 500, "quantities": 1000, "books": 100, "templates": 50, "bind": 5}
@@ -25,37 +24,31 @@ def target(name: str) -> ModuleType:
     return importlib.import_module(f"fuzz_{name}")
 
 
-def kept(name: str, folder: str) -> list[Path]:
-    """The inputs of a target in a folder beside this file."""
-    return sorted(path for path in (HERE / folder / name).glob("*") if path.is_file())
+FOUND = {f"{name}-{wrong}": (name, content) for name in TARGETS for wrong, content in found(name).items()}
 
 
-FOUND = [(name, path) for name in TARGETS for path in kept(name, "found")]
-
-
-@pytest.mark.parametrize(("name", "path"), FOUND, ids=[f"{name}-{path.stem}" for name, path in FOUND])
-def test_what_was_found_stays_mended(name: str, path: Path) -> None:
+@pytest.mark.parametrize(("name", "content"), FOUND.values(), ids=FOUND)
+def test_what_was_found_stays_mended(name: str, content: bytes) -> None:
     """An input that once raised what it should not, or broke a rule, does so no more."""
-    target(name).run(path.read_bytes())
+    target(name).run(content)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_corpus_holds(name: str) -> None:
     """The inputs that reach the most of a target break nothing. No fuzzer is needed."""
-    paths = kept(name, "corpus")
-    assert paths
-    for path in paths:
+    inputs = corpus(name)
+    assert inputs
+    for number, content in enumerate(inputs):
         try:
-            target(name).run(path.read_bytes())
+            target(name).run(content)
         except Exception as error:
-            raise AssertionError(f"{path.relative_to(HERE)} breaks {name}") from error
+            raise AssertionError(f"input {number} of the corpus breaks {name}") from error
 
 
 def test_the_corpora_are_small() -> None:
-    """All of them together have less than a megabyte, and no target more files than a test can run."""
-    sizes = {path: path.stat().st_size for name in TARGETS for path in kept(name, "corpus")}
-    assert sum(sizes.values()) < 1 << 20
-    assert all(len(kept(name, "corpus")) <= 200 for name in TARGETS)
+    """All of them together have less than a megabyte, and no target more inputs than a test can run."""
+    assert sum(len(content) for name in TARGETS for content in corpus(name)) < 1 << 20
+    assert all(len(corpus(name)) <= 200 for name in TARGETS)
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -64,9 +57,7 @@ def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path, judge: J
     judge("python:atheris")  # there is none but for Linux on x86-64
     options = (f"-runs={RUNS[name]}", f"-seed={SEED}", f"-artifact_prefix={tmp_path}/")
     inputs = tmp_path / "inputs"
-    inputs.mkdir()
-    for path in kept(name, "corpus")[:BEGUN_WITH]:
-        shutil.copy(path, inputs)
+    write_inputs(corpus(name)[:BEGUN_WITH], inputs)
     line = command(name, tmp_path, *options, str(inputs))
     done = subprocess.run(line, capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-3000:]

@@ -17,17 +17,15 @@ from typing import Any
 
 import pytest
 import yaml
+from plan_reports import PLANS, report_of
 
 from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import Derived, Figure, walk
 from bomgen.output.registry import DOCUMENTS
 from bomgen.results.numbers import Paths
 from bomgen.results.result import Report, numbers_of, result
-from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import open_plan
 
 ROOT = Path(__file__).parent.parent.parent
-PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 TABLES = yaml.safe_load((ROOT / "tests" / "reference" / "fabrics.yaml").read_text(encoding="utf-8"))
 SIZES = yaml.safe_load((ROOT / "tests" / "reference" / "sizing.yaml").read_text(encoding="utf-8"))
 
@@ -144,18 +142,17 @@ def _is_power_of_two(denominator: int) -> bool:
     return denominator >= BINARY and denominator & (denominator - 1) == 0
 
 
+@pytest.fixture(scope="module")
 def reports(worked: Worked) -> dict[str, Report]:
     """The reports of all plans of the project and of the cases above."""
-    return {path.stem: work_out(open_plan(str(path), None)) for path in PLANS} | {
-        name: worked(plan) for name, plan in CASES.items()
-    }
+    return {path.stem: report_of(path) for path in PLANS} | {name: worked(plan) for name, plan in CASES.items()}
 
 
-def test_every_formula_printed_gives_its_value(worked: Worked) -> None:
+def test_every_formula_printed_gives_its_value(reports: dict[str, Report]) -> None:
     """A figure worked out again from the formula that is shown, and from the inputs that are shown, is the same."""
     found = {
         f"{name}: {figure.origin.formula.name}": (figure.value, again(figure))
-        for name, report in reports(worked).items()
+        for name, report in reports.items()
         for figure in figures_of(report)
         if isinstance(figure.origin, Derived)
     }
@@ -163,9 +160,9 @@ def test_every_formula_printed_gives_its_value(worked: Worked) -> None:
     assert {} == {name: values for name, values in found.items() if not same(*values)}
 
 
-def test_derivations_are_those_of_the_figures(worked: Worked) -> None:
+def test_derivations_are_those_of_the_figures(reports: dict[str, Report]) -> None:
     """bom.json prints of every derived number its value, its formula and its inputs, each with where it comes from."""
-    for report in reports(worked).values():
+    for report in reports.values():
         data, paths = result(report), Paths(numbers_of(report))
         for path, derivation in data["derivations"].items():
             figure = paths.figures[path]
@@ -177,9 +174,9 @@ def test_derivations_are_those_of_the_figures(worked: Worked) -> None:
                     assert entry["value"] == json_value(paths.figures[entry["path"]].value)
 
 
-def test_every_number_is_explained(worked: Worked, cells: Callable[..., dict[str, Any]]) -> None:
+def test_every_number_is_explained(reports: dict[str, Report], cells: Callable[..., dict[str, Any]]) -> None:
     """Every number of the result that was worked out stands in the derivations, with the value it has in the result."""
-    for report in reports(worked).values():
+    for report in reports.values():
         data = result(report)
         paths = [path for path in data["derivations"] if "#" not in path]
         wanted = {path: data["derivations"][path]["value"] for path in paths}

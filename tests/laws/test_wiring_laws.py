@@ -19,15 +19,14 @@ from depth import examples
 from flow import Network
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_reports import PLANS, report_of
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.results.result import Report
-from bomgen.workflow.pipeline import list_cables, work_out
-from bomgen.workflow.plan_files import open_plan
+from bomgen.workflow.pipeline import list_cables
 
 ROOT = Path(__file__).parent.parent.parent
-PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 SEVERAL = ";"
 MOST_FLOW = 600
 """Endpoints up to which the flow over every cable is worked out."""
@@ -163,7 +162,7 @@ def check(report: Report, folder: Path) -> Rows:
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
 def test_every_plan_is_wired_as_it_is_billed(path: Path, tmp_path: Path) -> None:
     """The cables, modules and links of the bill are those of the wiring, on every plan of the project."""
-    for report in work_out(open_plan(str(path), None)).each_cluster:
+    for report in report_of(path).each_cluster:
         check(report, tmp_path)
 
 

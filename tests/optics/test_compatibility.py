@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plan_cases import read_cases
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.resources import folder
@@ -301,7 +302,8 @@ def test_what_is_not_sold_is_pointed_out(tmp_path: Path, kind: str) -> None:
 def test_every_reason_code_is_documented_and_shown() -> None:
     """docs/connections.md lists the codes; each has a transcript, and each rule of the catalogue has one of them."""
     codes = set(CODE.findall((ROOT / "docs" / "connections.md").read_text(encoding="utf-8")))
-    logs = [path.read_text(encoding="utf-8").splitlines()[0] for path in (ROOT / "tests" / "errors").glob("*.txt")]
+    errors = read_cases(*(ROOT / "tests" / "errors" / "cases").glob("*.yaml"))
+    logs = [case["says"].splitlines()[0] for case in errors.values()]
     assert set() == {code for code in codes if not any(line.endswith(f"[{code}]") for line in logs)}
     files = (folder("data") / "connection").glob("*.yaml")
     named = {re.findall(r"^code: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)[0] for path in files}

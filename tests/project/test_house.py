@@ -16,6 +16,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from package_source import PACKAGE, TREES
 
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
@@ -23,7 +24,6 @@ from bomgen.fabric.declaration import describe_topologies, topologies
 from bomgen.plan import schema as plan_schema
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 ROOMS = (
     *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
@@ -56,8 +56,6 @@ KEYWORDS = ("indent", "count")
 TABLES = ("Column",)
 """Calls that describe the columns of a table, whose widths are no figures."""
 PARTS = ("gpu", "server", "nic", "switch", "rack", "pdu")
-MODULES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 PLAN_SCHEMA = plan_schema.document("plan")
 SCHEMAS = sorted((ROOT / "schemas").rglob("*.json"))
 
@@ -95,7 +93,7 @@ def place(path: Path, node: ast.AST) -> str:
 
 def test_the_rooms_are_those_of_the_table() -> None:
     """No module lies loose in the package, and the table names no room that is gone."""
-    rooms = {room_of(name_of(path)) for path in MODULES} - {""}
+    rooms = {room_of(name_of(path)) for path in TREES} - {""}
     assert sorted({*ROOMS, "__main__"}) == sorted(rooms)
     assert {"__init__.py", "__main__.py"} == {path.name for path in PACKAGE.glob("*.py")}
 
@@ -132,16 +130,16 @@ def test_records_and_exceptions_are_drawn() -> None:
 
 def test_a_room_says_what_it_is_for() -> None:
     """The `__init__.py` of a room or a folder of it is a docstring alone: it imports nothing and runs nothing."""
-    found = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
+    found = [path for path in TREES if path.name == "__init__.py" and path.parent != PACKAGE]
     assert len(found) >= len(ROOMS)
     assert [] == [place(path, TREES[path]) for path in found if len(TREES[path].body) != 1]
-    assert [] == [str(each) for each in {path.parent for path in MODULES} if not (each / "__init__.py").is_file()]
+    assert [] == [str(each) for each in {path.parent for path in TREES} if not (each / "__init__.py").is_file()]
 
 
 def test_rooms_import_earlier_rooms_only() -> None:
     """A room imports rooms that stand before it in the table."""
     found, wrong = 0, []
-    for path in MODULES:
+    for path in TREES:
         room = room_of(name_of(path))
         if room not in ROOMS:
             continue
@@ -158,13 +156,13 @@ def test_rooms_import_earlier_rooms_only() -> None:
 
 def module_imports() -> dict[str, set[str]]:
     """The modules of the package that each module imports, at any depth of its code."""
-    names = {name_of(path) for path in MODULES}
+    names = {name_of(path) for path in TREES}
     return {
         name_of(path): {
             imported.removeprefix("bomgen.") for imported, _ in members_of(path) if imported.startswith("bomgen.")
         }
         & names - {name_of(path)}
-        for path in MODULES
+        for path in TREES
     }
 
 
@@ -221,7 +219,7 @@ def test_relative_imports_do_not_hide_a_room() -> None:
 def test_third_party_libraries_stay_in_their_rooms() -> None:
     """A library is imported by the one or two modules that are built on it."""
     seen, wrong = set(), []
-    for path in MODULES:
+    for path in TREES:
         module = name_of(path)
         for imported, line in imports_of(path):
             library = imported.partition(".")[0]
@@ -237,7 +235,7 @@ def test_third_party_libraries_stay_in_their_rooms() -> None:
 
 # registries ---------------------------------------------------------------------------------------------------------
 
-FORMATS = sorted(name for name in map(name_of, MODULES) if name.startswith("output.formats."))
+FORMATS = sorted(name for name in map(name_of, TREES) if name.startswith("output.formats."))
 """The modules that declare a format of a document, all of which `build` imports."""
 HEAVY = ("numpy", "openpyxl", "jinja2", "weasyprint", "pyarrow", "pdfplumber", "python_calamine", "distributed")
 

@@ -2,9 +2,11 @@
 
 A result is the outcome of a command: its exit code, the place, severity and rule of every problem, bom.json without the
 texts that may be reworded (`REWORDED`), and the digest of the cable list. The commands run over the plans of `plans/`,
-`tests/golden/corners/` and `tests/errors/` as they are at REV, and over random plans drawn with a fixed seed.
+`tests/corners/` and `tests/errors/` as they are at REV, and over random plans drawn with a fixed seed.
 
-With `--texts` nothing may be reworded: bom.json is compared whole, and so is what `bomgen explain` prints.
+With `--texts` nothing may be reworded: bom.json is compared whole, and so is what `bomgen explain` prints. With
+`--quick` the plans of `plans/` and some of `tests/corners/` are built, and what differs is shown; it is a failure only
+where a plan that was built is so no more, or where the program crashes.
 
 The program is called through `bomgen.__main__` alone, so that any two layouts of the package can be compared.
 """
@@ -28,8 +30,18 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
+sys.path[:0] = [str(TESTS)]
+
+from plan_cases import read_cases, write_plans  # noqa: E402 - of the folder above
+
 WORK = ROOT / "build" / "same"
-PLAN_FOLDERS = ("plans", "tests/golden/corners", "tests/errors")
+CORNERS, ERRORS = "tests/corners", "tests/errors"
+PLAN_FOLDERS = ("plans", CORNERS, ERRORS)
+CASES = {CORNERS: "corners.yaml", ERRORS: "cases/*.yaml"}
+"""By folder, the files that have its plans."""
+QUICK = 3
+"""One corner of so many is built with `--quick`."""
 COMMAND = "# $ bomgen "
 """The first line of a plan that is shown to another command than `build`; OUT is a folder to write into."""
 RANDOM_PLANS = 2000
@@ -52,9 +64,14 @@ def write_corpus(revision: str, folder: Path, random_plans: int) -> None:
     """The plans of a revision with the files that they name, and random plans, in a folder that is its own checkout."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    extract(revision, folder, "plans", "prices", "templates", "tests/golden", "tests/errors")
+    extract(revision, folder, "plans", "prices", "templates", "tests")
     (folder / ".git").mkdir()  # the root that paths of plans must stay below
-    write_random_plans(folder / "random", random_plans)
+    for place, pattern in CASES.items():
+        for file in sorted((folder / place).glob(pattern)):
+            write_plans(read_cases(file), folder / place)
+            file.unlink()
+    if random_plans:
+        write_random_plans(folder / "random", random_plans)
 
 
 def extract(revision: str, folder: Path, *paths: str) -> None:
@@ -66,7 +83,7 @@ def extract(revision: str, folder: Path, *paths: str) -> None:
 
 def write_random_plans(folder: Path, number: int) -> None:
     """Random plans of every kind, each in a folder of its own with the files that it names."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "laws")]
+    sys.path[:0] = [str(ROOT), str(TESTS / "laws")]
     from hypothesis import HealthCheck, Phase, given, seed, settings
     from whole_plans import Whole, whole_plans
 
@@ -86,7 +103,7 @@ def write_random_plans(folder: Path, number: int) -> None:
             (place / name).write_text(content, encoding="utf-8")
 
 
-def commands(corpus: Path, texts: bool) -> list[tuple[str, list[str]]]:
+def commands(corpus: Path, texts: bool, quick: bool) -> list[tuple[str, list[str]]]:
     """The commands to run, each with the folder that it runs in; OUT stands for a folder to write into."""
     found = []
     for folder in PLAN_FOLDERS:
@@ -96,8 +113,12 @@ def commands(corpus: Path, texts: bool) -> list[tuple[str, list[str]]]:
                 found.append((folder, shlex.split(first.removeprefix(COMMAND))))
             else:
                 found += [(folder, command) for command in plan_commands(plan.name, texts)]
-    for place in sorted((corpus / "random").iterdir()):
+    for place in sorted((corpus / "random").glob("*")):
         found += [(f"random/{place.name}", command) for command in plan_commands("plan.yaml", texts)]
+    if quick:
+        built = [each for each in found if each[1][0] == "build"]
+        corners = [each for each in built if each[0] == CORNERS]
+        return [*(each for each in built if each[0] == "plans"), *corners[::QUICK]]
     return found
 
 
@@ -116,7 +137,7 @@ def plan_commands(plan: str, texts: bool) -> list[list[str]]:
 def run_commands(corpus: Path, whole: bool, texts: bool) -> None:
     """Run the commands of standard input, a line of JSON each, with the package that is imported here.
 
-    Prints a line of JSON for each: its name, and its outcome where that is asked for whole, else the outcome's digest.
+    Prints a line of JSON for each: its name, and its outcome where that is asked for whole, else exit code and digest.
     Each runs in a child of this process, which has loaded the program once.
     """
     from bomgen.__main__ import run
@@ -133,9 +154,9 @@ def run_commands(corpus: Path, whole: bool, texts: bool) -> None:
             if not pid:
                 os._exit(execute(run, corpus / folder, command, out))
             _, status = os.waitpid(pid, 0)
-            outcome = json.dumps(project(os.waitstatus_to_exitcode(status), out, texts), sort_keys=True)
-            given = json.loads(outcome) if whole else hashlib.sha256(outcome.encode()).hexdigest()
-            print(json.dumps([name_of(folder, command), given]), flush=True)
+            outcome = project(os.waitstatus_to_exitcode(status), out, texts)
+            digest = hashlib.sha256(json.dumps(outcome, sort_keys=True).encode()).hexdigest()
+            print(json.dumps([name_of(folder, command), outcome if whole else [outcome["exit"], digest]]), flush=True)
             shutil.rmtree(out)
 
 
@@ -202,9 +223,9 @@ def project_json(data: Any, key: str = "") -> Any:
     return data
 
 
-def outcomes(tree: Path, corpus: Path, texts: bool, names: list[str] | None = None) -> dict[str, Any]:
-    """The digest of the outcome of every command with the package of a tree; with names, the whole outcome of those."""
-    chosen = [each for each in commands(corpus, texts) if names is None or name_of(*each) in names]
+def outcomes(tree: Path, corpus: Path, texts: bool, quick: bool, names: list[str] | None = None) -> dict[str, Any]:
+    """Exit code and digest of every command with the package of a tree; with names, the whole outcome of those."""
+    chosen = [each for each in commands(corpus, texts, quick) if names is None or name_of(*each) in names]
     shares = os.cpu_count() or 1
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
     running = []
@@ -240,27 +261,30 @@ def differences(was: Any, now: Any, path: str = "") -> Iterator[str]:
         yield f"{path.lstrip('.')}: {json.dumps(was)} -> {json.dumps(now)}"
 
 
-def compare(base: str, random_plans: int, texts: bool) -> int:
-    """Compare a revision with the working tree; 1 where they differ."""
+def compare(base: str, random_plans: int, texts: bool, quick: bool) -> int:
+    """Compare a revision with the working tree; 1 where they differ, or with `quick` where they must not."""
     revision = subprocess.run(
         ["git", "rev-parse", "--verify", f"{base}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
-    place = WORK / f"{revision[:12]}-{random_plans}{'-texts' if texts else ''}"
+    place = WORK / f"{revision[:12]}-{random_plans}{'-texts' if texts else ''}{'-quick' if quick else ''}"
     corpus, kept = place / "corpus", place / "digests.json"
     if not kept.exists():
         write_corpus(revision, corpus, random_plans)
         extract(revision, place / "tree")
         if (generator := place / "tree" / "tools" / "generate.py").exists():
             subprocess.run([sys.executable, generator], check=True)
-        kept.write_text(json.dumps(outcomes(place / "tree", corpus, texts)), encoding="utf-8")
-    was, now = json.loads(kept.read_text("utf-8")), outcomes(ROOT, corpus, texts)
+        kept.write_text(json.dumps(outcomes(place / "tree", corpus, texts, quick)), encoding="utf-8")
+    was, now = json.loads(kept.read_text("utf-8")), outcomes(ROOT, corpus, texts, quick)
     changed = [name for name in was | now if was.get(name) != now.get(name)]
-    old, new = (outcomes(tree, corpus, texts, changed[:SHOWN]) for tree in (place / "tree", ROOT))
+    old, new = (outcomes(tree, corpus, texts, quick, changed[:SHOWN]) for tree in (place / "tree", ROOT))
     for name in changed[:SHOWN]:
         print(name)
         for line in list(differences(old.get(name), new.get(name)))[:SHOWN]:
             print(f"  {line[:LONGEST]}")
     print(f"{len(was) - len(changed)} of {len(was)} outcomes are the same as at {revision[:12]}")
+    if quick:
+        changed = [name for name in changed if was[name][0] == 0 != now[name][0] or now[name][0] == TRACEBACK]
+        print("".join(f"{name}: exit code {was[name][0]} before, {now[name][0]} now\n" for name in changed), end="")
     return 1 if changed or not was else 0
 
 
@@ -273,8 +297,9 @@ def main() -> int:
     parser.add_argument("base", metavar="REV")
     parser.add_argument("--random-plans", type=int, default=RANDOM_PLANS, metavar="NUMBER")
     parser.add_argument("--texts", action="store_true", help="compare the texts that may be reworded, too")
+    parser.add_argument("--quick", action="store_true", help="look for plans that are built no more")
     asked = parser.parse_args()
-    return compare(asked.base, asked.random_plans, asked.texts)
+    return compare(asked.base, 0 if asked.quick else asked.random_plans, asked.texts, asked.quick)
 
 
 if __name__ == "__main__":

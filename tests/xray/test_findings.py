@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
+from package_source import TREES
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.language import language
@@ -16,15 +16,14 @@ from bomgen.xray.laws import ConsistencyChecks
 from bomgen.xray.parts import Requirements, check_parts
 from bomgen.xray.prices import check_prices
 
-PACKAGE = Path(__file__).parents[2] / "bomgen"
 CATALOG = Catalog()
 
 
 def test_every_finding_has_what_its_sentence_holds() -> None:
     """Calls of `at_line` with a code of their own pass the places of its sentence."""
     wrong, seen = [], 0
-    for path in [*PACKAGE.glob("reading/*.py"), *PACKAGE.glob("xray/*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in TREES.items():
+        for node in ast.walk(tree) if path.parent.name in ("reading", "xray") else ():
             if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "at_line":
                 continue
             code = node.args[2]

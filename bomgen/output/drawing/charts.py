@@ -130,7 +130,8 @@ _WATTS = "W"
 def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) -> None:
     """Draw all rows with their racks, and the legend of shades below."""
     power = _power_of_racks(elevations)
-    most = max(Fraction(each.value) for each in power.values() if each)
+    watts = {rack: Fraction(figure.value) for rack, figure in power.items() if figure}
+    most = max(watts.values())
     width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in elevations.rows), _WIDEST)
     pitch = min(_HIGHEST / len(elevations.rows), _TALLEST)
     top = max(_RACK_WORDS - pitch, 0)
@@ -142,7 +143,7 @@ def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) ->
             canvas.words(
                 "row", 0, y + pitch * (1 - _AISLE) / 2, text, _LABEL - _RACK_GAP, anchor="start", largest=_RACK_WORDS
             )
-        _draw_row(canvas, row, power, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
+        _draw_row(canvas, row, watts, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
     canvas.bottom = top + len(elevations.rows) * pitch
     _draw_key(canvas, power, most, language)
 
@@ -160,7 +161,7 @@ def _power_of_racks(elevations: Elevations) -> dict[int, Figure | None]:
 def _draw_row(
     canvas: Canvas,
     row: Sequence[RackBlock],
-    power: dict[int, Figure | None],
+    watts_of: dict[int, Fraction],
     place: tuple[float, float, float, float],
     most: Fraction,
 ) -> None:
@@ -168,7 +169,6 @@ def _draw_row(
     left, y, width, height = place
     first = row[0].first
     racks = [(block.first + index, block.kind) for block in row for index in range(block.racks)]
-    watts_of = {rack: figure.value for rack, figure in power.items() if figure}
     for watts, same in groupby(racks, key=lambda rack: None if rack[1] == FREE else watts_of.get(rack[0])):
         numbers = [number for number, _ in same]
         x = left + (numbers[0] - first) * width

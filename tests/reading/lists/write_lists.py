@@ -1,6 +1,6 @@
 """Write the price lists of this folder: `python tests/reading/lists/write_lists.py [NAME...]`, with LibreOffice.
 
-What each is to be read as stands in the YAML beside it, written by hand.
+What each is to be read as stands in lists.yaml, written by hand.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ UNITS = {
 }
 """By room, the tests of units."""
 TESTS = (
-    "tests/golden",
+    "tests/tools/mutation/plan_outcomes.py",
+    "tests/corners",
     "tests/laws",
     "tests/reference",
     "tests/errors",

@@ -34,6 +34,10 @@ from worker import CONTROL, CONTROL_ANEW, OUTCOMES, SHARE, WITHOUT, Try
 from bomgen import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tests")]
+
+from plan_outcomes import KEPT, keep_outcomes  # noqa: E402 - it reads plans with a module of the folder above
+
 BUILD = ROOT / "build" / "mutation"
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
 COPIED = (
@@ -63,6 +67,7 @@ def main() -> int:
     options.add_argument("--again", action="store_true", help="try those once more that survived")
     options.add_argument("--keep", action="store_true", help="write the figures of a sample to docs/trust.md too")
     asked = options.parse_args()
+    keep_outcomes()
     if not measured_anew(ROOT, BUILD, run_covered):
         print("the tests fail without any mutant", file=sys.stderr)
         return 1
@@ -116,6 +121,8 @@ def _worker(number: int, tries: list[Try], covering: Covering) -> subprocess.Pop
     for name in COPIED:
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / name)
+    (copy / KEPT).parent.mkdir(parents=True)
+    shutil.copy2(ROOT / KEPT, copy / KEPT)
     slowest_first = sorted(covering.seconds, key=lambda test: (-covering.seconds[test], test))
     quickest = list({test.partition("::")[0]: test for test in slowest_first}.values())
     path = modules(ROOT)[0]

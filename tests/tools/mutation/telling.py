@@ -2,9 +2,9 @@
 
     python tests/tools/mutation/telling.py [MODULE...]     such as fabric.search
 
-Calls are taken down while the plans of tests/golden are worked out, and varied: each number a little more or less.
-Each mutant of a module then runs those of the function that it changes, and those of the rest of the module; of the
-calls that tell it apart the first is kept. Functions of figures and plans are left to plans.
+Calls are taken down while every plan is worked out, those of tests/corners and tests/errors too, and varied: each
+number a little more or less. Each mutant of a module then runs those of the function that it changes, and those of the
+rest of the module; of the calls that tell it apart the first is kept. Functions of figures and plans are left to plans.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -24,10 +25,13 @@ from in_memory import forget
 from mutants import Mutant, modules, mutants
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "golden")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "errors")]
 
 import calls as kept  # noqa: E402 - of the folders above
-import outcomes  # noqa: E402
+from plan_outcomes import PLANS, outcome  # noqa: E402
+from transcripts import write_all  # noqa: E402
+
+from bomgen.workflow.plan_files import PlanFile  # noqa: E402
 
 SEEN, VARIED, MADE = 150, 1500, 300
 """Calls of a function that are taken down, those made of them, and those of any numbers."""
@@ -71,13 +75,19 @@ def _seen() -> dict[str, dict[str, set[tuple[str, ...]]]]:
             if all(map(_plain, values)) and sum(map(len, arguments := tuple(map(repr, values)))) < LONGEST:
                 calls.add(arguments)
 
-    for plan in (*outcomes.PLANS, *sorted((ROOT / "tests" / "errors").glob("*.yaml"))):
-        forget()
-        sys.setprofile(look)
-        try:
-            outcomes.outcome(plan)
-        finally:
-            sys.setprofile(None)
+    with TemporaryDirectory() as folder:
+        wrong = Path(folder)
+        write_all(wrong)
+        for file in (
+            *PLANS.values(),
+            *(PlanFile(plan.name, plan.read_bytes(), wrong, wrong) for plan in sorted(wrong.glob("*.yaml"))),
+        ):
+            forget()
+            sys.setprofile(look)
+            try:
+                outcome(file)
+            finally:
+                sys.setprofile(None)
     return found
 
 

@@ -39,7 +39,7 @@ CONTROL, CONTROL_ANEW = "nothing was changed", "nothing was changed, in a new in
 # modules declare come first: no other sees a mutant of that, however quick.
 WORTH = {
     DECLARED: 200.0,
-    **{"tests/golden": 2.0, "tests/laws": 1.0, "tests/reference": 1.0, "tests/errors": 0.05, "tests": 0.5},
+    **{"tests/tools": 2.0, "tests/laws": 1.0, "tests/reference": 1.0, "tests/errors": 0.05, "tests": 0.5},
 }
 COST = 0.05
 
