@@ -27,7 +27,7 @@ Worked = Callable[[Mapping[str, Any]], Report]
 
 # `make deep` looks further, at other examples each time; a user and continuous integration look at the same ones.
 settings.register_profile("daily", max_examples=15, deadline=None, derandomize=True, database=None)
-settings.register_profile("deep", max_examples=3000, deadline=None, derandomize=False, print_blob=True)
+settings.register_profile("deep", max_examples=50, deadline=None, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daily"))
 
 
