@@ -1,4 +1,4 @@
-"""`bomgen check`: the errors and warnings of plans."""
+"""`bomgen check` and `bomgen lock`: the errors and warnings of plans, and pinned inputs beside them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
 from bomgen.catalog.files import KINDS
-from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_text, say
-from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import open_plans, watched
-from bomgen.cli.problems import print_problems, show
+from bomgen.cli.ending import Outcome
+from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_problems, print_text, say
+from bomgen.cli.options import locked_option, option, plans_argument, root_option, set_option, talk_options
+from bomgen.cli.plans import open_plans, show, watched
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.output.writer import write_one
 from bomgen.pricing.price_book import PriceBook
-from bomgen.workflow.inputs import price_book_in
-from bomgen.workflow.pipeline import check_plan
+from bomgen.workflow.inputs import price_book_in, text_of
+from bomgen.workflow.pipeline import check_plan, lock_result
+from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 """Escapes in the message of a workflow command."""
@@ -28,13 +32,11 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 
 @click.command()
 @plans_argument
-@click.option(
-    "--format",
-    "form",
+@option(
+    "--format form",
+    "Format of the problems; github prints annotations for a pull request.",
     type=click.Choice(["text", "json", "github"]),
     default="text",
-    show_default=True,
-    help="Format of the problems; github prints annotations for a pull request.",
 )
 @locked_option
 @set_option
@@ -47,18 +49,18 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     as a folder of parts: every file of it, whether a plan uses it or not.
     """
     folders = [plan for plan in plans if os.path.isdir(plan)]
-    files, code = open_plans([plan for plan in plans if plan not in folders], root)
+    files = open_plans([plan for plan in plans if plan not in folders], root, outcome := Outcome())
     found = list["Problem"]()
     for folder in folders:
         if not any(os.path.isdir(os.path.join(folder, kind)) for kind in KINDS):
             complain(
                 f"Error: '{folder}' has no folder of a kind of part, such as switch; name a plan or a folder of parts"
             )
-            code = WRONG_USAGE
+            outcome.note(WRONG_USAGE)
             continue
         found += _check_folder(folder, root, form)
         if any(problem.severity == "error" for problem in found):
-            code = max(code, WRONG_PLAN)
+            outcome.note(WRONG_PLAN)
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):
@@ -67,7 +69,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
             verdict = _verdict(problems, book)
         except PlanErrors as errors:
             problems = errors.problems
-            code = max(code, WRONG_PLAN)
+            outcome.note(WRONG_PLAN)
         if form == "text":
             show(problems, file)
             if not any(problem.severity == "error" for problem in problems):
@@ -78,7 +80,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
         print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
     elif form == "github":
         print_text("".join(f"{_annotation(problem)}\n" for problem in found))
-    sys.exit(code)
+    sys.exit(outcome.code)
 
 
 def _check_folder(folder: str, root: str | None, form: str) -> list[Problem]:
@@ -132,3 +134,34 @@ def _problem_data(problem: Problem) -> dict[str, Any]:
         "rule": problem.rule,
         "path": problem.path,
     }
+
+
+# lock ---------------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@plans_argument
+@root_option
+@talk_options
+def lock(plans: tuple[str, ...], root: str | None) -> None:
+    """Pin the inputs of each quote: write PLAN.lock with the current prices, exchange rates and catalogue records.
+
+    While the lock exists, `bomgen build` takes prices and rates from it instead of the price books, and `bomgen check`
+    reports when it is stale. Run the command again to renew it; remove the file to unlock. Commit it with the plan.
+    """
+    if STANDARD_INPUT in plans:
+        raise click.UsageError("a plan from standard input cannot be locked; name its file")
+    files = open_plans(plans, root, outcome := Outcome())
+    named: dict[str, str] = {}
+    for plan in (file.name for file in files):
+        other = named.setdefault(lock_name(plan), plan)
+        if other != plan:
+            raise click.UsageError(f"{other} and {plan} have one lock, {lock_name(plan)}; give one another name")
+    for number, file in enumerate(files, start=1):
+        with outcome.piece(partial(text_of, file)):
+            with watched(file.name, number, len(files)):
+                text, report = lock_result(file)
+            show(report.problems, file)
+            write_one(text.encode(), Path(lock_name(file.name)))
+            say(lock_name(file.name))
+    sys.exit(outcome.code)

@@ -12,11 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from bomgen.core.diagnostics import OutputError, unknown
 from bomgen.core.messages import message
 from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
-from bomgen.output.writer import OutputError, render, write_wiring
+from bomgen.output.writer import render, write_wiring
 from bomgen.results.result import Report
 from bomgen.results.warnings import INFINIBAND
 from bomgen.serve.requests import plan_of
@@ -112,7 +113,7 @@ def _documents(report: Report, form: str) -> dict[str, bytes]:
 def wiring_files(report: Report, form: str) -> dict[str, bytes]:
     """Return the files of a cable list. Raises Refused for an unknown format."""
     if form not in WIRINGS.names:
-        raise Refused(f"no format '{form}' of cable lists; there are {', '.join(WIRINGS.names)}")
+        raise Refused(unknown("format of cable lists", form, WIRINGS.names))
     cables = list_cables(report, compute_fabric(report) if WIRINGS.constant(form, "ONE_FABRIC") else ())
     with TemporaryDirectory(prefix="bomgen-") as folder:
         place = Path(folder, f"{report.plan.name}-wiring.{form}")
@@ -122,7 +123,7 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
 def _unpriced(report: Report, form: str) -> dict[str, bytes]:
     """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
     if form not in PRICE_LISTS.names:
-        raise Refused(f"no form '{form}' of price lists; there are {', '.join(PRICE_LISTS.names)}")
+        raise Refused(unknown("form of price lists", form, PRICE_LISTS.names))
     if not (entries := list_unpriced_parts(report)):
         raise Refused(message("refused-all-priced"))
     return {f"{report.plan.name}-prices.{form}": written(entries, form)}

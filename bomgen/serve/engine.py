@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.language import Language
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
@@ -46,8 +46,8 @@ def build(workspace: Workspace, request: Request) -> Data:
     """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
     path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
-    if unknown := [tab for tab in tabs if tab not in TABS]:
-        raise Refused(f"no tab '{unknown[0]}'; there are {', '.join(TABS)}")
+    if strange := [tab for tab in tabs if tab not in TABS]:
+        raise Refused(unknown("tab", strange[0], TABS))
     words = language_of(request)
     try:
         built = _built("current", plan_of(workspace, request))

@@ -11,6 +11,7 @@ from math import isfinite
 from types import UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
+from bomgen.core.diagnostics import unknown
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import languages
@@ -209,5 +210,5 @@ def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
     """Return the language of a request. Raises Refused for an unknown one."""
     code = request.get("language") or otherwise
     if code not in languages():
-        raise Refused(f"no language '{code}'; there are {', '.join(languages())}")
+        raise Refused(unknown("language", code, languages()))
     return language(code)

@@ -24,9 +24,9 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from bomgen.core.diagnostics import OutputError
 from bomgen.core.resources import content
 from bomgen.output.face import face_folder
-from bomgen.output.writer import OutputError
 from bomgen.serve.calls import CALLS
 from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
 from bomgen.serve.pages import Pages

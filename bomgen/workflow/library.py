@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
 from bomgen.core.plain_data import json_value
 from bomgen.core.yaml_source import encoded
@@ -151,7 +151,7 @@ class Result:
         Unsuitable for a format that cannot represent these cables, and OutputError if a file cannot be written.
         """
         if form not in WIRINGS.names:
-            raise ValueError(f"no format '{form}'; there are {', '.join(WIRINGS.names)}")
+            raise ValueError(unknown("format", form, WIRINGS.names))
         return writer.write_wiring(pipeline.list_cables(self._report, fabrics), form, Path(file), lambda _: None)
 
     def __repr__(self) -> str:

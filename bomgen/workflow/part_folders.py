@@ -162,8 +162,8 @@ def _list_files(catalog: Catalog) -> tuple[list[tuple[str, str, Mark]], list[Pro
                 elif below.name.endswith(".yaml"):
                     files.append((entry.name, below.name.removesuffix(".yaml"), Mark(file, 1, 1)))
         elif _has_part_files(entry, name):
-            hint = suggestion(entry.name, KINDS, f"there are {', '.join(KINDS)}")
-            problems.append(_problem(name, f"no kind of part {quote(entry.name, MAX_NAME)}; {hint}", "part-place"))
+            message = f"no kind of part {quote(entry.name, MAX_NAME)}; {suggestion(entry.name, KINDS)}"
+            problems.append(_problem(name, message, "part-place"))
     if not files and not problems:
         problems.append(_problem(shown, f"no part files in this folder; {FORM}", "empty"))
     return files, problems
