@@ -85,7 +85,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
 
 def _check_folder(folder: str, root: str | None, form: str) -> list[Problem]:
     """Return the problems of a folder of parts, after printing them as text if that is the format."""
-    from bomgen.workflow.part_folders import CheckedFolder, check_folder
+    from bomgen.workflow.catalog_listing import CheckedFolder, check_folder
 
     try:
         with watched(folder):

@@ -49,9 +49,8 @@ from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report, result
 from bomgen.workflow.inputs import read_all, text_of
-from bomgen.workflow.pipeline import list_cables, work_out
+from bomgen.workflow.pipeline import BrokenResult, list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.workflow.stages import BrokenResult
 from bomgen.xray.files import open_bill, rebuild_plan
 
 COMPARISON_FORMS = ("text", "md", "html", "xlsx", "json")

@@ -35,10 +35,9 @@ from bomgen.documents.search.contents import search_document
 from bomgen.documents.search.front import Front
 from bomgen.output.search_results import render_search
 from bomgen.output.writer import write_files
-from bomgen.workflow.design_search import find_front, front_plans, open_search
+from bomgen.workflow.design_search import EngineLost, find_front, front_plans, open_search
 from bomgen.workflow.inputs import source_of, text_of
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.workflow.search_parts import EngineLost
 
 FORMS = ("text", "md", "html", "xlsx", "csv", "json")
 CONFIDENCES = (50, 90)

@@ -24,13 +24,62 @@ from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_it
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema_keys import comment_of, schemas_at, title_of, values_of
 from bomgen.pricing.price_book import INDICATIVE
-from bomgen.reading.amounts_and_dates import PERCENT
-from bomgen.serve.edits import INVALID, data_of, value_at, without
-from bomgen.serve.requests import language_of
-from bomgen.serve.workspace import Refused, Request, Workspace
+from bomgen.reading.cells import PERCENT
+from bomgen.serve.calls import language_of
+from bomgen.serve.workspace import Data, Refused, Request, Workspace
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name, server_of
 
-Data = dict[str, Any]
+INVALID = "refused-no-yaml"
+"""The message about text that cannot be read."""
+
+
+def set_values(_workspace: Workspace, request: Request) -> Data:
+    """Return the text of a plan with values set by dotted key, such as those of a design that was picked.
+
+    Comments and all other keys stay as they are. A value that is text is read as YAML.
+    """
+    return {"text": with_values(request["text"], request["set"])}
+
+
+def with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a plan with values by dotted key. Raises Refused where one cannot be set alone."""
+    for key, value in values.items():
+        try:
+            data = read(f"[{value}]", key).data[0] if isinstance(value, str) else value
+            text = set_value(text, tuple(int(step) if step.isdecimal() else step for step in key.split(".")), data)
+        except NotEditable as error:
+            raise Refused(f"{error}; edit it by hand") from None
+        except (LookupError, ValueError):
+            raise Refused(message("refused-value", key=key)) from None
+    return text
+
+
+def without(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without a key, and without the mapping that would be empty without it."""
+    data = read(text, "").data
+    holder = value_at(data, path[:-1])
+    if not isinstance(holder, dict) or path[-1] not in holder:
+        return text
+    while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
+        path = path[:-1]
+    return remove_item(text, path)
+
+
+def data_of(text: str) -> Data:
+    """Return the data of a plan; none if it is not a mapping. Raises Refused for invalid YAML."""
+    try:
+        data = read(text, "plan").data
+    except PlanErrors:
+        raise Refused(message(INVALID)) from None
+    return data if isinstance(data, dict) else {}
+
+
+def value_at(data: Any, path: tuple[str, ...]) -> Any:
+    """Return the value at a path of a plan's data; None where there is none."""
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
 
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
 KEY = "key"

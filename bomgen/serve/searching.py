@@ -9,13 +9,11 @@ from typing import Any
 from bomgen.core.language import Language
 from bomgen.plan.schema_keys import schemas_at, title_of, values_of
 from bomgen.plan.search_space import DEFAULT_MINIMISE, KEY, MEASURES
-from bomgen.serve.edits import data_of, value_at, without
-from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD
-from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.workspace import Request, Workspace
+from bomgen.serve.calls import language_of, plan_of
+from bomgen.serve.form import OF_SUPPORT, QUESTIONS, QUOTE, WORKLOAD, data_of, value_at, without
+from bomgen.serve.workspace import Data, Request, Workspace
 from bomgen.workflow.inputs import source_of
 
-Data = dict[str, Any]
 MEASURE = "search-{name}"
 """The word for a measure."""
 SEARCHED = tuple(("fabrics", "compute", key) for key in ("oversubscription", "tiers", "gpus_per_nic", "planes"))

@@ -28,8 +28,7 @@ from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.core.yaml_edit import NotEditable
-from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
-from bomgen.serve.problems import failure, problems_data
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY, failure, problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
 MEMORY = 1 << 30

@@ -27,8 +27,8 @@ from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Plan
 from bomgen.pricing import price_book
+from bomgen.pricing.margin import selling_books
 from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook
-from bomgen.pricing.selling import selling_books
 from bomgen.pricing.unit_prices import missing_rates
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template

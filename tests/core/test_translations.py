@@ -42,7 +42,7 @@ SAID = (
     "results/changed_parts",
     "results/warnings",
     "results/checks",
-    "pricing/price_warnings",
+    "pricing/unit_prices",
     "site/weight_and_heat",
     "site/racks",
     "site/power_supply",
