@@ -70,7 +70,8 @@ def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Dec
         proposal.refuse(change.after, f"'{change.line}' is in stock; change `stock` in the plan")
         return
     what = f"{change.line}, {proposal.base.titles[change.key].lower()}"
-    first = _first_line(proposal.base, line)
+    same = (each.line for each in proposal.base.report.quote.lines if has_spares(each.line))
+    first = next((each for each in same if part_key(each) == part_key(line)), line)
     if change.key == SPARE and first.id != line.id:
         what += f" (listed at '{first.id}', the first line of the part)"
     proposal.tell(change.after, what, change.before.value or Decimal(0), pieces)
@@ -136,11 +137,6 @@ def count_spares(report: Report, line: Line, pieces: int) -> int:
         installed = sum(int(each.quantity.value) for each in lines if part_key(each) == part_key(line))
         now = ceil(installed * Fraction(given.value))
     return now + pieces - spares_of(lines)[part_key(line)]
-
-
-def _first_line(base: Base, line: Line) -> Line:
-    same = (line.line for line in base.report.quote.lines if has_spares(line.line))
-    return next((each for each in same if part_key(each) == part_key(line)), line)
 
 
 # charges ------------------------------------------------------------------------------------------------------------

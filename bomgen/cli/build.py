@@ -293,7 +293,6 @@ def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> N
 
 
 def _state(folders: Iterable[Path], written: Path) -> State:
-    """Return the current state of all files that plans can name."""
     return {entry.path: (seen.st_mtime_ns, seen.st_size) for entry, seen in _files(folders, str(written))}
 
 

@@ -81,7 +81,9 @@ def catalog(
     if output is not None:
         raise click.UsageError("-o takes the part of `bomgen catalog model --from CONFIG`")
     if kind == TOPOLOGY:
-        _echo_topologies(id)
+        if id is not None and id not in topologies():
+            raise click.UsageError(unknown("topology", id, topologies()))
+        give(topology(id) if id else topologies_listed(), language(ENGLISH))
         return
     shelves = Catalog()
     try:
@@ -140,12 +142,6 @@ def _write_model(config: str, output: str | None) -> None:
     write_out(part_file(found), output)
 
 
-def _echo_topologies(name: str | None) -> None:
-    if name is not None and name not in topologies():
-        raise click.UsageError(unknown("topology", name, topologies()))
-    give(topology(name) if name else topologies_listed(), language(ENGLISH))
-
-
 # schema -------------------------------------------------------------------------------------------------------------
 
 
@@ -162,7 +158,10 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     if (with_catalog or parts) and name not in OF_PLANS:
         raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
     if with_catalog or parts:
-        _echo_with_catalog(name, parts)
+        folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
+        with ends_on_errors(lambda name: Path(name).read_text("utf-8", "replace")):
+            found = plan_schema(Catalog(tuple(folders), folders), name)
+        _print(json.dumps(found, indent=1, ensure_ascii=False))
         return
     schemas = folder("schemas")
     if name in OF_PLANS:
@@ -195,11 +194,3 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 def _print(text: str) -> None:
     """Print a schema, with a final newline for programs."""
     print_text(f"{text.rstrip()}\n")
-
-
-def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
-    """Print the schema of plans with ids of catalogue and part folders; an invalid part file ends the command."""
-    folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
-    with ends_on_errors(lambda name: Path(name).read_text("utf-8", "replace")):
-        found = plan_schema(Catalog(tuple(folders), folders), name)
-    _print(json.dumps(found, indent=1, ensure_ascii=False))

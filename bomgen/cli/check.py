@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,11 +18,11 @@ from bomgen.cli.options import locked_option, option, plans_argument, root_optio
 from bomgen.cli.plans import open_plans, show, watched
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import write_one
-from bomgen.pricing.price_book import PriceBook
 from bomgen.workflow.inputs import price_book_in, text_of
 from bomgen.workflow.pipeline import check_plan, lock_result
 from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
+PROBLEM_FIELDS = ("file", "line", "column", "severity", "message", "rule", "path")
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 """Escapes in the message of a workflow command."""
 ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
@@ -66,7 +65,8 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
             with watched(file.name, number, len(files)):
                 book = price_book_in(file)
                 problems: Sequence[Problem] = () if book else check_plan(file, settings, locked)
-            verdict = _verdict(problems, book)
+            verdict = f"a price book of {_counted(len(book.prices), 'price')}" if book else "buildable"
+            verdict += f", {_counted(len(problems), 'warning')}" if problems else ""
         except PlanErrors as errors:
             problems = errors.problems
             outcome.note(WRONG_PLAN)
@@ -76,7 +76,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
                 say(f"{file.name}: {verdict}")
         found += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
-        data = [_problem_data(problem) for problem in found]
+        data = [{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in found]
         print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
     elif form == "github":
         print_text("".join(f"{_annotation(problem)}\n" for problem in found))
@@ -114,26 +114,6 @@ def _annotation(problem: Problem) -> str:
 
 def _escaped(text: str, escapes: Mapping[str, str]) -> str:
     return "".join(escapes.get(sign, sign) for sign in text)
-
-
-def _verdict(problems: Sequence[Problem], book: PriceBook | None) -> str:
-    """Return the result for a file without errors: a plan with its warnings, or a price book."""
-    if book:
-        return f"a price book of {_counted(len(book.prices), 'price')}"
-    return f"buildable, {_counted(len(problems), 'warning')}" if problems else "buildable"
-
-
-def _problem_data(problem: Problem) -> dict[str, Any]:
-    mark = problem.mark
-    return {
-        "file": mark.file,
-        "line": mark.line,
-        "column": mark.column,
-        "severity": problem.severity,
-        "message": problem.message,
-        "rule": problem.rule,
-        "path": problem.path,
-    }
 
 
 # lock ---------------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from bomgen.cli.options import (
     talk_options,
     write_out,
 )
-from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, open_plans, show_problems, watched
+from bomgen.cli.plans import STANDARD_INPUT, open_given, open_plans, show_problems, watched
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
@@ -203,7 +203,6 @@ def _found(
     if None in given:
         sys.exit(WRONG_USAGE)
     read: list[tuple[ComparedResult, Report | None]] = []
-    sent: list[tuple[int, ComparedResult]] = []
     seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
@@ -211,8 +210,8 @@ def _found(
             continue
         try:
             if is_bill(each.name):
-                sent.append((len(read), _read_sent(each)))
-                read.append((sent[-1][1], None))
+                bill = open_bill(each.content, each.name, Catalog())
+                read.append((side_of_bill(require_whole(bill)), None))
                 continue
             data = bill_in(each.content, each.name)
             read.append(
@@ -226,17 +225,12 @@ def _found(
     if len(read) < len(given):
         sys.exit(WRONG_PLAN)
     (old, old_report), (new, new_report) = read
-    if sent:
+    if any(map(is_bill, sides)):
         return compare_sides(*beside_bill(old, new)), None
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
     found = compare_sides(old, new)
     return (found if found.expansion is None else _moved(found, old_report, new_report)), new_report
-
-
-def _read_sent(given_plan: GivenPlan) -> ComparedResult:
-    """Return the side of a bill. Raises PlanErrors if it is unreadable."""
-    return side_of_bill(require_whole(open_bill(given_plan.content, given_plan.name, Catalog())))
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:

@@ -116,14 +116,17 @@ def _code_of(command: Callable[[], object]) -> int:
         return _not_written("standard output is closed")
     try:
         command()
-    except ReaderGone:
-        _end_as_by_the_signal()
+    except ReaderGone:  # programs end by the signal then, which shells show as exit code 141
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
     except click.exceptions.Exit as done:
         return done.exit_code
     except SystemExit as done:
         return int(done.code or 0)
     except click.ClickException as error:
-        _show(error)
+        said = io.StringIO()  # the text may contain arbitrary file names from the command line
+        error.show(said)
+        click.echo(escape_controls(said.getvalue(), kept="\n"), err=True, nl=False)
         return error.exit_code
     except (BrokenInstallation, ImportError) as error:
         if is_out_of_memory(error):
@@ -159,13 +162,6 @@ def _end_unwritten(error: OSError) -> int:
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
-
-
-def _show(error: click.ClickException) -> None:
-    """Print an error; its text may contain arbitrary file names from the command line."""
-    said = io.StringIO()
-    error.show(said)
-    click.echo(escape_controls(said.getvalue(), kept="\n"), err=True, nl=False)
 
 
 # streams ------------------------------------------------------------------------------------------------------------
@@ -247,9 +243,3 @@ def _let_end() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (_interrupt, _end):
             signal.signal(number, signal.SIG_DFL)
-
-
-def _end_as_by_the_signal() -> None:
-    """End by SIGPIPE, as programs do whose reader has gone; shells show exit code 141."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGPIPE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +80,9 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
     beside = Path(SCHEMA_FILE).is_file()
     if any(value is not None for value in asked.values()):
         text = _checked(name, inquired(name, _inquiry(design, asked), beside))
-        if asked["server"] is None and (chosen := starters.server_of(asked["gpu"])):
-            _say_server(*chosen)
+        default, others = starters.server_of(asked["gpu"]) or ("", ())
+        if asked["server"] is None and others and not is_set(QUIET):
+            complain(f"server: {default}, the default; --server takes another: {', '.join(others)}")
     else:
         text = started_from(design, name, beside) if design else starter(name, beside)
     write_new_file(text.encode(), f"{name}.yaml")
@@ -104,12 +105,6 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     if not asked["extends"]:  # whose price book would be replaced
         quote.setdefault("price_book", INDICATIVE)
     return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
-
-
-def _say_server(default: str, others: Sequence[str]) -> None:
-    """Print which server was chosen for a GPU, and the ids of the others."""
-    if others and not is_set(QUIET):
-        complain(f"server: {default}, the default; --server takes another: {', '.join(others)}")
 
 
 def _checked(name: str, text: str) -> str:

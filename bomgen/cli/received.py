@@ -163,7 +163,8 @@ def xray(
     refuse_overwriting(output, bill)
     if output is not None and Path(output).exists():
         raise click.UsageError(f"{output} exists; name a new file with -o")
-    plan = output if output is not None and _is_plan(output, form) else None
+    suffix = Path(output or "").suffix.lower()
+    plan = output if suffix in PLANS or not (form or suffix) else None
     page = None if plan else output
     form = choose_form(form, page, FORMS, suffixes={"": PLANS})
     asked, catalog = asked_columns(columns, ROLES), Catalog()
@@ -176,12 +177,6 @@ def xray(
         finding.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for finding in inspection.found.findings
     ):
         sys.exit(PASSED)
-
-
-def _is_plan(output: str, form: str | None) -> bool:
-    """Return whether the file is for the plan: by its suffix, or if nothing else says what it is for."""
-    suffix = Path(output).suffix.lower()
-    return suffix in PLANS or not (form or suffix)
 
 
 def _show(found: Xray, form: str, every: bool, code: str, output: str | None) -> None:

@@ -162,7 +162,10 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
     below = list[tuple[TableCell, TableCell]]()
     for number, row in enumerate(table.rows[header:], header + 1):
-        cells = {key: _at(row, column, file, number) for key, column in columns.items()}
+        cells = {
+            key: row[column - 1] if column <= len(row) else TableCell(None, Mark(file, number, column))
+            for key, column in columns.items()
+        }
         line_id = cells[ID].value
         if line_id is not None:
             text = line_id.message if isinstance(line_id, Broken) else str(line_id)
@@ -239,7 +242,3 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
             raise PlanErrors([Problem(Mark(mark.file, number, 1), "error", message, RULE)])
     message = "the header of the bill is missing; restore it above the lines"
     raise PlanErrors([Problem(mark, "error", message, RULE)])
-
-
-def _at(row: tuple[TableCell, ...], column: int, file: str, line: int) -> TableCell:
-    return row[column - 1] if column <= len(row) else TableCell(None, Mark(file, line, column))

@@ -266,7 +266,6 @@ def _must_be(kind: Any, place: str) -> str:
 
 
 def _named(kind: Any) -> str:
-    """Return the words for a kind of values."""
     if kind not in WORDS and get_origin(kind) is UnionType:
         return " or ".join(map(_named, get_args(kind)))
     return f"a list of {_named(*get_args(kind))}" if get_origin(kind) is list else WORDS.get(kind, "an object")
@@ -318,13 +317,13 @@ CALLS = {
     "complete": Call("completion", "complete", Complete),
     "formats": Call("engine", "formats", Plan),
     "form": Call("form", "form", Form),
-    "space": Call("searching", "space", Space),
+    "space": Call("form", "space", Space),
     "set": Call("form", "set_values", Set),
     "picture": Call("engine", "picture", Picture, long=True),
     "prices": Call("received", "prices", Prices, long=True),
     "xray": Call("received", "xray", Bill, long=True),
     "apply": Call("received", "apply", Apply, long=True),
-    "search": Call("searching", "search", Search, long=True),
+    "search": Call("form", "search", Search, long=True),
     "download": Call("engine", "download", Download, long=True),
     "compare": Call("engine", "compare_plans", Compare, long=True),
     "share": Call("engine", "share", Plan, long=True),

@@ -164,14 +164,6 @@ DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
 """The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
 
 
-def _quote_tab(source: DocumentInputs) -> str:
-    return _page(source.quote, source.language)
-
-
-def _report_tab(source: DocumentInputs) -> str:
-    return _page(source.page, source.language)
-
-
 def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
     """Return the function that shows some chapters of the report."""
 
@@ -224,8 +216,8 @@ def _cables(report: Report, words: Language) -> Section:
 
 
 TABS: dict[str, Callable[[DocumentInputs], str]] = {
-    QUOTE: _quote_tab,
-    "report": _report_tab,
+    QUOTE: lambda source: _page(source.quote, source.language),
+    "report": lambda source: _page(source.page, source.language),
     **{tab: _chapter_tab(tab) for tab in CHAPTERS},
     "cables": _cables_tab,
 }
@@ -287,7 +279,8 @@ def download(workspace: Workspace, request: Request) -> Data:
         elif form.startswith(UNPRICED):
             files = _unpriced(report, form.removeprefix(UNPRICED))
         else:
-            files = _documents(report, form)
+            choose_documents([form])
+            files = render(report._replace(templates=()), [form])
     except (ValueError, Unsuitable, OutputError) as error:
         raise Refused(str(error)) from None
     if len(files) == 1:
@@ -339,11 +332,6 @@ def _can_have(report: Report, form: str) -> bool:
         return True
     one = [fabric for fabric in fabrics if fabric.plan.name in compute_fabric(report)]
     return bool(one) and all(tier.switch.protocol == INFINIBAND for tier in one[0].fabric.tiers)
-
-
-def _documents(report: Report, form: str) -> dict[str, bytes]:
-    choose_documents([form])
-    return render(report._replace(templates=()), [form])
 
 
 def wiring_files(report: Report, form: str) -> dict[str, bytes]:

@@ -291,7 +291,6 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
 
     def _address(self) -> SplitResult:
-        """Return the address of the request."""
         try:
             return urlsplit(self.path)
         except ValueError:
@@ -353,7 +352,6 @@ class _Handler(BaseHTTPRequestHandler):
             )
 
     def _body(self) -> Any:
-        """Return the body of a request."""
         if self.headers.get_content_type() != "application/json":
             raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", "a request is application/json")
         length = self.headers.get("Content-Length", "")
@@ -372,7 +370,6 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _download(self, answers: Generator[Data, None, None]) -> None:
-        """Send the file that is the result of a call."""
         *_, answer = answers
         if "result" not in answer:
             raise HttpError(answer["status"], **answer["error"])

@@ -13,7 +13,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from queue import SimpleQueue
@@ -92,7 +92,8 @@ def main() -> None:
     workspace = Workspace(Path(folder), Path(root))
     waiting: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, waiting), daemon=True).start()
-    for request in _requests(waiting):
+    while True:
+        request = json.loads(waiting.get())
         try:
             _answer(out, _result(workspace, request, turn, out))
         except KeyboardInterrupt:  # while an error was being told
@@ -123,11 +124,6 @@ def _read(stream: IO[str], waiting: SimpleQueue[str]) -> None:
     for line in stream:
         waiting.put(line)
     os._exit(0)
-
-
-def _requests(waiting: SimpleQueue[str]) -> Iterator[dict[str, Any]]:
-    while True:
-        yield json.loads(waiting.get())
 
 
 def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[bytes]) -> dict[str, Any]:

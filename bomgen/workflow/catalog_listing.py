@@ -70,7 +70,6 @@ def kinds(catalog: Catalog) -> Document:
 
 
 def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) -> Document:
-    """Return a document with a single table."""
     shown = tuple(Row(tuple(map(Cell, row))) for row in rows)
     heads = tuple(Column(title, title, kind) for title, kind in columns.items())
     return Document("", ENGLISH, (Section("list", "", tables=(Table("list", "", heads, shown),)),))

@@ -18,7 +18,7 @@ from bomgen.catalog.identity import slug
 from bomgen.core import progress
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
 from bomgen.core.messages import message
-from bomgen.core.provenance import first_given
+from bomgen.core.provenance import Mark, first_given
 from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget, spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
@@ -216,7 +216,8 @@ def _report_cluster(
     own_bill = cluster_bill(billed, plan.cluster_name) if plan.cluster_name else billed
     elevated = _elevations(designed)
     outcome = checks(designed, own_bill, own)
-    _raise_broken(outcome)
+    if failed := [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]:
+        raise BrokenResult("; ".join(failed))
     noted = [
         *warned,
         *design_warnings(designed),
@@ -327,12 +328,6 @@ def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
     ]
 
 
-def _raise_broken(outcome: tuple[Check, ...]) -> None:
-    failed = [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]
-    if failed:
-        raise BrokenResult("; ".join(failed))
-
-
 # results --------------------------------------------------------------------------------------------------------------
 
 
@@ -396,7 +391,7 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
     Raises PlanErrors with every problem of an invalid or impossible plan, BrokenResult if a check on the result fails.
     """
     inputs = plan if isinstance(plan, Inputs) else read_all(plan, settings, templates)
-    with _limited(inputs.source):
+    with _limited(inputs.source.mark(())):
         report, prices = build_report(inputs)
         picture, of_picture = logo_of(inputs, report.plan)
         own, of_templates = templates_of(inputs, report.plan)
@@ -415,11 +410,12 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         )
         if inputs.lock is None:
             return whole
-        from bomgen.workflow.lock_text import stale
+        from bomgen.workflow.lock import stale
 
         for _, of_other in others:
             prices.current.update(of_other.current)
-        return whole._replace(stale=tuple(stale(inputs.lock, inputs, whole, prices)))
+        changed = stale(inputs.lock, whole, inputs.keys, inputs.source.files, prices.rates, prices.current)
+        return whole._replace(stale=tuple(changed))
 
 
 def select_alternative(report: Report, name: str) -> Report:
@@ -451,22 +447,24 @@ def work_out_variant(inputs: Inputs) -> Report:
     Raises as `work_out`.
     """
     source = drop_alternatives(inputs.source)
-    with _limited(source):
+    with _limited(source.mark(())):
         return build_report(inputs._replace(source=source))[0]
 
 
+TOO_MUCH = (
+    f"more than {MAX_STEPS} steps of work; reduce the machines, remove alternatives, clusters, fabrics, "
+    "price books, part files or the layout, or name switches with fewer ports"
+)
+
+
 @contextmanager
-def _limited(source: Source) -> Iterator[None]:
+def _limited(mark: Mark, message: str = TOO_MUCH) -> Iterator[None]:
     """Raise PlanErrors if the enclosed work takes more steps than a plan may."""
     try:
         with budget():
             yield
     except TooMuch:
-        message = (
-            f"more than {MAX_STEPS} steps of work; reduce the machines, remove alternatives, clusters, fabrics, "
-            "price books, part files or the layout, or name switches with fewer ports"
-        )
-        raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
+        raise PlanErrors([Problem(mark, "error", message, "work-limit")]) from None
 
 
 def require_lock(file: PlanFile, report: Report) -> None:
@@ -480,15 +478,14 @@ def require_lock(file: PlanFile, report: Report) -> None:
 
 def lock_result(file: PlanFile) -> tuple[str, Report]:
     """Return the lock of a plan from its current inputs, and the result it pins. Raises PlanErrors as `work_out`."""
-    from bomgen.workflow.lock import lock_of
-    from bomgen.workflow.lock_text import text
+    from bomgen.workflow.lock import lock_of, lock_text
 
     report = work_out(inputs := read_all(file._replace(lock=None)))
     try:
         digits = lock_of(*file.lock).digits if file.lock else {}
     except PlanErrors:
         digits = {}
-    return text(report, inputs.source.files, digits), report
+    return lock_text(report, inputs.source.files, digits), report
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
@@ -562,13 +559,10 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
     from bomgen.optics.cages import TooFewCages
 
     progress.stage("cables")
+    with _limited(report.plan.mark, f"more than {MAX_STEPS} cables; a list can have at most that many"):
+        spend_steps_for_cables(report.design)
     try:
-        with budget():
-            spend_steps_for_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
-    except TooMuch:
-        message = f"more than {MAX_STEPS} cables; a list can have at most that many"
-        raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
     if today is not None:

@@ -16,7 +16,7 @@ from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
 from bomgen.output.price_lists.forms import written
-from bomgen.serve import engine, form, received, searching
+from bomgen.serve import engine, form, received
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out
 
@@ -382,7 +382,7 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
     """A picked point becomes values of the plan, with comments kept."""
     request = {"path": "small.yaml", "text": f"{PLAN}quote: {{price_book: indicative}}\n"}
     over = {"cluster.servers": [2, 4, 8], "cluster.gpu": ["h100-sxm", "h200-sxm"]}
-    found = searching.search(workspace, {**request, "over": over, "minimise": "power"})
+    found = form.search(workspace, {**request, "over": over, "minimise": "power"})
     json.dumps(found)
     assert found["points"], found["search"]
     assert [measure["name"] for measure in found["measures"]] == ["power"]
@@ -394,7 +394,7 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
 
 def test_keys_and_measures_are_proposed_for_a_search(workspace: Workspace) -> None:
     """Keys of the plan and of the form with their values; none below a plain value."""
-    found = searching.space(workspace, {"text": PLAN})
+    found = form.space(workspace, {"text": PLAN})
     keys = {each["key"]: each for each in found["keys"]}
     assert keys["cluster.servers"]["value"] == 4
     assert "h200-sxm" in keys["cluster.gpu"]["choices"]
@@ -421,7 +421,7 @@ def test_a_stopped_search_has_what_it_found(workspace: Workspace) -> None:
     """The designs tried so far are compared."""
     request = {"path": "small.yaml", "text": PLAN, "over": {"cluster.servers": [2, 4, 8]}, "minimise": "power"}
     with heard_by(Stopper()):
-        found = searching.search(workspace, request)
+        found = form.search(workspace, request)
     assert found["stopped"] is True
     assert found["points"]
 
