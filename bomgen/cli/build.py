@@ -22,10 +22,8 @@ from bomgen.cli.options import (
     locked_option,
     named_path,
     option,
+    plan_options,
     plans_argument,
-    root_option,
-    set_option,
-    talk_options,
     write_out,
 )
 from bomgen.cli.plans import check_names, open_plans, show, watched
@@ -176,9 +174,7 @@ DEFAULT_FOLDER = "dist"
 @option("--jobs N", "Number of plans to build in parallel.", type=click.IntRange(1), default=1)
 @option("--watch", "Rebuild when a plan or a file that it names changes.")
 @locked_option
-@set_option
-@root_option
-@talk_options
+@plan_options
 def build(
     plans: tuple[str, ...],
     output: str,

@@ -14,7 +14,14 @@ import click
 from bomgen.catalog.files import KINDS
 from bomgen.cli.ending import Outcome
 from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_problems, print_text, say
-from bomgen.cli.options import locked_option, option, plans_argument, root_option, set_option, talk_options
+from bomgen.cli.options import (
+    locked_option,
+    option,
+    plan_options,
+    plans_argument,
+    root_option,
+    talk_options,
+)
 from bomgen.cli.plans import open_plans, show, watched
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import write_one
@@ -38,9 +45,7 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
     default="text",
 )
 @locked_option
-@set_option
-@root_option
-@talk_options
+@plan_options
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Validate plans and report whether they can be built; write nothing.
 

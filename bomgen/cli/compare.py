@@ -15,26 +15,27 @@ import click
 
 from bomgen.catalog.files import Catalog
 from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import PASSED, WRONG_PLAN, WRONG_USAGE, complain
+from bomgen.cli.messages import PASSED, WRONG_PLAN, complain
 from bomgen.cli.options import (
     choose_form,
     give,
     language_option,
     option,
     output_options,
+    plan_options,
     plans_argument,
     proposed,
+    read_given,
     refuse_overwriting,
     root_option,
     set_option,
     talk_options,
     write_out,
 )
-from bomgen.cli.plans import STANDARD_INPUT, open_given, open_plans, show_problems, watched
+from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, open_one_plan, show_problems, watched
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
-from bomgen.core.safety import read_sent
 from bomgen.documents.compare.comparison import compared, data, document
 from bomgen.documents.diff.data import Limit, limit, passed, to_data
 from bomgen.documents.diff.difference import Difference, add_moves
@@ -63,9 +64,7 @@ DIFFERENCE_FORMS = ("text", "md", "json", "html", "xlsx", "pdf")
 @option("--all every", "Show all rows, not only those that differ.")
 @option("--alternatives", "Show the alternatives of each plan after it.")
 @language_option("the first plan's")
-@set_option
-@root_option
-@talk_options
+@plan_options
 def compare(
     plans: tuple[str, ...],
     form: str | None,
@@ -90,7 +89,11 @@ def compare(
         refuse_overwriting(output, plan)
     form = choose_form(form, output, COMPARISON_FORMS, ("xlsx",))
     outcome, reports = Outcome(), []
-    files = _open(plans, root, outcome)
+    files = list["PlanFile"]()
+    for plan in plans:
+        with outcome.piece():
+            bill = read_given(plan, "bill") if is_bill(plan) else None
+            files.append(open_one_plan(plan, root) if bill is None else rebuild_plan(bill, plan))
     for number, file in enumerate(files, start=1):
         with outcome.piece(partial(text_of, file)), watched(file.name, number, len(files)):
             reports.append(work_out(file, settings))
@@ -103,22 +106,6 @@ def compare(
             chart = comparison_drawing(found, words) if form == "html" else None
             give(document(found, words, chart), words, form, output, every)
     sys.exit(outcome.code)
-
-
-def _open(plans: Sequence[str], root: str | None, outcome: Outcome) -> list[PlanFile]:
-    """Return the plans, including those that rebuild bills."""
-    files = list["PlanFile"]()
-    for plan in plans:
-        if not is_bill(plan):
-            files += open_plans((plan,), root, outcome)
-            continue
-        try:
-            with outcome.piece():
-                files.append(rebuild_plan(read_sent(Path(plan)), plan))
-        except OSError as error:
-            complain(f"Error: cannot read the bill '{plan}': {error.strerror}")
-            outcome.note(WRONG_USAGE)
-    return files
 
 
 # diff ---------------------------------------------------------------------------------------------------------------
@@ -196,18 +183,16 @@ def _found(
     sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
 ) -> tuple[Difference, Report | None]:
     """Return the difference, and the result of NEW if that is a plan. Ends the command if a side is invalid."""
-    given = [
-        open_given(name, of_side, root, folder / str(at))
-        for at, (name, of_side) in enumerate(zip(sides, settings, strict=True))
-    ]
-    if None in given:
-        sys.exit(WRONG_USAGE)
+    given, outcome = list["GivenPlan"](), Outcome()
+    for at, (name, of_side) in enumerate(zip(sides, settings, strict=True)):
+        with outcome.piece():
+            given.append(open_given(name, of_side, root, folder / str(at)))
+    if outcome.code:
+        sys.exit(outcome.code)
     read: list[tuple[ComparedResult, Report | None]] = []
     seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
-        if each is None:
-            continue
         try:
             if is_bill(each.name):
                 bill = open_bill(each.content, each.name, Catalog())

@@ -17,6 +17,7 @@ from bomgen.cli.messages import (
     INTERRUPTED,
     NOT_WRITTEN,
     WRONG_PLAN,
+    WRONG_USAGE,
     complain,
     escape_controls,
     no_text,
@@ -49,6 +50,16 @@ class Terminated(BaseException):
     """A signal asked the program to end; its number."""
 
 
+class Unreadable(click.ClickException):
+    """A file that the user names cannot be read; `what` it is, and why."""
+
+    exit_code = WRONG_USAGE
+
+    def __init__(self, what: str, error: OSError | ValueError) -> None:
+        reason = error.strerror if isinstance(error, OSError) else error
+        super().__init__(escape_controls(f"cannot read {what}: {reason}"))
+
+
 class Outcome:
     """The exit code of a command: the worst of its pieces, each of which reports its errors and ends at them."""
 
@@ -61,7 +72,7 @@ class Outcome:
 
     @contextmanager
     def piece(self, text_of: Callable[[str], str] = no_text) -> Iterator[None]:
-        """Report what ends the enclosed code: problems with the lines of their files, or output that is not written."""
+        """Report what ends the enclosed code: problems with the lines of their files, or a file not read or written."""
         try:
             yield
         except PlanErrors as errors:
@@ -69,6 +80,9 @@ class Outcome:
             self.note(WRONG_PLAN)
         except OutputError as error:
             self.note(_not_written(str(error)))
+        except Unreadable as error:
+            error.show()
+            self.note(error.exit_code)
 
 
 @contextmanager

@@ -16,11 +16,9 @@ from bomgen.cli.options import (
     option,
     output_options,
     plan_argument,
+    plan_options,
     proposed,
     refuse_overwriting,
-    root_option,
-    set_option,
-    talk_options,
     write_out,
 )
 from bomgen.cli.plans import work_out_one
@@ -53,9 +51,7 @@ COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "c
 @option("-f --format form", "Output format.", type=click.Choice(["text", "json", "md"]), default="text")
 @option("--depth N", "Show N levels of the derivation.", type=click.IntRange(min=0))
 @option("--why only_why", "Show only why parts were selected and others rejected.")
-@set_option
-@root_option
-@talk_options
+@plan_options
 def explain(
     plan: str,
     path: str | None,
@@ -142,9 +138,7 @@ def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
 )
 @option("--replicas", "Number of replicas. Default: those of the cluster.", type=click.IntRange(min=1))
 @output_options(SIMULATION_FORMS)
-@set_option
-@root_option
-@talk_options
+@plan_options
 def simulate(
     plan: str,
     seed: int,

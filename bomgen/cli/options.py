@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from bomgen.cli.ending import Unreadable
 from bomgen.cli.messages import FORCE, QUIET, VERBOSE, colour, is_set, print_text, say
 from bomgen.core.diagnostics import unknown
 from bomgen.core.document import Document
@@ -169,6 +170,13 @@ root_option = option(
     type=FOLDER,
 )
 locked_option = option("--locked", "Fail if a plan has no lock, or if its lock is stale.")
+
+
+def plan_options(command: Command) -> Command:
+    """Add --set and --root, and the options of `talk_options`, to a command that works plans out."""
+    return set_option(root_option(talk_options(command)))
+
+
 plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))
 plan_argument = click.argument("plan", shell_complete=proposed("plans"))
 
@@ -191,11 +199,11 @@ def _known_language(_ctx: click.Context, _: click.Parameter, code: str | None) -
 
 
 def read_given(name: str, what: str) -> bytes:
-    """Return a file that somebody sent, of a limited size. Raises UsageError if it is unreadable."""
+    """Return a file that somebody sent, of a limited size. Raises Unreadable."""
     try:
         return read_sent(Path(name))
     except OSError as error:
-        raise click.UsageError(f"cannot read the {what} '{name}': {error.strerror}") from None
+        raise Unreadable(f"the {what} '{name}'", error) from None
 
 
 def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:

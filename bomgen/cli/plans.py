@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import click
 
-from bomgen.cli.ending import Outcome, ends_on_errors
-from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, escape_controls, is_set, on_terminal, print_problems
+from bomgen.cli.ending import Outcome, Unreadable, ends_on_errors
+from bomgen.cli.messages import VERBOSE, complain, escape_controls, is_set, on_terminal, print_problems
 from bomgen.core import progress
 from bomgen.core.diagnostics import Problem
 from bomgen.core.limits import renew_processor_time
@@ -44,8 +44,8 @@ class GivenPlan(NamedTuple):
     """The git revision, and the folder of the plan from the root of the checkout; None without a revision."""
 
 
-def open_given(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
-    """Return the file at a path or REV:PATH; if it is unreadable, report it and return None."""
+def open_given(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan:
+    """Return the file at a path or REV:PATH. Raises Unreadable."""
     try:
         is_file = name == STANDARD_INPUT or Path(name).exists()
     except (OSError, ValueError):
@@ -58,8 +58,7 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
         file = open_plan(name, root)
         return GivenPlan(file.name, file.content, lambda: file, None)
     except (OSError, ValueError) as error:
-        complain(f"Error: cannot read '{name}': {error.strerror if isinstance(error, OSError) else error}")
-    return None
+        raise Unreadable(f"'{name}'", error) from None
 
 
 def _read(name: str) -> bytes:
@@ -178,26 +177,22 @@ def working_on(file: PlanFile) -> Iterator[None]:
 
 
 def open_plans(plans: Sequence[str], root: str | None, outcome: Outcome) -> list[PlanFile]:
-    """Return the readable plan files; that one is unreadable is noted as wrong usage."""
+    """Return the readable plan files."""
     files = []
     for plan in plans:
-        try:
-            with watched(plan):
-                files.append(open_plan(plan, root))
-        except OSError as error:
-            of_plan = error.filename in (None, str(Path(plan)))
-            what = f"plan '{plan}'" if of_plan else f"lock '{error.filename}'"
-            complain(f"Error: cannot read the {what}: {error.strerror}")
-            outcome.note(WRONG_USAGE)
+        with outcome.piece():
+            files.append(open_one_plan(plan, root))
     return files
 
 
 def open_one_plan(plan: str, root: str | None) -> PlanFile:
-    """Return the file of a plan; an unreadable one ends the command."""
-    files = open_plans((plan,), root, outcome := Outcome())
-    if not files:
-        sys.exit(outcome.code)
-    return files[0]
+    """Return the file of a plan. Raises Unreadable for it and for its lock."""
+    try:
+        with watched(plan):
+            return open_plan(plan, root)
+    except OSError as error:
+        of_plan = error.filename in (None, str(Path(plan)))
+        raise Unreadable(f"the plan '{plan}'" if of_plan else f"the lock '{error.filename}'", error) from None
 
 
 def work_out_one(plan: str, root: str | None, settings: Sequence[str], quiet: bool = False) -> tuple[PlanFile, Report]:

@@ -13,12 +13,10 @@ from bomgen.cli.options import (
     option,
     output_options,
     plan_argument,
+    plan_options,
     proposed,
     read_given,
     refuse_overwriting,
-    root_option,
-    set_option,
-    talk_options,
     write_out,
 )
 from bomgen.cli.plans import open_one_plan, show, work_out_one, working_on
@@ -54,9 +52,7 @@ MARGIN_FORMS = ("text", "csv", "json")
     multiple=True,
 )
 @output_options(PRICE_LISTS.names)
-@set_option
-@root_option
-@talk_options
+@plan_options
 def prices(
     list_: str | None,
     plan: str | None,
@@ -124,9 +120,7 @@ def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None
 @click.command()
 @plan_argument
 @output_options(MARGIN_FORMS)
-@set_option
-@root_option
-@talk_options
+@plan_options
 def margin(plan: str, form: str | None, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
     """Show the cost and margin of every line, based on the plan's quote.cost_book.
 

@@ -20,10 +20,8 @@ from bomgen.cli.options import (
     option,
     output_options,
     plan_argument,
+    plan_options,
     refuse_overwriting,
-    root_option,
-    set_option,
-    talk_options,
     write_out,
 )
 from bomgen.cli.plans import ERASE, open_one_plan
@@ -79,9 +77,7 @@ STAGES = {
     callback=named_path,
 )
 @output_options(FORMS)
-@set_option
-@root_option
-@talk_options
+@plan_options
 def search(
     plan: str,
     over: tuple[str, ...],

@@ -12,18 +12,16 @@ from tempfile import TemporaryDirectory
 import click
 
 from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import WRONG_PLAN, WRONG_USAGE, on_terminal, say
+from bomgen.cli.messages import WRONG_PLAN, on_terminal, say
 from bomgen.cli.options import (
     FormatsCommand,
     choose_form,
     option,
     output_options,
     plan_argument,
+    plan_options,
     proposed,
     refuse_overwriting,
-    root_option,
-    set_option,
-    talk_options,
 )
 from bomgen.cli.plans import open_given, show_problems, watched, work_out_one
 from bomgen.core.diagnostics import PlanErrors, unknown
@@ -44,9 +42,7 @@ from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
     "sides",
 )
 @option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
-@set_option
-@root_option
-@talk_options
+@plan_options
 def wiring(
     plan: str,
     form: str | None,
@@ -95,8 +91,6 @@ def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
     """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
     with TemporaryDirectory(prefix="bomgen-") as folder:
         given = open_given(name, (), root, Path(folder))
-        if given is None:
-            sys.exit(WRONG_USAGE)
         try:
             return _chosen(work_out(given.file(), ()), cluster)
         except PlanErrors as errors:

@@ -19,16 +19,9 @@ from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import QuotePlan, Sell
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.price_warnings import warnings_of_ages
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.unit_prices import (
-    Unit,
-    at_margin,
-    converted,
-    missing_rates,
-    pieces_of_parts,
-    unit_for,
-    warnings_of_ages,
-)
+from bomgen.pricing.unit_prices import Unit, at_margin, converted, missing_rates, pieces_of_parts, unit_for
 
 PRICE, COST = "price", "cost"
 EXACT, AT_MOST, AT_LEAST, UNKNOWN = "exact", "at most", "at least", "unknown"

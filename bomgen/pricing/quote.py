@@ -22,19 +22,8 @@ from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line
 from bomgen.pricing.price_book import INDICATIVE, Price, PriceBook
-from bomgen.pricing.unit_prices import (
-    Unit,
-    before_and_after,
-    discount_of,
-    has_expired,
-    is_estimate,
-    is_old,
-    missing_rates,
-    net_price,
-    part_price,
-    units,
-    warnings_of_prices,
-)
+from bomgen.pricing.price_warnings import has_expired, is_estimate, is_old, warnings_of_prices
+from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, missing_rates, net_price, part_price, units
 
 __all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", "part_price", "quote"]
 

@@ -22,8 +22,8 @@ from bomgen.output import writer
 from bomgen.output.registry import DEFAULT_DOCUMENTS, WIRINGS
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of, result
-from bomgen.workflow import inputs, pipeline
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow import pipeline
+from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, open_plan
 
 Plan = str | PathLike[str] | Mapping[str, Any]
 """A plan as a path, as YAML text (a string of several lines), or as data."""
@@ -199,7 +199,7 @@ def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
     if isinstance(plan, str) and "\n" in plan:
         return _in_memory(plan, TEXT_NAME, top)
     path = fspath(plan)
-    return inputs.open_plan(f"./{path}" if path == inputs.STANDARD_INPUT else path, top)
+    return open_plan(f"./{path}" if path == STANDARD_INPUT else path, top)
 
 
 def _in_memory(text: str, name: str, root: str | None) -> PlanFile:

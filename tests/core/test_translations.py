@@ -42,7 +42,7 @@ SAID = (
     "results/changed_parts",
     "results/warnings",
     "results/checks",
-    "pricing/unit_prices",
+    "pricing/price_warnings",
     "site/weight_and_heat",
     "site/racks",
     "site/power_supply",

@@ -12,9 +12,9 @@ from bomgen.core.money import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import Party
 from bomgen.pricing.price_book import Price
+from bomgen.pricing.price_warnings import age_days, is_old
 from bomgen.pricing.quote import REASONS, CategoryTotal, Confidence, QuoteLine, category_amounts, confidence
 from bomgen.pricing.running_costs import PARTS
-from bomgen.pricing.unit_prices import age_days, is_old
 from bomgen.results.result import OPERATION
 
 _HUNDRED = 10**2
