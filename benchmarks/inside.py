@@ -34,7 +34,7 @@ from plans import (
 )
 
 if TYPE_CHECKING:
-    from bomgen.workflow.search_parts import SearchRequest
+    from bomgen.workflow.design_search import SearchRequest
 
 CHECKOUT = Path(__file__).parents[1]
 REPEATS = 3
@@ -127,7 +127,7 @@ def predictions(count: str) -> dict[str, float]:
 
 def search(chunks: str) -> dict[str, float]:
     """The time in which so many chunks of a search are looked at, cold and warm, on a core."""
-    from bomgen.workflow.search_parts import LookForFront
+    from bomgen.workflow.design_search import LookForFront
 
     work = LookForFront(_searched())
     chunk = work.search.evaluator().chunk
@@ -145,7 +145,7 @@ def cluster(chunks: str) -> dict[str, float]:
     """
     from distributed import LocalCluster
 
-    from bomgen.workflow.search_parts import LookForFront, Processes, digest_of, take_on_cluster
+    from bomgen.workflow.design_search import LookForFront, Processes, digest_of, take_on_cluster
 
     found = _searched()
     work = LookForFront(found._replace(digest=digest_of(found)))
@@ -161,9 +161,8 @@ def cluster(chunks: str) -> dict[str, float]:
 
 def _searched() -> SearchRequest:
     """The search over millions of designs."""
-    from bomgen.workflow.design_search import open_search
+    from bomgen.workflow.design_search import SearchRequest, open_search
     from bomgen.workflow.plan_files import open_plan
-    from bomgen.workflow.search_parts import SearchRequest
 
     file = open_plan(str(CHECKOUT / SEARCHED), None)
     return SearchRequest(file, (), open_search(file, (), SEARCHED_OVER, SEARCHED_MINIMISE))

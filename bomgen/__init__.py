@@ -10,9 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bomgen.core.diagnostics import PlanErrors, Problem
+    from bomgen.core.diagnostics import OutputError, PlanErrors, Problem
     from bomgen.core.signals import Stopped
-    from bomgen.output.writer import OutputError
     from bomgen.workflow.library import Result, build, check
 
 __all__ = ["OutputError", "PlanErrors", "Problem", "Result", "Stopped", "__version__", "build", "check"]
@@ -23,7 +22,7 @@ _MODULES = {
     "build": "workflow.library",
     "check": "workflow.library",
     "Result": "workflow.library",
-    "OutputError": "output.writer",
+    "OutputError": "core.diagnostics",
     "PlanErrors": "core.diagnostics",
     "Problem": "core.diagnostics",
     "Stopped": "core.signals",

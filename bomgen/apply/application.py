@@ -15,11 +15,9 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
-from bomgen.apply.judgement import judge, wanted_of
-from bomgen.apply.lines import add_and_remove_rows, change_lines, change_rates
-from bomgen.apply.nearest import find_servers
+from bomgen.apply.edits import add_and_remove_rows, change_lines, change_rates, change_texts
+from bomgen.apply.judgement import find_servers, judge, wanted_of
 from bomgen.apply.proposal import Base, Edit, Proposal, is_pieces, value_at
-from bomgen.apply.texts import change_texts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
 from bomgen.core.messages import message
@@ -33,8 +31,7 @@ from bomgen.output.price_lists.yaml import write
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
-from bomgen.reading.quote_cells import INCLUSIVE, QUANTITY, SPARE
-from bomgen.reading.quote_workbook import ReturnedQuote, name_cell, read_quote
+from bomgen.reading.quote_workbook import INCLUSIVE, QUANTITY, SPARE, ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out

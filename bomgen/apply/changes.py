@@ -12,9 +12,21 @@ from bomgen.core.diagnostics import Choice, Problem, Question
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, NAME_PREFIX, NUMBER, PIECE, QUANTITY, SPARE
-from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, is_uncomputed, name_cell
-from bomgen.reading.workbook_formulas import NamedArea
+from bomgen.reading.quote_workbook import (
+    AMOUNT,
+    DISCOUNT,
+    ID,
+    NAME_PREFIX,
+    NUMBER,
+    PIECE,
+    QUANTITY,
+    SPARE,
+    ReturnedLine,
+    ReturnedQuote,
+    is_uncomputed,
+    name_cell,
+)
+from bomgen.reading.scans import NamedArea
 
 RULE = "apply-conflict"
 IGNORED = (AMOUNT, ID, NUMBER, PIECE)

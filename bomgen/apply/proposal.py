@@ -18,8 +18,7 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_cells import CHARGES, TAX, QuoteCell, QuoteCells
-from bomgen.reading.quote_workbook import ReturnedQuote, name_cell
+from bomgen.reading.quote_workbook import CHARGES, TAX, QuoteCell, QuoteCells, ReturnedQuote, name_cell
 from bomgen.results.result import Report
 
 TEXT = "is text and not a number, so that no sum of the workbook counts it"

@@ -15,9 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.matching import count_devices, match_devices, rename_devices, translate_ports
+from bomgen.cabling.matching import (
+    MovedEnds,
+    count_devices,
+    match_devices,
+    order_moves,
+    rename_devices,
+    translate_ports,
+)
 from bomgen.cabling.types import GONE, NOWHERE, CableChanges, Column, Places, Wiring, plugged_parts
-from bomgen.cabling.work_order import MovedEnds, order_moves
 from bomgen.catalog.parts import Module
 
 MOST_CABLES = 2_000_000

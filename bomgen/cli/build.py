@@ -1,42 +1,48 @@
-"""`bomgen build`: the documents of plans, and a summary of their result."""
+"""`bomgen build`: the documents of plans, a summary of their result, rebuilds after changes and parallel builds."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Event
+from typing import TextIO
 
 import click
 
-from bomgen.cli.builds import rebuild, run_jobs
-from bomgen.cli.messages import NOT_WRITTEN, QUIET, VERBOSE, WRONG_PLAN, complain, is_set, say, to_standard_output
+from bomgen.cli.ending import Outcome
+from bomgen.cli.messages import QUIET, VERBOSE, complain, is_set, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
-    files,
     locked_option,
     named_path,
+    option,
+    plan_options,
     plans_argument,
-    proposed,
-    root_option,
-    set_option,
-    talk_options,
+    write_out,
 )
-from bomgen.cli.plans import build_report, check_names, open_plans, watched
-from bomgen.cli.problems import show
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.cli.plans import check_names, open_plans, show, watched
+from bomgen.core.children import PIPE, Child, start_python
 from bomgen.core.language import Language, language
+from bomgen.core.limits import limit_processor_time
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
 from bomgen.documents.totals import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
 from bomgen.output.user_templates.templates import describe_templates
-from bomgen.output.writer import OutputError, render, write_files
+from bomgen.output.writer import render, write_files
 from bomgen.plan.types import Plan
 from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
+from bomgen.workflow.inputs import text_of
+from bomgen.workflow.pipeline import require_lock, select_alternative, work_out
 
 # summary ------------------------------------------------------------------------------------------------------------
 # The result of a build on a few lines.
@@ -148,56 +154,27 @@ def value_text(figure: Figure) -> str:
 DEFAULT_FOLDER = "dist"
 
 
-def _order_templates() -> list[tuple[str, str]]:
-    """Return the built-in templates with their descriptions, read when help is shown."""
-    return describe_templates()
-
-
-@click.command(cls=FormatsCommand, formats=DOCUMENTS, templates=_order_templates)
+@click.command(cls=FormatsCommand, formats=DOCUMENTS, templates=describe_templates)
 @plans_argument
-@click.option(
-    "-o",
-    "--output",
+@option(
+    "-o --output DIR",
+    "Output folder; - writes one format of one plan to standard output.",
+    "files",
     default=DEFAULT_FOLDER,
-    show_default=True,
-    metavar="DIR",
     callback=named_path,
-    shell_complete=files,
-    help="Output folder; - writes one format of one plan to standard output.",
 )
-@click.option(
-    "-f",
-    "--formats",
-    default=",".join(DEFAULT_DOCUMENTS),
-    show_default=True,
-    metavar="LIST",
-    shell_complete=proposed("documents"),
-    help="Formats to write; see below.",
-)
-@click.option(
-    "--template",
-    "templates",
+@option("-f --formats LIST", "Formats to write; see below.", "documents", default=",".join(DEFAULT_DOCUMENTS))
+@option(
+    "--template templates FILE",
+    "Also render a template: a file NAME.j2, or the name of a built-in one; repeatable.",
+    "files",
     multiple=True,
-    metavar="FILE",
-    shell_complete=files,
-    help="Also render a template: a file NAME.j2, or the name of a built-in one; repeatable.",
 )
-@click.option(
-    "--alternative", metavar="NAME", help="Build an alternative of the plan as a quote of its own, into DIR/PLAN-NAME/."
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of plans to build in parallel.",
-)
-@click.option("--watch", is_flag=True, help="Rebuild when a plan or a file that it names changes.")
+@option("--alternative NAME", "Build an alternative of the plan as a quote of its own, into DIR/PLAN-NAME/.")
+@option("--jobs N", "Number of plans to build in parallel.", type=click.IntRange(1), default=1)
+@option("--watch", "Rebuild when a plan or a file that it names changes.")
 @locked_option
-@set_option
-@root_option
-@talk_options
+@plan_options
 def build(
     plans: tuple[str, ...],
     output: str,
@@ -235,7 +212,8 @@ def build(
         raise click.UsageError(f"-o takes a folder, but {output} is a file name; use -f {form} -o DIR")
     if watch and STANDARD_OUTPUT in (output, *plans):
         raise click.UsageError("--watch takes plans that are files, and writes into a folder")
-    found, code = open_plans(plans, root)
+    outcome = Outcome()
+    found = open_plans(plans, root, outcome)
     check_names(found, settings)
     if watch or (jobs > 1 and len(found) > 1 and STANDARD_OUTPUT not in plans):
         options = [f"--output={output}", f"--formats={formats}", *(["--locked"] if locked else [])]
@@ -246,43 +224,127 @@ def build(
         commands = [["build", *options, "--", file.name] for file in found]
         if watch and found:
             rebuild(lambda: run_jobs(commands, jobs), [file.root for file in found], Path(output))
-        sys.exit(max(code, run_jobs(commands, jobs)))
+        outcome.note(run_jobs(commands, jobs))
+        sys.exit(outcome.code)
     for number, file in enumerate(found, start=1):
         place = (number, len(found))
-        report = build_report(file, settings, False, templates, locked, place, alternative)
-        if report is None:
-            code = max(code, WRONG_PLAN)
-            continue
-        try:
+        with outcome.piece(partial(text_of, file)):
+            with watched(file.name, *place):
+                report = work_out(file, settings, templates)
+                if locked:
+                    require_lock(file, report)
+                report = select_alternative(report, alternative) if alternative else report
+            show((*report.problems, *report.stale), file)
             with watched(file.name, *place):
                 made = render(report, wanted)
             if piped:
                 _to_standard_output(made, chosen[0].form)
                 continue
-            written = write_files(
-                made, Path(output) / report.plan.name, Path() if output == DEFAULT_FOLDER else Path(output)
-            )
-        except PlanErrors as errors:
-            show(errors.problems, file)
-            code = max(code, WRONG_PLAN)
-            continue
-        except OutputError as error:
-            complain(f"bomgen: not written: {error}")
-            code = max(code, NOT_WRITTEN)
-            continue
-        say(f"{report.plan.name}  {report.plan.title}", bold=True)
-        for line in summary(report):
-            say(line)
-        for path in written:
-            say(f"  {path}")
-    sys.exit(code)
+            below = Path() if output == DEFAULT_FOLDER else Path(output)
+            written = write_files(made, Path(output) / report.plan.name, below)
+            say(f"{report.plan.name}  {report.plan.title}", bold=True)
+            for line in summary(report):
+                say(line)
+            for path in written:
+                say(f"  {path}")
+    sys.exit(outcome.code)
 
 
 def _to_standard_output(made: dict[str, bytes], form: str) -> None:
     if len(made) != 1:
         raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
     (content,) = made.values()
-    binary = DOCUMENTS.constant(form, "BINARY")
-    if binary and sys.stdout.isatty():
+    if not DOCUMENTS.constant(form, "BINARY"):
+        write_out(content)
+    elif sys.stdout.isatty():
         raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
-    to_standard_output(content, binary)
+    else:
+        click.echo(content, nl=False)
+
+
+# rebuilds -----------------------------------------------------------------------------------------------------------
+
+READ = (".yaml", ".yml", ".lock", ".csv", ".xlsx", ".j2", ".svg", ".png", ".jpg", ".jpeg")
+"""Suffixes of files that a plan reads: plans and their locks, parts, price books, templates, logos."""
+INTERVAL_S = 0.3
+"""Seconds between two checks of the files, shorter than switching from the editor to the page."""
+
+State = dict[str, tuple[int, int]]
+"""Modification time [ns] and size [bytes] of each file by path."""
+
+
+def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> None:
+    """Run a build, and again after each change below `folders`, until the program is ended.
+
+    Files below `written`, the folder of results, and in hidden folders are ignored.
+    """
+    limit_processor_time(None)
+    below = sorted({folder.resolve() for folder in folders})
+    while True:
+        before = _state(below, written.resolve())
+        run()
+        complain(f"bomgen: watching {len(before)} files; Ctrl-C ends")
+        while _state(below, written.resolve()) == before:
+            time.sleep(INTERVAL_S)
+
+
+def _state(folders: Iterable[Path], written: Path) -> State:
+    return {entry.path: (seen.st_mtime_ns, seen.st_size) for entry, seen in _files(folders, str(written))}
+
+
+def _files(folders: Iterable[Path], written: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    waiting = [str(folder) for folder in folders]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.name.startswith(".") or entry.path == written:
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif entry.name.lower().endswith(READ):
+                        yield entry, entry.stat()
+        except OSError:  # removed meanwhile; the next check omits it
+            continue
+
+
+# jobs ---------------------------------------------------------------------------------------------------------------
+# Several bomgen commands in parallel, each in a separate process.
+
+
+def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
+    """Run bomgen commands, a number of them in parallel, and return the worst exit code.
+
+    Their output follows in the order of the commands. If this process ends, so do they.
+    """
+    started: list[Child] = []
+    over = Event()
+
+    def run(command: Sequence[str]) -> tuple[int, bytes, bytes]:
+        process = start_python("bomgen.cli.command", "run", command, stderr=PIPE)
+        started.append(process)
+        if over.is_set():
+            process.terminate()
+        out, errors = process.communicate()
+        return process.returncode, out, errors
+
+    worst = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for code, out, errors in pool.map(run, commands):
+                worst = max(worst, code)
+                _pass_on(out, sys.stdout)
+                _pass_on(errors, sys.stderr)
+        except BaseException:
+            over.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in started:
+                process.terminate()
+            raise
+    return worst
+
+
+def _pass_on(written: bytes, stream: TextIO) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(written.decode("utf-8", "replace").encode(encoding, "replace").decode(encoding))
+    stream.flush()

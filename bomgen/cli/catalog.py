@@ -1,54 +1,59 @@
-"""`bomgen catalog`: the parts, models and topologies in the catalogue."""
+"""`bomgen catalog` and `bomgen schema`: the parts, models and topologies in the catalogue, and the JSON Schemas."""
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
 
 import click
 
 from bomgen.catalog.files import KINDS, MODEL, Catalog, UnknownPart
-from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import WRONG_PLAN, choose_form, complain, refuse_overwriting
-from bomgen.cli.options import files, output_option, proposed, root_option
-from bomgen.cli.problems import print_problems
-from bomgen.core.diagnostics import PlanErrors, suggestion
+from bomgen.cli.ending import ends_on_errors
+from bomgen.cli.messages import complain, print_problems, print_text
+from bomgen.cli.options import (
+    FOLDER,
+    choose_form,
+    give,
+    option,
+    output_option,
+    proposed,
+    read_given,
+    refuse_overwriting,
+    root_option,
+    write_out,
+)
+from bomgen.core.diagnostics import unknown
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
-from bomgen.core.safety import read_sent
+from bomgen.core.resources import folder, text
+from bomgen.core.schema import as_definition
 from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import SUFFIXES, decoded
 from bomgen.fabric.declaration import topologies
+from bomgen.plan.schema import document, with_defaults
 from bomgen.reading.model_config import part_file, read_config, read_model
 from bomgen.workflow import catalog_listing
-from bomgen.workflow.catalog_listing import topologies_listed, topology
+from bomgen.workflow.catalog_listing import plan_schema, topologies_listed, topology
+
+TOPOLOGY = "topology"
+"""What `bomgen catalog` lists besides kinds of part."""
+SCHEMAS = ("plan", "bom", "part", "prices", "diff", "xray", "base")
+OF_PLANS = ("plan", "base")
 
 
 @click.command()
 @click.argument("kind", required=False, shell_complete=proposed("kinds"))
 @click.argument("id", required=False, shell_complete=proposed("ids"))
-@click.option("--where", metavar="CONDITIONS", help="List the parts with these values: 'rate=800G fibre=single-mode'.")
-@click.option(
+@option("--where CONDITIONS", "List the parts with these values: 'rate=800G fibre=single-mode'.")
+@option(
     "--audit",
-    is_flag=True,
-    help="List facts that are missing, weakly sourced, outdated or contradictory; with --parts or --plan those of the "
+    "List facts that are missing, weakly sourced, outdated or contradictory; with --parts or --plan those of the "
     "user's files.",
 )
-@click.option(
-    "--parts",
-    "folders",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False),
-    help="Include a folder of parts; repeatable.",
-)
-@click.option("--plan", metavar="PLAN", shell_complete=proposed("plans"), help="Include the part folders of a plan.")
-@click.option(
-    "--from",
-    "config",
-    metavar="CONFIG",
-    shell_complete=files,
-    help="Write a model part from a checkpoint's config.json, in the form of Hugging Face.",
+@option("--parts folders DIR", "Include a folder of parts; repeatable.", multiple=True, type=FOLDER)
+@option("--plan PLAN", "Include the part folders of a plan.", "plans")
+@option(
+    "--from config CONFIG", "Write a model part from a checkpoint's config.json, in the form of Hugging Face.", "files"
 )
 @output_option
 @root_option
@@ -75,22 +80,23 @@ def catalog(
         return
     if output is not None:
         raise click.UsageError("-o takes the part of `bomgen catalog model --from CONFIG`")
-    if kind == "topology":
-        _echo_topologies(id)
+    if kind == TOPOLOGY:
+        if id is not None and id not in topologies():
+            raise click.UsageError(unknown("topology", id, topologies()))
+        give(topology(id) if id else topologies_listed(), language(ENGLISH))
         return
     shelves = Catalog()
     try:
-        if folders or plan:
-            shelves = _with_folders(folders, plan, root)
-        with budget():
-            _echo_parts(shelves, kind, id, where, audit)
-    except PlanErrors as errors:
-        print_problems(errors.problems, lambda name: shelves.inputs.get(name, b"").decode("utf-8", "replace"))
-        sys.exit(WRONG_PLAN)
+        with ends_on_errors(lambda name: shelves.inputs.get(name, b"").decode("utf-8", "replace")):
+            if folders or plan:
+                shelves = _with_folders(folders, plan, root)
+            with budget():
+                _echo_parts(shelves, kind, id, where, audit)
     except TooMuch:
         raise click.UsageError("too many part files; `bomgen check` a part of the folder") from None
     except UnknownPart as error:
-        raise click.UsageError(str(error) if kind in KINDS else _no_kind(str(kind))) from None
+        no_kind = unknown("kind of part and no part", str(kind), (*KINDS, TOPOLOGY))
+        raise click.UsageError(str(error) if kind in KINDS else no_kind) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
@@ -98,8 +104,8 @@ def catalog(
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
     """Return the catalogue with folders of parts, and after them those of a plan."""
     from bomgen.cli.plans import open_one_plan
+    from bomgen.workflow.catalog_listing import open_folders
     from bomgen.workflow.inputs import catalog_of, source_of
-    from bomgen.workflow.part_folders import open_folders
 
     shelves = open_folders(folders, root)
     if plan:
@@ -129,26 +135,62 @@ def _write_model(config: str, output: str | None) -> None:
     """Write the model part of a configuration. Ends the command if it is unreadable or no configuration."""
     refuse_overwriting(output, config)
     choose_form(None, output, ("yaml",), suffixes={"yaml": SUFFIXES})
-    text = ""
-    try:
-        text = decoded(read_sent(Path(config)), config)
-        found = read_model(read_config(text, config), Path(output or config).stem)
-    except OSError as error:
-        raise click.UsageError(f"cannot read the configuration '{config}': {error.strerror}") from None
-    except PlanErrors as errors:
-        print_problems(errors.problems, lambda _: text)
-        sys.exit(WRONG_PLAN)
-    print_problems(found.problems, lambda _: text)
+    content = read_given(config, "configuration")
+    with ends_on_errors(lambda _: content.decode("utf-8", "replace")):
+        found = read_model(read_config(decoded(content, config), config), Path(output or config).stem)
+    print_problems(found.problems)
     write_out(part_file(found), output)
 
 
-def _no_kind(name: str) -> str:
-    hint = suggestion(name, KINDS, f"there are {', '.join((*KINDS, 'topology'))}")
-    return f"no kind of part and no part '{name}'; {hint}"
+# schema -------------------------------------------------------------------------------------------------------------
 
 
-def _echo_topologies(name: str | None) -> None:
-    if name is not None and name not in topologies():
-        hint = suggestion(name, topologies(), f"there are {', '.join(topologies())}")
-        raise click.UsageError(f"no topology '{name}'; {hint}")
-    give(topology(name) if name else topologies_listed(), language(ENGLISH))
+@click.command()
+@click.argument("name", type=click.Choice(SCHEMAS), default="plan")
+@click.argument("kind", required=False, shell_complete=proposed("part_kinds"))
+@option("--with-catalog", "Plans: offer the ids of the catalogue, for editors.")
+@option("--parts DIR", "Plans: also offer the ids of a part folder; repeatable.", multiple=True, type=FOLDER)
+def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ...]) -> None:
+    """Print a JSON Schema: of plans, bom.json, price books, differences, x-rays, or part files (of a KIND, or of all).
+
+    `base` is that of files which plans extend: a plan whose keys may all be missing.
+    """
+    if (with_catalog or parts) and name not in OF_PLANS:
+        raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
+    if with_catalog or parts:
+        folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
+        with ends_on_errors(lambda name: Path(name).read_text("utf-8", "replace")):
+            found = plan_schema(Catalog(tuple(folders), folders), name)
+        _print(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    schemas = folder("schemas")
+    if name in OF_PLANS:
+        _print(json.dumps(with_defaults(name), indent=2, ensure_ascii=False))
+        return
+    if name != "part":
+        _print(text(schemas / f"{name}.schema.json"))
+        return
+    kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
+    if kind is None:
+        texts = {part: as_definition(part, document(f"part/{part}")) for part in kinds}
+        _print(
+            json.dumps(
+                {
+                    "$schema": "https://json-schema.org/draft/2020-12/schema",
+                    "title": "A part file of any kind",
+                    "anyOf": [{"$ref": f"#/$defs/{part}"} for part in kinds],
+                    "$defs": texts,
+                },
+                indent=2,
+                ensure_ascii=False,
+            )
+        )
+        return
+    if kind not in kinds:
+        raise click.UsageError(unknown("kind of part", kind, kinds))
+    _print(json.dumps(document(f"part/{kind}"), indent=2, ensure_ascii=False))
+
+
+def _print(text: str) -> None:
+    """Print a schema, with a final newline for programs."""
+    print_text(f"{text.rstrip()}\n")

@@ -1,4 +1,4 @@
-"""`bomgen check`: the errors and warnings of plans."""
+"""`bomgen check` and `bomgen lock`: the errors and warnings of plans, and pinned inputs beside them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from pathlib import Path
 
 import click
 
 from bomgen.catalog.files import KINDS
-from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_text, say
-from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import open_plans, watched
-from bomgen.cli.problems import print_problems, show
+from bomgen.cli.ending import Outcome
+from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_problems, print_text, say
+from bomgen.cli.options import (
+    locked_option,
+    option,
+    plan_options,
+    plans_argument,
+    root_option,
+    talk_options,
+)
+from bomgen.cli.plans import open_plans, show, watched
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.pricing.price_book import PriceBook
-from bomgen.workflow.inputs import price_book_in
-from bomgen.workflow.pipeline import check_plan
+from bomgen.output.writer import write_one
+from bomgen.workflow.inputs import price_book_in, text_of
+from bomgen.workflow.pipeline import check_plan, lock_result
+from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
+PROBLEM_FIELDS = ("file", "line", "column", "severity", "message", "rule", "path")
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 """Escapes in the message of a workflow command."""
 ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
@@ -28,18 +38,14 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 
 @click.command()
 @plans_argument
-@click.option(
-    "--format",
-    "form",
+@option(
+    "--format form",
+    "Format of the problems; github prints annotations for a pull request.",
     type=click.Choice(["text", "json", "github"]),
     default="text",
-    show_default=True,
-    help="Format of the problems; github prints annotations for a pull request.",
 )
 @locked_option
-@set_option
-@root_option
-@talk_options
+@plan_options
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Validate plans and report whether they can be built; write nothing.
 
@@ -47,43 +53,44 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     as a folder of parts: every file of it, whether a plan uses it or not.
     """
     folders = [plan for plan in plans if os.path.isdir(plan)]
-    files, code = open_plans([plan for plan in plans if plan not in folders], root)
+    files = open_plans([plan for plan in plans if plan not in folders], root, outcome := Outcome())
     found = list["Problem"]()
     for folder in folders:
         if not any(os.path.isdir(os.path.join(folder, kind)) for kind in KINDS):
             complain(
                 f"Error: '{folder}' has no folder of a kind of part, such as switch; name a plan or a folder of parts"
             )
-            code = WRONG_USAGE
+            outcome.note(WRONG_USAGE)
             continue
         found += _check_folder(folder, root, form)
         if any(problem.severity == "error" for problem in found):
-            code = max(code, WRONG_PLAN)
+            outcome.note(WRONG_PLAN)
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):
                 book = price_book_in(file)
                 problems: Sequence[Problem] = () if book else check_plan(file, settings, locked)
-            verdict = _verdict(problems, book)
+            verdict = f"a price book of {_counted(len(book.prices), 'price')}" if book else "buildable"
+            verdict += f", {_counted(len(problems), 'warning')}" if problems else ""
         except PlanErrors as errors:
             problems = errors.problems
-            code = max(code, WRONG_PLAN)
+            outcome.note(WRONG_PLAN)
         if form == "text":
             show(problems, file)
             if not any(problem.severity == "error" for problem in problems):
                 say(f"{file.name}: {verdict}")
         found += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
-        data = [_problem_data(problem) for problem in found]
+        data = [{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in found]
         print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
     elif form == "github":
         print_text("".join(f"{_annotation(problem)}\n" for problem in found))
-    sys.exit(code)
+    sys.exit(outcome.code)
 
 
 def _check_folder(folder: str, root: str | None, form: str) -> list[Problem]:
     """Return the problems of a folder of parts, after printing them as text if that is the format."""
-    from bomgen.workflow.part_folders import CheckedFolder, check_folder
+    from bomgen.workflow.catalog_listing import CheckedFolder, check_folder
 
     try:
         with watched(folder):
@@ -114,21 +121,32 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
     return "".join(escapes.get(sign, sign) for sign in text)
 
 
-def _verdict(problems: Sequence[Problem], book: PriceBook | None) -> str:
-    """Return the result for a file without errors: a plan with its warnings, or a price book."""
-    if book:
-        return f"a price book of {_counted(len(book.prices), 'price')}"
-    return f"buildable, {_counted(len(problems), 'warning')}" if problems else "buildable"
+# lock ---------------------------------------------------------------------------------------------------------------
 
 
-def _problem_data(problem: Problem) -> dict[str, Any]:
-    mark = problem.mark
-    return {
-        "file": mark.file,
-        "line": mark.line,
-        "column": mark.column,
-        "severity": problem.severity,
-        "message": problem.message,
-        "rule": problem.rule,
-        "path": problem.path,
-    }
+@click.command()
+@plans_argument
+@root_option
+@talk_options
+def lock(plans: tuple[str, ...], root: str | None) -> None:
+    """Pin the inputs of each quote: write PLAN.lock with the current prices, exchange rates and catalogue records.
+
+    While the lock exists, `bomgen build` takes prices and rates from it instead of the price books, and `bomgen check`
+    reports when it is stale. Run the command again to renew it; remove the file to unlock. Commit it with the plan.
+    """
+    if STANDARD_INPUT in plans:
+        raise click.UsageError("a plan from standard input cannot be locked; name its file")
+    files = open_plans(plans, root, outcome := Outcome())
+    named: dict[str, str] = {}
+    for plan in (file.name for file in files):
+        other = named.setdefault(lock_name(plan), plan)
+        if other != plan:
+            raise click.UsageError(f"{other} and {plan} have one lock, {lock_name(plan)}; give one another name")
+    for number, file in enumerate(files, start=1):
+        with outcome.piece(partial(text_of, file)):
+            with watched(file.name, number, len(files)):
+                text, report = lock_result(file)
+            show(report.problems, file)
+            write_one(text.encode(), Path(lock_name(file.name)))
+            say(lock_name(file.name))
+    sys.exit(outcome.code)

@@ -1,4 +1,4 @@
-"""The command, its help and its subcommands."""
+"""The command, its help and its subcommands, and its answers to the completion scripts of shells."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import gc
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
-from bomgen.cli.completion import listen
-from bomgen.cli.ending import flush_output, run_command
-from bomgen.cli.messages import colour
+from bomgen.cli.ending import ends_on_errors, flush_output, run_command
+from bomgen.cli.messages import colour, print_text
 from bomgen.core.limits import COLLECT_AFTER, limit_memory, limit_processor_time
+from bomgen.core.resources import text
 
 COMMANDS = {
     "init": "Write a commented plan that builds as it is.",
@@ -36,7 +37,17 @@ COMMANDS = {
     "schema": "Print a JSON Schema.",
     "completion": "Print a shell completion script.",
 }
-"""The commands in the order of the help, each with its line there; each is a function of a module of its name."""
+"""The commands in the order of the help, each with its line there."""
+MODULES = {
+    "completion": "command",
+    "diff": "compare",
+    "lock": "check",
+    "margin": "prices",
+    "schema": "catalog",
+    "simulate": "explain",
+    **dict.fromkeys(("apply", "xray"), "received"),
+}
+"""The modules of commands that share one; the others are functions of a module of their name."""
 HELP_WIDTH = 100
 """Maximum width of a help line."""
 SECONDS = 60
@@ -53,7 +64,7 @@ COMPLETE = "_BOMGEN_COMPLETE"
 
 def subcommand(name: str) -> click.Command:
     """Import and return one of COMMANDS."""
-    command: click.Command = getattr(import_module(f"bomgen.cli.{name}"), name)
+    command: click.Command = getattr(import_module(f"bomgen.cli.{MODULES.get(name, name)}"), name)
     return command
 
 
@@ -85,7 +96,7 @@ class _Program(click.Group):
             return super().make_context(info_name, args, parent, **{"color": colour(), **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
-        with flush_output():
+        with flush_output(), ends_on_errors():
             return super().invoke(ctx)
 
 
@@ -113,6 +124,68 @@ def main() -> None:
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
+# completion ---------------------------------------------------------------------------------------------------------
+# The scripts for completion in a shell, and the answers to them.
+
+SHELLS = ("bash", "zsh", "fish")
+LINE, BREAKS = "BOMGEN_LINE", "BOMGEN_BREAKS"
+"""Environment variables of the scripts: the line up to the cursor, and where bash breaks words."""
+BETWEEN = "\x1f"
+"""Separator of words in the line from a shell."""
+KINDS = {"plain": "word", "file": "files", "dir": "folders"}
+"""Names in the scripts for kinds of proposals that differ from click's."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print the script with which a SHELL completes commands, options, plans, parts and paths of numbers.
+
+    \b
+      bash: bomgen completion bash > ~/.local/share/bash-completion/completions/bomgen
+      zsh:  bomgen completion zsh > a folder of $fpath, as _bomgen
+      fish: bomgen completion fish > ~/.config/fish/completions/bomgen.fish
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    print_text(text(Path(__file__).parent / "shells" / f"bomgen.{shell}"))
+
+
+class _Shell(ShellComplete):
+    """A shell that receives a line per proposal: kind, word and description, separated by tabs."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, and the one at it, without shell quoting."""
+        words = [" ".join(split_arg_string(word)) for word in self.words(os.environ[LINE])][1:]
+        return words[:-1], words[-1] if words else ""
+
+    def words(self, line: str) -> list[str]:
+        """Return the words of a line from the shell; the last one may be empty."""
+        return line.split(BETWEEN)
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        help = " ".join((item.help or "").split())
+        return "\t".join((KINDS.get(item.type, item.type), self.word(str(item.value)), help))
+
+    def word(self, value: str) -> str:
+        """Return the whole word for a value; click omits the option after `--option=`."""
+        _, typed = self.get_completion_args()
+        option, equals, _ = typed.partition("=")
+        return f"{option}={value}" if equals and option.startswith("-") and not value.startswith(option) else value
+
+
+class _Bash(_Shell):
+    def words(self, line: str) -> list[str]:
+        words = split_arg_string(line)
+        return words if line and not line[-1].isspace() else [*words, ""]
+
+    def word(self, value: str) -> str:
+        """Return the part of a word that bash replaces: after its last `=` or `:`."""
+        whole = super().word(value)
+        _, typed = self.get_completion_args()
+        breaks = [sign for sign in "=:" if sign in os.environ.get(BREAKS, "")]
+        kept = max((typed.rfind(sign) + 1 for sign in breaks), default=0)
+        return whole[kept:] if whole.startswith(typed[:kept]) else whole
+
+
 def run() -> None:
     """Run the command as a program: exit code 130 for an interrupt, 3 if output cannot be written."""
     # A build or a long list makes up to a million small objects and is over in a second: collecting cycles as often as
@@ -121,7 +194,8 @@ def run() -> None:
     # NumPy's linear algebra, which nothing here uses, would reserve memory for every processor.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if COMPLETE in os.environ:
-        listen()
+        for shell in SHELLS:
+            add_completion_class(_Bash if shell == "bash" else _Shell, shell)
     command = next(iter(sys.argv[1:]), "")
     limit_processor_time(SECONDS_OF.get(command, SECONDS))
     limit_memory(MEMORY_OF.get(command, MEMORY))

@@ -1,46 +1,70 @@
-"""`bomgen compare`: a comparison of plans."""
+"""`bomgen compare` and `bomgen diff`: plans side by side, and what changed between two plans, results or revisions."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+import tempfile
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import click
 
-from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import WRONG_PLAN, WRONG_USAGE, choose_form, complain, refuse_overwriting
-from bomgen.cli.options import output_options, plans_argument, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import build_report, open_plans
-from bomgen.cli.problems import print_problems
+from bomgen.catalog.files import Catalog
+from bomgen.cli.ending import Outcome
+from bomgen.cli.messages import PASSED, WRONG_PLAN, complain
+from bomgen.cli.options import (
+    choose_form,
+    give,
+    language_option,
+    option,
+    output_options,
+    plan_options,
+    plans_argument,
+    proposed,
+    read_given,
+    refuse_overwriting,
+    root_option,
+    set_option,
+    talk_options,
+    write_out,
+)
+from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, open_one_plan, show_problems, watched
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
-from bomgen.core.resources import languages
-from bomgen.core.safety import read_sent
+from bomgen.core.messages import ENGLISH, message
 from bomgen.documents.compare.comparison import compared, data, document
+from bomgen.documents.diff.data import Limit, limit, passed, to_data
+from bomgen.documents.diff.difference import Difference, add_moves
+from bomgen.documents.diff.difference import compare as compare_sides
+from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
+from bomgen.documents.diff.review import review_document
+from bomgen.documents.diff.side import ComparedResult, Seen, bill_in, compared_result_of
+from bomgen.output.comment import comment
 from bomgen.output.drawing.charts import comparison_drawing
+from bomgen.output.writer import render_difference
+from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill
+from bomgen.results.result import Report, result
+from bomgen.workflow.inputs import read_all, text_of
+from bomgen.workflow.pipeline import BrokenResult, list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.xray.files import rebuild_plan
+from bomgen.xray.files import open_bill, rebuild_plan
 
-FORMS = ("text", "md", "html", "xlsx", "json")
+COMPARISON_FORMS = ("text", "md", "html", "xlsx", "json")
+DIFFERENCE_FORMS = ("text", "md", "json", "html", "xlsx", "pdf")
 
 
 @click.command()
 @plans_argument
-@output_options(FORMS)
-@click.option("--all", "every", is_flag=True, help="Show all rows, not only those that differ.")
-@click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan after it.")
-@click.option(
-    "--language",
-    "code",
-    metavar="CODE",
-    shell_complete=proposed("languages"),
-    help="Language, such as en or zh. [default: the first plan's]",
-)
-@set_option
-@root_option
-@talk_options
+@output_options(COMPARISON_FORMS)
+@option("--all every", "Show all rows, not only those that differ.")
+@option("--alternatives", "Show the alternatives of each plan after it.")
+@language_option("the first plan's")
+@plan_options
 def compare(
     plans: tuple[str, ...],
     form: str | None,
@@ -61,19 +85,18 @@ def compare(
     """
     if len(plans) == 1 and not alternatives:
         raise click.UsageError("give two or more plans, or one with --alternatives")
-    if code is not None and code not in languages():
-        raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
     for plan in plans:
         refuse_overwriting(output, plan)
-    form = choose_form(form, output, FORMS, ("xlsx",))
-    files, worst = _open(plans, root)
-    reports = []
+    form = choose_form(form, output, COMPARISON_FORMS, ("xlsx",))
+    outcome, reports = Outcome(), []
+    files = list["PlanFile"]()
+    for plan in plans:
+        with outcome.piece():
+            bill = read_given(plan, "bill") if is_bill(plan) else None
+            files.append(open_one_plan(plan, root) if bill is None else rebuild_plan(bill, plan))
     for number, file in enumerate(files, start=1):
-        report = build_report(file, settings, quiet=True, place=(number, len(files)))
-        if report is None:
-            worst = max(worst, WRONG_PLAN)
-        else:
-            reports.append(report)
+        with outcome.piece(partial(text_of, file)), watched(file.name, number, len(files)):
+            reports.append(work_out(file, settings))
     if reports:
         words = language(code or reports[0].plan.quote.language)
         found = compared(reports, words, alternatives)
@@ -82,23 +105,178 @@ def compare(
         else:
             chart = comparison_drawing(found, words) if form == "html" else None
             give(document(found, words, chart), words, form, output, every)
-    sys.exit(worst)
+    sys.exit(outcome.code)
 
 
-def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
-    """Return the plans, including those that rebuild bills, and the exit code so far."""
-    files, worst = list["PlanFile"](), 0
-    for plan in plans:
-        if not is_bill(plan):
-            opened, code = open_plans((plan,), root)
-            files, worst = [*files, *opened], max(worst, code)
-            continue
+# diff ---------------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("old", shell_complete=proposed("sides"))
+@click.argument("new", shell_complete=proposed("sides"))
+@output_options(DIFFERENCE_FORMS, "For a terminal, a review comment, a document, or programs.")
+@option("--all every", "Show all numbers and lines, not only the important ones.")
+@option(
+    "--max-increase limits LIMIT",
+    "Exit with 4 if the total increases by more than LIMIT: 5% of OLD, or 100000 in its currency.",
+    multiple=True,
+)
+@option("--fail-on-change", "Exit with 4 if anything changed.")
+@set_option
+@option("--set-new KEY=VALUE", "Override a value of NEW only.", "settings", multiple=True)
+@root_option
+@talk_options
+def diff(
+    old: str,
+    new: str,
+    form: str | None,
+    output: str | None,
+    every: bool,
+    limits: tuple[str, ...],
+    fail_on_change: bool,
+    settings: tuple[str, ...],
+    set_new: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """Show what changed from OLD to NEW: the plan, sizing, fabrics, the bill and the money.
+
+    Each is a plan, a bom.json, REV:PATH for either as it was at a git revision (its price books and parts as well), or
+    - for standard input; or a vendor's bill (xlsx, csv ...), whose lines are matched by part number. Servers that are
+    added read as an order: what to buy, what to plug elsewhere, what is left over; as html, xlsx or pdf it is a quote
+    for the customer. --set overrides a value on both sides.
+
+    \b
+      bomgen diff main:plans/x.yaml plans/x.yaml
+      bomgen diff HEAD~1:plans/x.yaml plans/x.yaml -f md --max-increase 5%
+      bomgen diff plans/x.yaml plans/x.yaml --set-new cluster.servers=160 -o expansion.pdf
+
+    Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    for given in (old, new):
+        refuse_overwriting(output, given)
+    form = choose_form(form, output, DIFFERENCE_FORMS, ("xlsx", "pdf"))
+    most = _limits(limits)
+    if old == new == STANDARD_INPUT:
+        raise click.UsageError("only one side can come from standard input")
+    with tempfile.TemporaryDirectory(prefix="bomgen-") as folder:
+        found, report = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
+    reasons = list(passed(found, most, fail_on_change))
+    _give(found, report, form, output, every, reasons)
+    for reason in reasons:
+        complain(f"bomgen: threshold passed: {reason}")
+    if reasons:
+        sys.exit(PASSED)
+
+
+def _limits(texts: Sequence[str]) -> list[Limit]:
+    """Return the thresholds. Raises UsageError for an invalid one."""
+    found = []
+    for text in texts:
+        each = limit(text)
+        if each is None:
+            raise click.UsageError(f"--max-increase {text}: give a share such as 5%, or an amount such as 100000")
+        found.append(each)
+    return found
+
+
+def _found(
+    sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
+) -> tuple[Difference, Report | None]:
+    """Return the difference, and the result of NEW if that is a plan. Ends the command if a side is invalid."""
+    given, outcome = list["GivenPlan"](), Outcome()
+    for at, (name, of_side) in enumerate(zip(sides, settings, strict=True)):
+        with outcome.piece():
+            given.append(open_given(name, of_side, root, folder / str(at)))
+    if outcome.code:
+        sys.exit(outcome.code)
+    read: list[tuple[ComparedResult, Report | None]] = []
+    seen: Seen = {}
+    shown = set[str]()
+    for each, of_side in zip(given, settings, strict=True):
         try:
-            files.append(rebuild_plan(read_sent(Path(plan)), plan))
-        except OSError as error:
-            complain(f"Error: cannot read the bill '{plan}': {error.strerror}")
-            worst = max(worst, WRONG_USAGE)
+            if is_bill(each.name):
+                bill = open_bill(each.content, each.name, Catalog())
+                read.append((side_of_bill(require_whole(bill)), None))
+                continue
+            data = bill_in(each.content, each.name)
+            read.append(
+                _build_side(each.file(), of_side)
+                if data is None
+                else (compared_result_of(data, each.name, seen=seen), None)
+            )
         except PlanErrors as errors:
-            print_problems(errors.problems, lambda _: "")
-            worst = max(worst, WRONG_PLAN)
-    return files, worst
+            show_problems([problem for problem in errors.problems if str(problem) not in shown], each)
+            shown |= {str(problem) for problem in errors.problems}
+    if len(read) < len(given):
+        sys.exit(WRONG_PLAN)
+    (old, old_report), (new, new_report) = read
+    if any(map(is_bill, sides)):
+        return compare_sides(*beside_bill(old, new)), None
+    if any(settings) and not (old_report or new_report):
+        raise click.UsageError("--set overrides values of plans, and both sides are results")
+    found = compare_sides(old, new)
+    return (found if found.expansion is None else _moved(found, old_report, new_report)), new_report
+
+
+def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:
+    """Return the side of a plan. Raises PlanErrors with its problems."""
+    with watched(file.name):
+        report = work_out(inputs := read_all(file, settings))
+    side = compared_result_of(result(report), file.name, inputs.source)
+    rates = {category: Fraction(rate.value) for category, rate in report.plan.quote.tax.items()}
+    totals = side.totals._replace(rates=rates)
+    shares = {charge.id: Fraction(charge.share.value) for charge in report.plan.quote.charges if charge.share}
+    return side._replace(totals=totals, shares=shares), report
+
+
+def _unnamed(report: Report) -> Report:
+    """Return the result for a cluster with the device names of an only one, because a cluster may be renamed."""
+    design = report.design
+    return report._replace(design=design._replace(plan=design.plan._replace(cluster_name="")))
+
+
+def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:
+    """Return an expansion with the cables that move, if both sides are plans."""
+    if old is None or new is None:
+        return add_moves(difference, None, message("diff-moves-of-bills"))
+    from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves  # bills alone need no NumPy
+
+    links = max(_links(side) for side in (difference.old, difference.new))
+    if links > MOST_CABLES:
+        return add_moves(difference, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))
+    try:
+        before, after = (
+            {cluster.plan.cluster_name or "": cluster for cluster in side.each_cluster} for side in (old, new)
+        )
+        of_each = {
+            now: compare_wirings(
+                list_cables(_unnamed(before[name])),
+                list_cables(_unnamed(after[now])),
+                own_names(difference.names, name),
+            )
+            for name, now in difference.names.clusters.items()
+        }
+        return add_moves(difference, sum_moves(of_each))
+    except (PlanErrors, BrokenResult) as error:
+        return add_moves(difference, None, message("diff-moves-not-listed", error=str(error)))
+
+
+def _links(side: ComparedResult) -> int:
+    kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
+    return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
+
+
+def _give(
+    difference: Difference, report: Report | None, form: str, output: str | None, every: bool, reasons: list[str]
+) -> None:
+    """Print the difference or write it to a file; `report` is the result of NEW if that is a plan."""
+    words = language(report.plan.quote.language if report else ENGLISH)
+    if form == "text":
+        give(review_document(difference, words), words, form, output, every)
+    elif form == "md":
+        write_out(comment(review_document(difference, words, ranked=True), words).encode("utf-8", "replace"), output)
+    elif form == "json":
+        text = json.dumps(to_data(difference, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        write_out(text.encode("utf-8", "replace"), output)
+    else:
+        write_out(render_difference(difference, report, form), output)

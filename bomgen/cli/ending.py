@@ -1,4 +1,4 @@
-"""The end of the program: signals, closed and full streams, and one line that states the error."""
+"""How a command ends: its exit code, errors of plans and of output, signals, and closed and full streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from typing import Any
 
 import click
 
-from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, escape_controls
+from bomgen.cli.messages import (
+    INTERRUPTED,
+    NOT_WRITTEN,
+    WRONG_PLAN,
+    WRONG_USAGE,
+    complain,
+    escape_controls,
+    no_text,
+    print_problems,
+)
+from bomgen.core.diagnostics import OutputError, PlanErrors
 from bomgen.core.limits import OutOfTime
 from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
@@ -38,6 +48,51 @@ class Interrupted(BaseException):
 
 class Terminated(BaseException):
     """A signal asked the program to end; its number."""
+
+
+class Unreadable(click.ClickException):
+    """A file that the user names cannot be read; `what` it is, and why."""
+
+    exit_code = WRONG_USAGE
+
+    def __init__(self, what: str, error: OSError | ValueError) -> None:
+        reason = error.strerror if isinstance(error, OSError) else error
+        super().__init__(escape_controls(f"cannot read {what}: {reason}"))
+
+
+class Outcome:
+    """The exit code of a command: the worst of its pieces, each of which reports its errors and ends at them."""
+
+    def __init__(self) -> None:
+        self.code = 0
+
+    def note(self, code: int) -> None:
+        """Note the exit code of a piece."""
+        self.code = max(self.code, code)
+
+    @contextmanager
+    def piece(self, text_of: Callable[[str], str] = no_text) -> Iterator[None]:
+        """Report what ends the enclosed code: problems with the lines of their files, or a file not read or written."""
+        try:
+            yield
+        except PlanErrors as errors:
+            print_problems(errors.problems, text_of)
+            self.note(WRONG_PLAN)
+        except OutputError as error:
+            self.note(_not_written(str(error)))
+        except Unreadable as error:
+            error.show()
+            self.note(error.exit_code)
+
+
+@contextmanager
+def ends_on_errors(text_of: Callable[[str], str] = no_text) -> Iterator[None]:
+    """End the command where the enclosed code does, reported as a piece of an Outcome."""
+    outcome = Outcome()
+    with outcome.piece(text_of):
+        yield
+    if outcome.code:
+        sys.exit(outcome.code)
 
 
 @contextmanager
@@ -72,18 +127,20 @@ def run_command(command: Callable[[], object]) -> int:
 
 def _code_of(command: Callable[[], object]) -> int:
     if sys.__stdout__ is None:  # a shell has closed it: `>&-`
-        complain("bomgen: not written: standard output is closed")
-        return NOT_WRITTEN
+        return _not_written("standard output is closed")
     try:
         command()
-    except ReaderGone:
-        _end_as_by_the_signal()
+    except ReaderGone:  # programs end by the signal then, which shells show as exit code 141
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
     except click.exceptions.Exit as done:
         return done.exit_code
     except SystemExit as done:
         return int(done.code or 0)
     except click.ClickException as error:
-        _show(error)
+        said = io.StringIO()  # the text may contain arbitrary file names from the command line
+        error.show(said)
+        click.echo(escape_controls(said.getvalue(), kept="\n"), err=True, nl=False)
         return error.exit_code
     except (BrokenInstallation, ImportError) as error:
         if is_out_of_memory(error):
@@ -95,7 +152,7 @@ def _code_of(command: Callable[[], object]) -> int:
     except OutOfTime as error:
         return _end_early(str(error))
     except OSError as error:
-        return _end_early("out of memory") if is_out_of_memory(error) else _not_written(error)
+        return _end_early("out of memory") if is_out_of_memory(error) else _end_unwritten(error)
     return 0
 
 
@@ -105,22 +162,20 @@ def _end_early(reason: str) -> int:
     return WRONG_PLAN
 
 
-def _not_written(error: OSError) -> int:
-    """Report an unexpected write error, such as on standard output or for temporary files."""
-    _discard_quietly()
-    about = f"{error.filename}: " if error.filename else ""
-    complain(f"bomgen: not written: {about}{error.strerror or error}")
-    # What standard output still holds would be tried again when Python ends, and change the exit code.
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _not_written(reason: str) -> int:
+    complain(f"bomgen: not written: {reason}")
     return NOT_WRITTEN
 
 
-def _show(error: click.ClickException) -> None:
-    """Print an error; its text may contain arbitrary file names from the command line."""
-    said = io.StringIO()
-    error.show(said)
-    click.echo(escape_controls(said.getvalue(), kept="\n"), err=True, nl=False)
+def _end_unwritten(error: OSError) -> int:
+    """Report an unexpected write error, such as on standard output or for temporary files."""
+    _discard_quietly()
+    about = f"{error.filename}: " if error.filename else ""
+    code = _not_written(f"{about}{error.strerror or error}")
+    # What standard output still holds would be tried again when Python ends, and change the exit code.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 # streams ------------------------------------------------------------------------------------------------------------
@@ -202,9 +257,3 @@ def _let_end() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (_interrupt, _end):
             signal.signal(number, signal.SIG_DFL)
-
-
-def _end_as_by_the_signal() -> None:
-    """End by SIGPIPE, as programs do whose reader has gone; shells show exit code 141."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGPIPE)

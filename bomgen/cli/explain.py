@@ -1,17 +1,29 @@
-"""`bomgen explain`: derivations of numbers, and reasons for choices."""
+"""`bomgen explain` and `bomgen simulate`: how a number was calculated, and how the workload runs at the size."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
 
 import click
 
-from bomgen.cli.messages import WRONG_PLAN, escape_controls, print_text
-from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import build_report, open_one_plan
+from bomgen.cli.messages import PASSED, escape_controls, print_text
+from bomgen.cli.options import (
+    choose_form,
+    give,
+    option,
+    output_options,
+    plan_argument,
+    plan_options,
+    proposed,
+    refuse_overwriting,
+    write_out,
+)
+from bomgen.cli.plans import work_out_one
 from bomgen.core.language import language
+from bomgen.documents.simulation import simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text
 from bomgen.results.explain.forms import (
     DRAWN,
@@ -26,7 +38,9 @@ from bomgen.results.explain.forms import (
 )
 from bomgen.results.explain.tree import NotKnown, explained
 from bomgen.results.reasons.topics import find_reasons
+from bomgen.sizing.serving import simulation
 
+SIMULATION_FORMS = ("text", "json")
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
 """Terminal styles of the pieces of a line."""
 
@@ -34,20 +48,10 @@ COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "c
 @click.command()
 @plan_argument
 @click.argument("path", required=False, shell_complete=proposed("paths"))
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "md"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show N levels of the derivation.")
-@click.option("--why", "only_why", is_flag=True, help="Show only why parts were selected and others rejected.")
-@set_option
-@root_option
-@talk_options
+@option("-f --format form", "Output format.", type=click.Choice(["text", "json", "md"]), default="text")
+@option("--depth N", "Show N levels of the derivation.", type=click.IntRange(min=0))
+@option("--why only_why", "Show only why parts were selected and others rejected.")
+@plan_options
 def explain(
     plan: str,
     path: str | None,
@@ -63,10 +67,7 @@ def explain(
     totals.amount; the start of a path explains all below it. The reasons for selecting a part, and for rejecting
     others, follow; --why shows only these, for PATH or for all selected parts.
     """
-    file = open_one_plan(plan, root)
-    report = build_report(file, settings, quiet=True)
-    if report is None:
-        sys.exit(WRONG_PLAN)
+    _, report = work_out_one(plan, root, settings, quiet=True)
     words = language("en")
     reasons = find_reasons(report, words, path, only_why) if path or only_why else []
     try:
@@ -121,3 +122,51 @@ def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
         if text := piece.text[max(start - at, 0) : max(end - at, 0)]:
             yield Piece(piece.kind, text)
         at += len(piece.text)
+
+
+# simulate -----------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@plan_argument
+@option("--seed", "Seed of the random numbers.", type=int, default=simulation.SEED)
+@option(
+    "--requests",
+    "Number of requests to simulate.",
+    type=click.IntRange(*simulation.REQUESTS_ALLOWED),
+    default=simulation.REQUESTS,
+)
+@option("--replicas", "Number of replicas. Default: those of the cluster.", type=click.IntRange(min=1))
+@output_options(SIMULATION_FORMS)
+@plan_options
+def simulate(
+    plan: str,
+    seed: int,
+    requests: int,
+    replicas: int | None,
+    form: str | None,
+    output: str | None,
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """Simulate a served workload at its size, request by request, and compare its latency with the targets.
+
+    The plan needs requests_per_minute. Step and prompt times are those of the prediction; queues, lengths and arrivals
+    are simulated. Exit codes: 0 all targets hold; 1 the plan is wrong; 4 a target does not hold.
+    """
+    form = choose_form(form, output, SIMULATION_FORMS)
+    refuse_overwriting(output, plan)
+    _, report = work_out_one(plan, root, settings, quiet=True)
+    served = report.design.sizing.serving
+    if served is None or served.need.demand is None or served.need.speed is None:
+        raise click.UsageError("the plan serves no model at a predicted rate; set `requests_per_minute`")
+    demand, found = served.need.demand, simulation.simulate_service(report.plan, served, replicas, seed, requests)
+    count = replicas or int(served.replicas.value)
+    words = language(report.plan.quote.language)
+    if form == "text":
+        give(simulation_document(report.plan, served, demand, found, count, seed, words), words, form, output)
+    else:
+        data = simulation_data(report.plan, served, demand, found, count, seed)
+        write_out((json.dumps(data, indent=2) + "\n").encode(), output)
+    if not found.holds(demand):
+        sys.exit(PASSED)

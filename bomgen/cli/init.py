@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bomgen.cli.documents import give
-from bomgen.cli.messages import NOT_WRITTEN, QUIET, WRONG_PLAN, complain, is_set, say
-from bomgen.cli.options import files, proposed, talk_options
-from bomgen.cli.problems import show
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.cli.messages import QUIET, complain, is_set
+from bomgen.cli.options import give, option, talk_options, write_new_file
+from bomgen.cli.plans import show, working_on
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import language
-from bomgen.output.writer import OutputError, write_new
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.workflow import starters
 from bomgen.workflow.pipeline import check_plan, size_plan
@@ -39,48 +35,20 @@ COUNT = click.IntRange(min=1)
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
-    "--from",
-    "design",
-    metavar="DESIGN",
-    shell_complete=proposed("designs"),
-    help="Start from a built-in design; see --list.",
-)
-@click.option("--list", "listed", is_flag=True, help="List the designs with their GPUs and titles; write nothing.")
-@click.option("--gpu", metavar="ID", shell_complete=proposed("gpus"), help="GPU of the cluster.")
-@click.option("--gpus", type=COUNT, metavar="N", help="Number of GPUs; or use --servers or --racks.")
-@click.option("--servers", type=COUNT, metavar="N", help="Number of servers.")
-@click.option("--racks", type=COUNT, metavar="N", help="Number of racks of a rack-scale system.")
-@click.option(
-    "--server",
-    metavar="ID",
-    shell_complete=proposed("servers"),
-    help="Server. [default: the default server for the GPU]",
-)
-@click.option(
-    "--topology",
-    metavar="NAME",
-    shell_complete=proposed("topologies"),
-    help="Topology of the fabric; needs --switch.",
-)
-@click.option(
-    "--switch",
-    metavar="ID",
-    shell_complete=proposed("switches"),
-    help="Switch of the compute fabric. [default: the cited default fabric]",
-)
-@click.option(
-    "--oversubscription",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="R",
-    help="Oversubscription ratio, R to 1.",
-)
-@click.option(
-    "--extends", metavar="FILE", shell_complete=files, help="File that the plan extends, such as seller.yaml."
-)
-@click.option("--price-book", metavar="FILE", shell_complete=files, help="Price book. [default: indicative]")
-@click.option("--customer", metavar="NAME", help="Customer named on the quote.")
-@click.option("--seller", is_flag=True, help="Write seller.yaml, the base of a seller's plans, instead of a plan.")
+@option("--from design DESIGN", "Start from a built-in design; see --list.", "designs")
+@option("--list listed", "List the designs with their GPUs and titles; write nothing.")
+@option("--gpu ID", "GPU of the cluster.", "gpus")
+@option("--gpus N", "Number of GPUs; or use --servers or --racks.", type=COUNT)
+@option("--servers N", "Number of servers.", type=COUNT)
+@option("--racks N", "Number of racks of a rack-scale system.", type=COUNT)
+@option("--server ID", "Server. [default: the default server for the GPU]", "servers")
+@option("--topology NAME", "Topology of the fabric; needs --switch.", "topologies")
+@option("--switch ID", "Switch of the compute fabric. [default: the cited default fabric]", "switches")
+@option("--oversubscription R", "Oversubscription ratio, R to 1.", type=click.FloatRange(min=0, min_open=True))
+@option("--extends FILE", "File that the plan extends, such as seller.yaml.", "files")
+@option("--price-book FILE", "Price book. [default: indicative]", "files")
+@option("--customer NAME", "Customer named on the quote.")
+@option("--seller", "Write seller.yaml, the base of a seller's plans, instead of a plan.")
 @talk_options
 def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.
@@ -96,7 +64,7 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
     if seller:
         if name or design or any(value is not None for value in asked.values()):
             raise click.UsageError("--seller writes seller.yaml and no plan; remove the other options")
-        _write("seller.yaml", starters.seller())
+        write_new_file(starters.seller().encode(), "seller.yaml")
         return
     if name is None:
         raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list shows designs to start from")
@@ -112,11 +80,12 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
     beside = Path(SCHEMA_FILE).is_file()
     if any(value is not None for value in asked.values()):
         text = _checked(name, inquired(name, _inquiry(design, asked), beside))
-        if asked["server"] is None and (chosen := starters.server_of(asked["gpu"])):
-            _say_server(*chosen)
+        default, others = starters.server_of(asked["gpu"]) or ("", ())
+        if asked["server"] is None and others and not is_set(QUIET):
+            complain(f"server: {default}, the default; --server takes another: {', '.join(others)}")
     else:
         text = started_from(design, name, beside) if design else starter(name, beside)
-    _write(f"{name}.yaml", text)
+    write_new_file(text.encode(), f"{name}.yaml")
 
 
 def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
@@ -138,35 +107,14 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
 
 
-def _say_server(default: str, others: Sequence[str]) -> None:
-    """Print which server was chosen for a GPU, and the ids of the others."""
-    if others and not is_set(QUIET):
-        complain(f"server: {default}, the default; --server takes another: {', '.join(others)}")
-
-
 def _checked(name: str, text: str) -> str:
     """Return the text of a plan that can be built; otherwise report the problems and end the program."""
     here = Path.cwd()
     file = PlanFile(f"{name}.yaml", text.encode(), here, here)
-    try:
-        show(check_plan(file), file)
-    except PlanErrors as errors:
-        show(errors.problems, file)
-        sys.exit(WRONG_PLAN)
+    with working_on(file):
+        problems = check_plan(file)
+    show(problems, file)
     return text
-
-
-def _write(file: str, text: str) -> None:
-    """Write a new file and report it."""
-    path = Path(file)
-    try:
-        write_new(text.encode(), path)
-    except FileExistsError:
-        raise click.UsageError(f"{path} already exists; choose another name") from None
-    except OutputError as error:
-        complain(f"bomgen: not written: {error}")
-        sys.exit(NOT_WRITTEN)
-    say(f"{path}")
 
 
 def _echo_designs() -> None:

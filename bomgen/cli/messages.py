@@ -1,19 +1,22 @@
-"""Output of the command for people, for streams and files, and its exit codes."""
+"""What the command prints: messages, problems as a compiler shows them, and texts; and its exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 
 import click
 
+from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, excerpt
 from bomgen.core.safety import TURNING
 
+WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
+"""The exit codes, as the documentation promises them.
+
+PASSED: a threshold was exceeded, findings reach the given severity, or edits conflict with their plan.
+"""
 QUIET, VERBOSE, FORCE = "quiet", "verbose", "force"
 NO_TERMINAL = "dumb"
 """Value of TERM for a terminal without control codes."""
@@ -69,58 +72,35 @@ def colour() -> bool | None:
     return False if wanted("CLICOLOR") == "0" or wanted("TERM") == NO_TERMINAL else None
 
 
-# exit codes ---------------------------------------------------------------------------------------------------------
-# The exit codes of the command, as the documentation promises them.
-
-WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
-"""PASSED: a threshold was exceeded, findings reach the given severity, or edits conflict with their plan."""
+def no_text(_: str) -> str:
+    """Return nothing: problems of workbooks and other files that are no text have no lines to show."""
+    return ""
 
 
-# writing ------------------------------------------------------------------------------------------------------------
-# Results to a file or to standard output.
-
-
-def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
-    """Raise UsageError for an output file that is also an input."""
-    if output is not None and os.path.realpath(output) == os.path.realpath(given):
-        raise click.UsageError(f"{output} is {what}; specify another file with -o")
-
-
-TEXT, TEXT_SUFFIX = "text", ".txt"
-
-
-def choose_form(
-    form: str | None,
-    output: str | None,
-    forms: Sequence[str],
-    binary: Collection[str] = (),
-    suffixes: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> str:
-    """Return the requested format, else that of the suffix of the file, else the first one.
-
-    A format has its name as a suffix, and its `suffixes`. Raises UsageError for an unknown suffix, for that of
-    another format, and for a `binary` format on standard output.
-    """
-    of_each = {each: (TEXT_SUFFIX if each == TEXT else f".{each}", *suffixes.get(each, ())) for each in forms}
-    suffix = Path(output).suffix.lower() if output else ""
-    fits = [each for each, of_form in of_each.items() if suffix in of_form]
-    if suffix and not (form or fits):
-        known = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
-        raise click.UsageError(f"no format has the suffix {suffix}; use {known}")
-    if form and fits and form not in fits:
-        raise click.UsageError(f"the suffix {suffix} is for {fits[0]}, not {form}; omit -f, or specify another file")
-    chosen = form or (*fits, *forms)[0]
-    if chosen in binary and output is None:
-        raise click.UsageError(f"{chosen} goes to a file; name it with -o")
-    return chosen
-
-
-def to_standard_output(content: bytes, binary: bool = False) -> None:
-    """Write a result unchanged if it is `binary`, else as `print_text`."""
-    if binary:
-        click.echo(content, nl=False)
-    else:
-        print_text(content.decode("utf-8", "replace"))
+def print_problems(problems: Sequence[Problem], text_of: Callable[[str], str] = no_text) -> None:
+    """Print problems, each error with its line of the file; if there are many, the first of each severity."""
+    told, texts = {"error": 0, "warning": 0}, dict[str, str]()
+    for problem in problems:
+        if problem.severity != "error" and is_set(QUIET):
+            continue
+        told[problem.severity] += 1
+        if told[problem.severity] > MAX_PROBLEMS:
+            continue
+        shade = "red" if problem.severity == "error" else "yellow"
+        severity, rule = click.style(f"{problem.severity}:", fg=shade, bold=True), click.style(problem.rule, dim=True)
+        mark, message = click.style(escape_controls(str(problem.mark)), bold=True), escape_controls(problem.message)
+        click.echo(f"{mark}: {severity} {message} [{rule}]", err=True)
+        if problem.severity == "error":
+            file = problem.mark.file
+            texts[file] = texts[file] if file in texts else text_of(file)
+            for line in excerpt(problem, texts[file]):
+                line = escape_controls(line, UNSHOWN)  # a sign for a sign: the caret stands below its column
+                before, caret, _ = line.rpartition("^")
+                pointed = caret and not before.partition("|")[2].strip()
+                click.echo(before + click.style(caret, fg=shade, bold=True) if pointed else line, err=True)
+    for severity, count in told.items():
+        if count > MAX_PROBLEMS:
+            complain(f"... and {count - MAX_PROBLEMS} more {severity}s")
 
 
 def print_text(text: str) -> None:

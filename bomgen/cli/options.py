@@ -1,16 +1,29 @@
-"""Options and arguments shared by several commands, and their shell completion."""
+"""Options and arguments of commands, their shell completion, and the files that commands read and write."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from bomgen.cli.messages import FORCE, QUIET, VERBOSE, is_set
+from bomgen.cli.ending import Unreadable
+from bomgen.cli.messages import FORCE, QUIET, VERBOSE, colour, is_set, print_text, say
+from bomgen.core.diagnostics import unknown
+from bomgen.core.document import Document
+from bomgen.core.language import Language
+from bomgen.core.resources import languages
+from bomgen.core.safety import read_sent
 from bomgen.output.registry import Formats
+from bomgen.output.terminal import render_lines
+from bomgen.output.writer import render_page, write_new, write_one
 from bomgen.workflow.inputs import known_as
 
 if TYPE_CHECKING:
@@ -18,6 +31,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STANDARD_OUTPUT = "-"
+FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class FormatsCommand(click.Command):
@@ -55,9 +69,18 @@ def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[
     return propose
 
 
-def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
-    """Return a proposal by which the shell completes file and folder names."""
-    return [CompletionItem(typed, "file")]
+def option(declared: str, help: str, propose: str = "", **settings: Any) -> Callable[[Command], Command]:
+    """Declare an option: its names, that of its parameter if it has another, and in capitals what its value stands for.
+
+    Without a value or a type it is a flag. A default is shown unless the help says it, and `propose` is the function
+    of `cli.proposals` that completes a value.
+    """
+    words = declared.split()
+    names = [word for word in words if word.startswith("-") or (word.isidentifier() and word.islower())]
+    values = [word for word in words if word not in names]
+    settings |= {"metavar": values[0]} if values else {} if "type" in settings else {"is_flag": True}
+    settings |= {"shell_complete": proposed(propose)} if propose else {}
+    return click.option(*names, help=help, show_default="default" in settings and "[default: " not in help, **settings)
 
 
 def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> RequestedColumns:
@@ -80,9 +103,9 @@ def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
 
 def talk_options(command: Command) -> Command:
     """Add --quiet and --verbose to a command, which `show`, `say` and `watched` obey."""
-    flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
-    verbose = click.option("-v", "--verbose", help="Show the files read and the time of each stage.", **flag)
-    quiet = click.option("-q", "--quiet", help="Show only errors; no warnings, summaries or file names.", **flag)
+    flag: dict[str, Any] = {"expose_value": False, "callback": _note}
+    verbose = option("-v --verbose", "Show the files read and the time of each stage.", **flag)
+    quiet = option("-q --quiet", "Show only errors; no warnings, summaries or file names.", **flag)
     return quiet(verbose(command))
 
 
@@ -108,54 +131,151 @@ def _named_output(ctx: click.Context, parameter: click.Parameter, value: str | N
     return value
 
 
-set_option = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=proposed("settings"),
-    help="Override a value of the plan; KEY is dotted.",
+set_option = option(
+    "--set settings KEY=VALUE", "Override a value of the plan; KEY is dotted.", "settings", multiple=True
 )
 
 
-def format_option(forms: Sequence[str], about: str = "Output format.", **options: Any) -> Callable[[Command], Command]:
+def format_option(forms: Sequence[str], about: str = "Output format.", **settings: Any) -> Callable[[Command], Command]:
     """Return -f; without it `choose_form` follows the suffix of the file."""
     described = f"{about} [default: by the suffix of FILE, else {forms[0]}]"
-    return click.option("-f", "--format", "form", help=described, **{"type": click.Choice(forms)} | options)
+    return option("-f --format form", described, **{"type": click.Choice(forms)} | settings)
 
 
-def output_options(forms: Sequence[str], about: str = "Output format.", **options: Any) -> Callable[[Command], Command]:
+def output_options(
+    forms: Sequence[str], about: str = "Output format.", **settings: Any
+) -> Callable[[Command], Command]:
     """Return -f, -o and --force."""
-    return lambda command: format_option(forms, about, **options)(output_option(command))
+    return lambda command: format_option(forms, about, **settings)(output_option(command))
 
 
 def output_option(command: Command) -> Command:
     """Add -o to a command, which refuses to overwrite files that bomgen reads, and --force, which allows it."""
-    output = click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
+    output = option(
+        "-o --output FILE",
+        "Output file; - is standard output. [default: standard output]",
+        "files",
         callback=_named_output,
-        shell_complete=files,
-        help="Output file; - is standard output. [default: standard output]",
     )
-    force = click.option(
-        "--force",
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,  # -o asks for it
-        callback=_note,
-        help="Let -o overwrite a plan, a lock or a price list.",
+    # -o asks for --force, which therefore comes first.
+    force = option(
+        "--force", "Let -o overwrite a plan, a lock or a price list.", expose_value=False, is_eager=True, callback=_note
     )
     return output(force(command))
 
 
-root_option = click.option(
-    "--root",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder that all paths in the plan must stay inside. [default: its checkout]",
+root_option = option(
+    "--root DIR",
+    "Folder that all paths in the plan must stay inside. [default: its checkout]",
+    type=FOLDER,
 )
-locked_option = click.option("--locked", is_flag=True, help="Fail if a plan has no lock, or if its lock is stale.")
+locked_option = option("--locked", "Fail if a plan has no lock, or if its lock is stale.")
+
+
+def plan_options(command: Command) -> Command:
+    """Add --set and --root, and the options of `talk_options`, to a command that works plans out."""
+    return set_option(root_option(talk_options(command)))
+
+
 plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))
 plan_argument = click.argument("plan", shell_complete=proposed("plans"))
+
+
+def language_option(otherwise: str, **settings: Any) -> Callable[[Command], Command]:
+    """Return --language, which `otherwise` takes the place of."""
+    about = f"Language, such as en or zh. [default: {otherwise}]"
+    return option("--language code CODE", about, "languages", callback=_known_language, **settings)
+
+
+def _known_language(_ctx: click.Context, _: click.Parameter, code: str | None) -> str | None:
+    """Return the language of an option. Raises UsageError for an unknown one."""
+    if code is not None and code not in languages():
+        raise click.UsageError(unknown("language", code, languages()))
+    return code
+
+
+# files --------------------------------------------------------------------------------------------------------------
+# Files that commands read, and results that they write to a file or to standard output.
+
+
+def read_given(name: str, what: str) -> bytes:
+    """Return a file that somebody sent, of a limited size. Raises Unreadable."""
+    try:
+        return read_sent(Path(name))
+    except OSError as error:
+        raise Unreadable(f"the {what} '{name}'", error) from None
+
+
+def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
+    """Raise UsageError for an output file that is also an input."""
+    if output is not None and os.path.realpath(output) == os.path.realpath(given):
+        raise click.UsageError(f"{output} is {what}; specify another file with -o")
+
+
+TEXT, TEXT_SUFFIX = "text", ".txt"
+
+
+def choose_form(
+    form: str | None,
+    output: str | None,
+    forms: Sequence[str],
+    binary: Collection[str] = (),
+    suffixes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
+    """Return the requested format, else that of the suffix of the file, else the first one.
+
+    A format has its name as a suffix, and its `suffixes`. Raises UsageError for an unknown suffix, for that of
+    another format, and for a `binary` format on standard output.
+    """
+    of_each = {each: (TEXT_SUFFIX if each == TEXT else f".{each}", *suffixes.get(each, ())) for each in forms}
+    suffix = Path(output).suffix.lower() if output else ""
+    fits = [each for each, of_form in of_each.items() if suffix in of_form]
+    if suffix and not (form or fits):
+        known = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
+        raise click.UsageError(f"no format has the suffix {suffix}; use {known}")
+    if form and fits and form not in fits:
+        raise click.UsageError(f"the suffix {suffix} is for {fits[0]}, not {form}; omit -f, or specify another file")
+    chosen = form or (*fits, *forms)[0]
+    if chosen in binary and output is None:
+        raise click.UsageError(f"{chosen} goes to a file; name it with -o")
+    return chosen
+
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "": {},
+    "bold": {"bold": True},
+    "+": {"fg": "green"},
+    "-": {"fg": "red"},
+    "~": {"fg": "yellow"},
+}
+"""Terminal styles of lines."""
+
+
+def give(
+    document: Document, language: Language, form: str = "text", output: str | None = None, every: bool = False
+) -> None:
+    """Print a document or write it to a file; text has `every` row or only important ones."""
+    if form != "text" or output is not None or not (sys.stdout.isatty() or colour()):
+        write_out(render_page(document, language, form, every), output)
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in render_lines(document, language, every, width):
+        click.echo(click.style(line.text, **LOOKS[line.style]) if line.style else line.text)
+
+
+def write_out(content: bytes, output: str | None = None) -> None:
+    """Write to a file and report it, or to standard output."""
+    if output is None:
+        print_text(content.decode("utf-8", "replace"))
+        return
+    write_one(content, Path(output))
+    say(output)
+
+
+def write_new_file(content: bytes, output: str) -> None:
+    """Write a new file and report it. Raises UsageError if it exists."""
+    try:
+        write_new(content, Path(output))
+    except FileExistsError:
+        raise click.UsageError(f"{output} already exists; choose another name") from None
+    say(output)

@@ -7,23 +7,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 from typing import NamedTuple
 
 import click
 
-from bomgen.cli.messages import VERBOSE, WRONG_USAGE, complain, escape_controls, is_set, on_terminal
-from bomgen.cli.problems import print_problems, show
+from bomgen.cli.ending import Outcome, Unreadable, ends_on_errors
+from bomgen.cli.messages import VERBOSE, complain, escape_controls, is_set, on_terminal, print_problems
 from bomgen.core import progress
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import Problem
 from bomgen.core.limits import renew_processor_time
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
-from bomgen.workflow import git_revisions, inputs
-from bomgen.workflow.inputs import name_of
-from bomgen.workflow.pipeline import require_lock, select_alternative, work_out
+from bomgen.workflow import git_revisions
+from bomgen.workflow.inputs import name_of, text_of
+from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan
 
 # given plans --------------------------------------------------------------------------------------------------------
@@ -43,8 +44,8 @@ class GivenPlan(NamedTuple):
     """The git revision, and the folder of the plan from the root of the checkout; None without a revision."""
 
 
-def open_given(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
-    """Return the file at a path or REV:PATH; if it is unreadable, report it and return None."""
+def open_given(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan:
+    """Return the file at a path or REV:PATH. Raises Unreadable."""
     try:
         is_file = name == STANDARD_INPUT or Path(name).exists()
     except (OSError, ValueError):
@@ -53,14 +54,11 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
         if not is_file and (found := _open_revision(name, settings, root, folder)):
             return found
         if name != STANDARD_INPUT:
-            return GivenPlan(name, _read(name), lambda: _open(name, root), None)
-        file = _open(name, root)
+            return GivenPlan(name, _read(name), lambda: open_plan(name, root), None)
+        file = open_plan(name, root)
         return GivenPlan(file.name, file.content, lambda: file, None)
-    except OSError as error:
-        complain(f"Error: cannot read '{name}': {error.strerror}")
-    except ValueError as error:
-        complain(f"Error: cannot read '{name}': {error}")
-    return None
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"'{name}'", error) from None
 
 
 def _read(name: str) -> bytes:
@@ -69,11 +67,6 @@ def _read(name: str) -> bytes:
         return read_sent(Path(name))
     refuse_git_files(Path(name))
     return Path(name).read_bytes()
-
-
-def _open(name: str, root: str | None) -> PlanFile:
-    """Return the plan at a path, or from standard input. Raises OSError if it is unreadable."""
-    return open_plan(name, root)
 
 
 def _open_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
@@ -92,30 +85,23 @@ def _open_revision(name: str, settings: Sequence[str], root: str | None, folder:
         raise ValueError(str(error)) from None
 
 
-def show_problems(problems: Sequence[Problem], given_plan: GivenPlan) -> None:
+def show_problems(problems: Sequence[Problem], given: GivenPlan) -> None:
     """Print problems, those of a revision's files with their names in the revision."""
-
-    def text_of(name: str) -> str:
-        return (
-            ""
-            if name == given_plan.name and given_plan.name.endswith(".json")
-            else inputs.text_of(given_plan.file(), name)
-        )
-
     names = dict[str, str]()
     moved = []
     for problem in problems:
         file = problem.mark.file
-        if (
-            given_plan.revision
-            and file != given_plan.name
-            and not file.startswith(("<", "-", f"{given_plan.revision[0]}:"))
-        ):
-            shown = f"{given_plan.revision[0]}:{normpath(join(given_plan.revision[1], file))}"
+        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
+            shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
             names[shown] = file
             problem = problem._replace(mark=problem.mark._replace(file=shown))
         moved.append(problem)
-    print_problems(moved, lambda name: text_of(names.get(name, name)))
+
+    def text(shown: str) -> str:
+        name = names.get(shown, shown)
+        return "" if name == given.name and name.endswith(".json") else text_of(given.file(), name)
+
+    print_problems(moved, text)
 
 
 # watch --------------------------------------------------------------------------------------------------------------
@@ -178,27 +164,45 @@ def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
 # plans --------------------------------------------------------------------------------------------------------------
 
 
-def open_plans(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
-    """Return the readable plan files, and the exit code so far; an unreadable plan is wrong usage."""
-    files, code = list["PlanFile"](), 0
+def show(problems: Sequence[Problem], file: PlanFile) -> None:
+    """Print problems, each error with its line of the plan or of a related file."""
+    print_problems(problems, partial(text_of, file))
+
+
+@contextmanager
+def working_on(file: PlanFile) -> Iterator[None]:
+    """Show the progress of a plan, whose errors end the command."""
+    with ends_on_errors(partial(text_of, file)), watched(file.name):
+        yield
+
+
+def open_plans(plans: Sequence[str], root: str | None, outcome: Outcome) -> list[PlanFile]:
+    """Return the readable plan files."""
+    files = []
     for plan in plans:
-        try:
-            with watched(plan):
-                files.append(open_plan(plan, root))
-        except OSError as error:
-            of_plan = error.filename in (None, str(Path(plan)))
-            what = f"plan '{plan}'" if of_plan else f"lock '{error.filename}'"
-            complain(f"Error: cannot read the {what}: {error.strerror}")
-            code = WRONG_USAGE
-    return files, code
+        with outcome.piece():
+            files.append(open_one_plan(plan, root))
+    return files
 
 
 def open_one_plan(plan: str, root: str | None) -> PlanFile:
-    """Return the file of a plan; an unreadable one ends the command."""
-    files, code = open_plans((plan,), root)
-    if code:
-        sys.exit(code)
-    return files[0]
+    """Return the file of a plan. Raises Unreadable for it and for its lock."""
+    try:
+        with watched(plan):
+            return open_plan(plan, root)
+    except OSError as error:
+        of_plan = error.filename in (None, str(Path(plan)))
+        raise Unreadable(f"the plan '{plan}'" if of_plan else f"the lock '{error.filename}'", error) from None
+
+
+def work_out_one(plan: str, root: str | None, settings: Sequence[str], quiet: bool = False) -> tuple[PlanFile, Report]:
+    """Return the file and the report of a plan, and show its warnings; what is wrong with it ends the command."""
+    file = open_one_plan(plan, root)
+    with working_on(file):
+        report = work_out(file, settings)
+    if not quiet:
+        show((*report.problems, *report.stale), file)
+    return file, report
 
 
 def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
@@ -210,30 +214,3 @@ def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
             raise click.UsageError(f"{names[name]} and {file.name} are both named {name}; give one another name")
         if name is not None:
             names[name] = file.name
-
-
-def build_report(
-    file: PlanFile,
-    settings: Sequence[str],
-    quiet: bool = False,
-    templates: Sequence[str] = (),
-    locked: bool = False,
-    place: tuple[int, int] = (1, 1),
-    alternative: str | None = None,
-) -> Report | None:
-    """Return the report of a plan, or of one of its alternatives, and show its problems; None if there are errors.
-
-    `locked` turns problems of the lock into errors. `place` is its number among several plans, and their count.
-    """
-    try:
-        with watched(file.name, *place):
-            report = work_out(file, settings, templates)
-        if locked:
-            require_lock(file, report)
-        report = select_alternative(report, alternative) if alternative else report
-    except PlanErrors as errors:
-        show(errors.problems, file)
-        return None
-    if not quiet:
-        show((*report.problems, *report.stale), file)
-    return report

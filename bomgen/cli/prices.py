@@ -1,22 +1,29 @@
-"""`bomgen prices`: price lists as understood, price books in other forms, and unpriced parts."""
+"""`bomgen prices` and `bomgen margin`: price lists as understood, price books, unpriced parts, the seller's margin."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
-from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import QUIET, WRONG_PLAN, choose_form, complain, is_set, refuse_overwriting
-from bomgen.cli.options import asked_columns, files, output_options, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import build_report, open_one_plan
-from bomgen.cli.problems import print_problems
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.cli.ending import ends_on_errors
+from bomgen.cli.messages import QUIET, complain, is_set, print_problems
+from bomgen.cli.options import (
+    asked_columns,
+    choose_form,
+    give,
+    option,
+    output_options,
+    plan_argument,
+    plan_options,
+    proposed,
+    read_given,
+    refuse_overwriting,
+    write_out,
+)
+from bomgen.cli.plans import open_one_plan, show, work_out_one, working_on
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
-from bomgen.core.safety import read_sent
 from bomgen.core.yaml_source import Source
+from bomgen.output.margin import margin_document, to_csv, to_json
 from bomgen.output.price_list_reading import describe, use_of
 from bomgen.output.price_lists.forms import written
 from bomgen.output.registry import PRICE_LISTS
@@ -26,29 +33,26 @@ from bomgen.reading.list_columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import PriceList, own_book, read_list, text_of
 from bomgen.results.result import Report
-from bomgen.workflow.pipeline import list_unpriced_parts
+from bomgen.workflow.pipeline import compute_margin, list_unpriced_parts
+
+MARGIN_FORMS = ("text", "csv", "json")
 
 
 @click.command()
-@click.argument("list_", metavar="[LIST]", required=False, shell_complete=files)
-@click.option(
-    "--for",
-    "plan",
-    metavar="PLAN",
-    shell_complete=proposed("plans"),
-    help="List the unpriced parts of a plan, to be filled in; with a LIST, the prices that the plan uses.",
+@click.argument("list_", metavar="[LIST]", required=False, shell_complete=proposed("files"))
+@option(
+    "--for plan PLAN",
+    "List the unpriced parts of a plan, to be filled in; with a LIST, the prices that the plan uses.",
+    "plans",
 )
-@click.option(
-    "--columns",
-    metavar="part=C,price=F",
-    multiple=True,
-    help="Meaning of columns in a vendor's list, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
+@option(
+    "--columns part=C,price=F",
+    "Meaning of columns in a vendor's list, by letter or heading; also currency=USD, decimal=comma, dates=dmy, "
     "scale=0.01, tax=19%, repeated=lowest, sheet=NAME, header=LINE; none ignores a column.",
+    multiple=True,
 )
 @output_options(PRICE_LISTS.names)
-@set_option
-@root_option
-@talk_options
+@plan_options
 def prices(
     list_: str | None,
     plan: str | None,
@@ -72,9 +76,7 @@ def prices(
         refuse_overwriting(output, given)
     report = None
     if plan:
-        report = build_report(open_one_plan(plan, root), settings)
-        if report is None:
-            sys.exit(WRONG_PLAN)
+        _, report = work_out_one(plan, root, settings)
         if list_ is None:
             write_out(written(list_unpriced_parts(report), wanted), output)
     if list_ is not None:
@@ -91,19 +93,12 @@ def prices(
 
 def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
     """Return the prices of a file, and how a vendor's list was interpreted; an invalid file ends the command."""
-    try:
-        content = read_sent(Path(name))
-    except OSError as error:
-        raise click.UsageError(f"cannot read the price list '{name}': {error.strerror}") from None
-    try:
-        source = own_book(content, name) if asked == NOTHING else None
-        if source is not None:
+    content = read_given(name, "price list")
+    with ends_on_errors(lambda _: text_of(content, name)):
+        if asked == NOTHING and (source := own_book(content, name)):
             return source, None
         found = read_list(content, name, asked)
-        return found.source, found
-    except PlanErrors as errors:
-        print_problems(errors.problems, lambda _: text_of(content, name))
-        sys.exit(WRONG_PLAN)
+    return found.source, found
 
 
 def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None:
@@ -116,4 +111,29 @@ def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None
     elif not is_set(QUIET):
         for line in render_lines(document, words):
             complain(line.text)
-    print_problems(price_list.warnings, lambda _: "")
+    print_problems(price_list.warnings)
+
+
+# margin -------------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@plan_argument
+@output_options(MARGIN_FORMS)
+@plan_options
+def margin(plan: str, form: str | None, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
+    """Show the cost and margin of every line, based on the plan's quote.cost_book.
+
+    Amounts are after discount and before tax. No file of `bomgen build` has any of it.
+    """
+    form = choose_form(form, output, MARGIN_FORMS)
+    file = open_one_plan(plan, root)
+    refuse_overwriting(output, plan)
+    with working_on(file):
+        report, found = compute_margin(file, settings)
+    show(tuple(dict.fromkeys((*report.problems, *report.stale, *found.problems))), file)
+    if form == "text":
+        words = language(report.plan.quote.language)
+        give(margin_document(found, words), words, form, output)
+    else:
+        write_out((to_csv if form == "csv" else to_json)(found).encode(), output)

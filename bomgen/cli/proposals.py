@@ -34,6 +34,11 @@ NOT_LISTED = ("assumption", "face", "language")
 TOPOLOGY = "topology"
 
 
+def files(_: click.Context, typed: str) -> list[Item]:
+    """Return a proposal by which the shell completes file and folder names."""
+    return [Item(typed, "file")]
+
+
 def plans(_: click.Context, typed: str) -> list[Item]:
     """Return plan files and folders, relative to the current folder of the shell."""
     return _files(typed, PLAN_FILES)

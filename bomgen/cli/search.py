@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 import click
 
-from bomgen.cli.documents import give, write_out
-from bomgen.cli.messages import (
-    INTERRUPTED,
-    NOT_WRITTEN,
-    WRONG_PLAN,
+from bomgen.cli.ending import ends_on_errors
+from bomgen.cli.messages import INTERRUPTED, WRONG_PLAN, complain, on_terminal, say
+from bomgen.cli.options import (
     choose_form,
-    complain,
-    on_terminal,
+    give,
+    named_path,
+    option,
+    output_options,
+    plan_argument,
+    plan_options,
     refuse_overwriting,
-    say,
+    write_out,
 )
-from bomgen.cli.options import named_path, output_options, plan_argument, root_option, set_option, talk_options
 from bomgen.cli.plans import ERASE, open_one_plan
-from bomgen.cli.problems import show
-from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.limits import OutOfTime
 from bomgen.core.messages import ENGLISH
@@ -30,11 +32,10 @@ from bomgen.core.progress import heard_by
 from bomgen.documents.search.contents import search_document
 from bomgen.documents.search.front import Front
 from bomgen.output.search_results import render_search
-from bomgen.output.writer import OutputError, write_files
-from bomgen.workflow.design_search import find_front, front_plans, open_search
-from bomgen.workflow.inputs import source_of
+from bomgen.output.writer import write_files
+from bomgen.workflow.design_search import EngineLost, find_front, front_plans, open_search
+from bomgen.workflow.inputs import source_of, text_of
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.workflow.search_parts import EngineLost
 
 FORMS = ("text", "md", "html", "xlsx", "csv", "json")
 CONFIDENCES = (50, 90)
@@ -52,43 +53,31 @@ STAGES = {
 
 @click.command()
 @plan_argument
-@click.option(
-    "--over",
+@option(
+    "--over KEY=VALUE,...",
+    "A key of the plan with the values to try, or a range such as 8..512. [repeatable]",
     multiple=True,
-    metavar="KEY=VALUE,...",
-    help="A key of the plan with the values to try, or a range such as 8..512. [repeatable]",
 )
-@click.option(
-    "--minimise",
-    "--minimize",
-    multiple=True,
-    metavar="NAME,...",
-    help="Measures to minimise. [default: cost,days,power]",
+@option("--minimise --minimize NAME,...", "Measures to minimise. [default: cost,days,power]", multiple=True)
+@option("--within NAME=MOST,...", "Bounds, such as power=5MW,days=30.", multiple=True)
+@option("--jobs N", "Number of processes. [default: 1]", type=click.IntRange(min=1), default=1)
+@option(
+    "--scheduler ADDRESS",
+    "Search on the Dask cluster of a scheduler, such as tcp://HOST:8786; it can run code on this machine.",
 )
-@click.option("--within", multiple=True, metavar="NAME=MOST,...", help="Bounds, such as power=5MW,days=30.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes. [default: 1]")
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Search on the Dask cluster of a scheduler, such as tcp://HOST:8786; it can run code on this machine.",
-)
-@click.option(
+@option(
     "--confidence",
+    "Use predicted days at the upper end of their interval.",
     type=click.Choice([f"{each}%" for each in CONFIDENCES]),
-    help="Use predicted days at the upper end of their interval.",
 )
-@click.option(
-    "--write",
-    "folder",
+@option(
+    "--write folder DIR",
+    "Write each design of the front as a plan that extends PLAN.",
     type=click.Path(file_okay=False),
     callback=named_path,
-    metavar="DIR",
-    help="Write each design of the front as a plan that extends PLAN.",
 )
 @output_options(FORMS)
-@set_option
-@root_option
-@talk_options
+@plan_options
 def search(
     plan: str,
     over: tuple[str, ...],
@@ -112,16 +101,9 @@ def search(
     form = choose_form(form, output, FORMS, ("xlsx",))
     file = open_one_plan(plan, root)
     level = int(confidence.rstrip("%")) if confidence else None
-    line = _Line(on_terminal())
-    try:
+    with ends_on_errors(partial(text_of, file)), _progress_line():
         space = open_search(file, settings, over, minimise, within, level)
-        with heard_by(line):
-            front, stopped = find_front(file, settings, space, jobs, scheduler, whole=folder is not None)
-    except PlanErrors as errors:
-        line.erase()
-        show(errors.problems, file)
-        sys.exit(WRONG_PLAN)
-    line.erase()
+        front, stopped = find_front(file, settings, space, jobs, scheduler, whole=folder is not None)
     if isinstance(stopped, EngineLost) and not front.tried:
         raise click.UsageError(str(stopped))
     _show(front, file, settings, form, output)
@@ -134,8 +116,8 @@ def search(
 
 
 class _Line:
-    def __init__(self, drawn: bool) -> None:
-        self._drawn, self._last = drawn, 0.0
+    def __init__(self) -> None:
+        self._last = 0.0
 
     def stage(self, name: str) -> None:
         """Ignore stages of a single design, which are too short to show."""
@@ -146,13 +128,22 @@ class _Line:
     def count(self, what: str, done: int, size: int) -> None:
         """Update the line, unless it was just updated."""
         now = monotonic()
-        if self._drawn and now - self._last >= OFTEN:
+        if now - self._last >= OFTEN:
             self._last = now
             click.echo(ERASE + STAGES[what].format(done=done, size=size), err=True, nl=False, color=True)
 
-    def erase(self) -> None:
-        if self._drawn:
-            click.echo(ERASE, err=True, nl=False, color=True)
+
+@contextmanager
+def _progress_line() -> Iterator[None]:
+    """Show a line of progress on a terminal, and erase it at the end."""
+    if not on_terminal():
+        yield
+        return
+    try:
+        with heard_by(_Line()):
+            yield
+    finally:
+        click.echo(ERASE, err=True, nl=False, color=True)
 
 
 def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, output: str | None) -> None:
@@ -162,11 +153,7 @@ def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, ou
     if form == "text":
         give(search_document(front, data["name"], words), words, form, output, every=True)
         return
-    try:
-        content = render_search(front, data["name"], words, form)
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None
-    write_out(content, output)
+    write_out(render_search(front, data["name"], words, form), output)
 
 
 def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:
@@ -178,9 +165,5 @@ def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder
         raise click.UsageError(str(error)) from None
     if there := next((name for name in plans if (path / name).exists()), None):
         raise click.UsageError(f"{path / there} exists; name an empty folder")
-    try:
-        write_files(plans, path)
-    except OutputError as error:
-        complain(f"bomgen: not written: {error}")
-        sys.exit(NOT_WRITTEN)
+    write_files(plans, path)
     say(f"{path}: {len(plans)} plans")

@@ -10,7 +10,7 @@ from threading import Thread
 import click
 
 from bomgen.cli.messages import complain, print_text
-from bomgen.cli.options import proposed, root_option, talk_options
+from bomgen.cli.options import option, proposed, root_option, talk_options
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.serve.workspace import Workspace
 
@@ -24,14 +24,8 @@ LEADING = """<!doctype html>
 
 @click.command()
 @click.argument("place", metavar="[PLAN or FOLDER]", default=".", shell_complete=proposed("plans"))
-@click.option(
-    "--port",
-    type=click.IntRange(0, MOST_PORT),
-    default=0,
-    metavar="N",
-    help="Port on this machine. [default: a free one]",
-)
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@option("--port N", "Port on this machine. [default: a free one]", type=click.IntRange(0, MOST_PORT), default=0)
+@option("--no-browser", "Only print the address.")
 @root_option
 @talk_options
 def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:

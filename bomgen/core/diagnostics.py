@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -79,6 +79,10 @@ class Problem(NamedTuple):
         return f"{self.mark}: {self.severity}: {self.message} [{self.rule}]"
 
 
+class OutputError(Exception):
+    """A file could not be written."""
+
+
 class PlanErrors(Exception):
     """A plan that cannot be used, with every problem found in it."""
 
@@ -150,7 +154,15 @@ def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
     return [candidate for _, _, candidate in sorted(scored)[:count]]
 
 
-def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return the remedy for a mistyped word: the closest known word, or `otherwise` where all are too different."""
+def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
+    """Return the remedy for a mistyped word: the closest known word, or `otherwise` where all are too different.
+
+    By default that is all known words.
+    """
     close = nearest(word, known)
-    return f"did you mean '{close[0]}'?" if close else otherwise
+    return f"did you mean '{close[0]}'?" if close else otherwise or f"there are {', '.join(known) or 'none'}"
+
+
+def unknown(what: str, word: str, known: Collection[str]) -> str:
+    """Return the message for a name of which there is nothing: `what` is missing, and the remedy."""
+    return f"no {what} '{word}'; {suggestion(word, known)}"

@@ -36,7 +36,7 @@ from bomgen.core.resources import folder, text
 from bomgen.output.face import face_rules
 from bomgen.output.registry import QUOTE, REPORT
 from bomgen.pricing.quote import lines_to_price
-from bomgen.reading.quote_cells import AMOUNT, INCLUSIVE_AMOUNT, INCLUSIVE_PRICE, PRICE
+from bomgen.reading.quote_workbook import AMOUNT, INCLUSIVE_AMOUNT, INCLUSIVE_PRICE, PRICE
 
 BILL = "bill"
 """The section with the totals."""

@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
 from bomgen.core import progress as telling
+from bomgen.core.diagnostics import OutputError
 from bomgen.output import atomic_write
 from bomgen.output.registry import DOCUMENTS, WIRINGS, choose_documents
 from bomgen.output.source import DocumentInputs
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from bomgen.core.document import Document
     from bomgen.core.language import Language
     from bomgen.documents.diff.difference import Difference
-
-
-class OutputError(Exception):
-    """A file could not be written."""
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:

@@ -236,8 +236,7 @@ def _with_decimals(value: Any) -> Any:
 def _is_known(name: str, mark: Mark, problems: list[Problem]) -> bool:
     if name in MEASURES:
         return True
-    hint = suggestion(name, MEASURES, f"there are {', '.join(MEASURES)}")
-    message = f"unknown measure '{name}'; {hint}"
+    message = f"unknown measure '{name}'; {suggestion(name, MEASURES)}"
     problems.append(Problem(mark, "error", message, _RULE))
     return False
 

@@ -85,24 +85,18 @@ def substitutes(
     """
     found: dict[tuple[str, str], str] = {}
     for wanted, other in alternative.substitute.items():
-        lines = [line for line in bill.lines if line.identity and not line.identity.inline and _is(line, wanted)]
+        parts = [line for line in bill.lines if line.identity and not line.identity.inline]
+        lines = [line for line in parts if line.category == wanted or wanted.lower() in line.names]
         if not lines:
-            raise _wrong(alternative, f"no part of the bill is '{wanted}'; {_hint(wanted, bill)}", "unknown-part")
+            known = [line.identity.id for line in bill.lines if line.identity]
+            hint = suggestion(wanted.lower(), known, "specify a category or a part on the bill")
+            raise _wrong(alternative, f"no part of the bill is '{wanted}'; {hint}", "unknown-part")
         others = {line.identity: _other(alternative, line, other, catalog, cheapest) for line in lines}
         found |= {(identity.kind, identity.id): id for identity, id in others.items() if identity and id}
         if not any(others.values()):
             message = f"no part in the catalogue `replaces:` {wanted}; add one, or specify the part"
             raise _wrong(alternative, message, "no-compatible")
     return found
-
-
-def _is(line: Line, wanted: str) -> bool:
-    return line.category == wanted or wanted.lower() in line.names
-
-
-def _hint(wanted: str, bill: Bill) -> str:
-    known = [line.identity.id for line in bill.lines if line.identity]
-    return suggestion(wanted.lower(), known, "specify a category or a part on the bill")
 
 
 def _other(

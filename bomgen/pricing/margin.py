@@ -2,24 +2,26 @@
 
 A line without a cost or a price is marked and never counted as 0: sums that exclude one are bounds.
 
-A build reads cost books only to sell by margin (selling.py), and keeps nothing of them but prices.
+A build reads cost books only to sell by margin, and keeps nothing of them but prices: price books of which no cost can
+be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import minor_unit, rounded
-from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.core.provenance import Figure
+from bomgen.plan.commercial_terms import QuotePlan, Sell
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.pricing.price_book import PriceBook
+from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.price_warnings import warnings_of_ages
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.unit_prices import Unit, converted, missing_rates, pieces_of_parts, unit_for
+from bomgen.pricing.unit_prices import Unit, at_margin, converted, missing_rates, pieces_of_parts, unit_for
 
 PRICE, COST = "price", "cost"
 EXACT, AT_MOST, AT_LEAST, UNKNOWN = "exact", "at most", "at least", "unknown"
@@ -145,3 +147,38 @@ def _sum(name: str, lines: Sequence[Earned], plan: QuotePlan) -> MarginTotal:
 
 def _share(margin: Decimal | None, amount: Decimal | None) -> Fraction | None:
     return None if margin is None or not amount else Fraction(margin) / Fraction(amount)
+
+
+# selling prices -------------------------------------------------------------------------------------------------------
+# They are in the currency of the quote, without the names, places and sources of the cost books, and come before the
+# plan's own price books, which take precedence.
+
+NAME = "quote.sell"
+"""The key of the plan, and the name of the books by which prices made of it are known."""
+
+
+def selling_books(costs: Sequence[PriceBook], plan: QuotePlan) -> list[PriceBook]:
+    """Return the prices that the plan sells at, from cost books: a book for all categories of each margin.
+
+    Raises KeyError if the plan has no exchange rate for the currency of a cost.
+    """
+    return [] if plan.sell is None else list(_books(costs, plan, plan.sell))
+
+
+def _books(costs: Sequence[PriceBook], plan: QuotePlan, sell: Sell) -> Iterator[PriceBook]:
+    others = frozenset(CATEGORIES).difference(sell.by)
+    margins = {NAME: (sell.margin, others)}
+    margins |= {f"{NAME}.by.{category}": (margin, frozenset({category})) for category, margin in sell.by.items()}
+    for at, book in enumerate(costs):
+        for name, (margin, categories) in margins.items():
+            prices = tuple(_sold(price, margin, plan, sell) for price in book.prices)
+            known = name if len(costs) == 1 else f"{name}.{at + 1}"
+            yield PriceBook(known, known, prices, ((plan.currency, sell.mark),), categories=categories)
+
+
+def _sold(cost: Price, margin: Figure, plan: QuotePlan, sell: Sell) -> Price:
+    amount, low, high = (
+        None if end is None else at_margin(converted(end, cost.currency, plan), margin, plan)
+        for end in (cost.amount, cost.low, cost.high)
+    )
+    return cost._replace(amount=amount, low=low, high=high, currency=plan.currency, source=NAME, mark=sell.mark)

@@ -43,11 +43,8 @@ def age_days(price: Price, plan: QuotePlan) -> int | None:
 def is_old(price: Price, plan: QuotePlan) -> bool:
     """Return whether a price is as old as the limit of the plan or of the assumption; an undated indication is."""
     age = age_days(price, plan)
-    return _is_undated(price) if age is None else age >= plan.old_after.value
-
-
-def _is_undated(price: Price) -> bool:
-    return price.date is None and price.mark.file == INDICATIVE
+    undated = price.date is None and price.mark.file == INDICATIVE
+    return undated if age is None else age >= plan.old_after.value
 
 
 def has_expired(price: Price, plan: QuotePlan) -> bool:

@@ -26,6 +26,6 @@ def _read(kind: str, content: bytes) -> tuple[RawTable, ...]:
         from bomgen.reading.tables import extract_tables
 
         return extract_tables(content, "")
-    from bomgen.reading.workbooks_97 import read_workbook_97
+    from bomgen.reading.workbooks import read_workbook_97
 
     return read_workbook_97(content, "")

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts_and_dates import KEPT, read_amount
-from bomgen.reading.cells import MAX_COLUMNS, RawTable, TableCell
+from bomgen.reading.cells import KEPT, MAX_COLUMNS, RawTable, TableCell, read_amount
 from bomgen.reading.list_columns import (
     LIST,
     MAYBE_PART,

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts_and_dates import POINT, TENTHS, Share, prove_points, read_amount, read_share
 from bomgen.reading.bill_columns import (
     AMOUNT,
     CATEGORY,
@@ -29,7 +28,19 @@ from bomgen.reading.bill_columns import (
     ask,
     find_blocks,
 )
-from bomgen.reading.cells import Broken, RawTable, TableCell, Value, shorten_texts
+from bomgen.reading.cells import (
+    POINT,
+    TENTHS,
+    Broken,
+    RawTable,
+    Share,
+    TableCell,
+    Value,
+    prove_points,
+    read_amount,
+    read_share,
+    shorten_texts,
+)
 from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, RequestedColumns
 from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of

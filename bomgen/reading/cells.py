@@ -1,13 +1,20 @@
-"""Tables as received: rows of cells, each with its place."""
+"""Tables as received: rows of cells with their places, and amounts and dates in the forms that people write."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from datetime import date, time
 from decimal import Decimal
+from fractions import Fraction
+from functools import cache, lru_cache
+from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.reading.list_words import MAX_HEADING, SIGNS, find_currency, languages, normalize, words
 
 MAX_COLUMNS = 50
 """Maximum number of columns of a price list or a bill; more suggest another table, or an attack."""
@@ -115,3 +122,234 @@ def cell_at(table: RawTable, line: int, column: int) -> TableCell | None:
     """Return the cell at a line and column of a sheet, both from 1; None beyond the last one of its row."""
     row = table.rows[line - 1] if line <= len(table.rows) else ()
     return row[column - 1] if column <= len(row) else None
+
+
+# amounts and dates ----------------------------------------------------------------------------------------------------
+
+POINT, COMMA = ".", ","
+GROUP = 3
+"""Digits between thousands separators."""
+PERCENT = 100
+TENTHS = 10
+WORKDAYS, WEEK, MONTH = 5, 7, 30
+"""Working days per week, days per week and per month."""
+KEPT = 1 << 16
+"""Number of cached texts: those of a long list, which is read repeatedly to find its conventions."""
+_NUMBER = re.compile(r"[0-9](?:[0-9.,'\u2019 ]*[0-9])?")
+_UNITS = re.compile(
+    r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
+)
+_NOTE = re.compile(r"[\[(]([^\[\]()0-9]+)[\])]$")
+_PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
+_INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
+_CURRENCY_SIGNS = re.compile(r"[A-Z]{3}|(?:US|CA|C|AU|A|HK|S|NT|R)?\$|[€£¥₹₩円元]|人民币|美元|RMB|,?[-–—]{1,2}$")
+_PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
+_SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
+_PIECES = re.compile(r"(?:/|per|je|pro|par|每)? *([0-9]{1,3}(?:[.,' ][0-9]{3})+|[0-9]*) *([^0-9]*)")
+_TIME = re.compile(r"(?:[0-9]+(?:[.,][0-9]+)? *(?:-|–|—|~|to|bis|至|到) *)?([0-9]+(?:[.,][0-9]+)?) *([^0-9]*)")
+
+
+class WrittenAmount(NamedTuple):
+    """An amount in its written form."""
+
+    digits: str
+    """Digits with their separators."""
+    point: str | None
+    """The decimal separator if the form determines it; None if there is none, or if either is possible."""
+    unclear: bool
+    """Whether its single separator may be a decimal or a thousands separator, as in 1,234."""
+    currency: str | None
+
+    def value(self, point: str) -> Decimal:
+        """Return the number with `point` as decimal separator."""
+        other = COMMA if point == POINT else POINT
+        return Decimal(self.digits.replace(other, "").replace(point, POINT))
+
+
+@lru_cache(maxsize=KEPT)
+def read_amount(text: str) -> WrittenAmount | None:
+    """Return an amount with currency, unit and separators; None for other text, such as "on request"."""
+    if len(text) > MAX_HEADING:
+        return None
+    if most := _PLAIN.fullmatch(text):
+        sign = most[1] or most[3]
+        return _separated(most[2], SIGNS[sign] if sign else None)
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if (note := _NOTE.search(plain)) and normalize(note[1]) in words("amount_notes"):
+        plain = plain[: note.start()]
+    plain = _UNITS.sub("", plain.strip()).strip()
+    found = _NUMBER.search(plain)
+    if found is None:
+        return None
+    around = plain[: found.start()] + " " + plain[found.end() :]
+    currency = find_currency(around)
+    if normalize(_CURRENCY_SIGNS.sub("", around)):
+        return None
+    if plain.lstrip("$€£¥ ").startswith(("-", "–", "(")):
+        return None
+    digits = re.sub(r"(?<=[0-9])['\u2019 ](?=[0-9]{3}(?![0-9]))", "", found[0])
+    return None if re.search(r"['\u2019 ]", digits) else _separated(digits, currency)
+
+
+def _separated(digits: str, currency: str | None) -> WrittenAmount | None:
+    points, commas = digits.count(POINT), digits.count(COMMA)
+    last = max(digits.rfind(POINT), digits.rfind(COMMA))
+    if not points and not commas:
+        return WrittenAmount(digits, None, False, currency)
+    sign = digits[last]
+    whole, behind = digits[:last], digits[last + 1 :]
+    other = COMMA if sign == POINT else POINT
+    if points and commas:
+        fine = digits.count(sign) == 1 and _is_grouped(whole, other)
+        return WrittenAmount(digits, sign, False, currency) if fine else None
+    if points + commas > 1:
+        return WrittenAmount(digits, other, False, currency) if _is_grouped(digits, sign) else None
+    unclear = len(behind) == GROUP and len(whole) <= GROUP and not whole.startswith("0")
+    return WrittenAmount(digits, None if unclear else sign, unclear, currency)
+
+
+def _is_grouped(text: str, sign: str) -> bool:
+    """Return whether a separator divides groups of three digits, or of two as in India."""
+    first, *others = text.split(sign)
+    groups = 1 <= len(first) <= GROUP and all(len(group) == GROUP for group in others)
+    return (groups and bool(others)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not others)
+
+
+def prove_points(texts: Iterable[str]) -> frozenset[str]:
+    """Return the decimal separators that the forms of some amounts determine."""
+    written = (read_amount(text) for text in texts)
+    return frozenset(each.point for each in written if each and each.point)
+
+
+class Share(NamedTuple):
+    """A percentage or share in its written form."""
+
+    value: Decimal
+    """The number before a per cent sign, or alone."""
+    percent: bool
+    paid: bool
+    """Whether it is the paid share, in tenths: 8.5折."""
+    places: int
+
+
+def read_share(value: Value) -> Share | None:
+    """Return a share; None for other values."""
+    if isinstance(value, Decimal):
+        return Share(value, False, False, max(0, -int(value.as_tuple().exponent)))
+    return _read_written_share(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=KEPT)
+def _read_written_share(text: str) -> Share | None:
+    text = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip()
+    if found := _PAID.fullmatch(text):
+        tenths = Decimal(found[1])
+        return Share(tenths if tenths <= TENTHS else tenths / TENTHS, False, True, 1)
+    if found := _SHARE.fullmatch(text):
+        number = Decimal(found[1].replace(COMMA, POINT))
+        return Share(number, bool(found[2]), False, max(0, -int(number.as_tuple().exponent)))
+    return None
+
+
+def read_pieces(value: Value) -> Decimal | None:
+    """Return the number of pieces that a price is for, from its unit: 1 for `EA`, 100 for `100 St`; else None."""
+    if isinstance(value, Decimal):
+        return value if value > 0 else None
+    return _read_written_pieces(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=KEPT)
+def _read_written_pieces(text: str) -> Decimal | None:
+    found = _PIECES.fullmatch(unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower())
+    if found is None or not (found[2].strip() == "" or normalize(found[2]) in words("pieces")):
+        return None
+    return Decimal(re.sub("[^0-9]", "", found[1]) or 1) or None
+
+
+@lru_cache(maxsize=KEPT)
+def read_lead_days(text: str, unit: str = "") -> int | None:
+    """Return a lead time in days, the longer of two; `unit` is that of numbers alone. None for other text."""
+    plain = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower()
+    if normalize(plain) in words("in_stock"):
+        return 0
+    found = _TIME.fullmatch(plain)
+    if found is None:
+        return None
+    number = Fraction(found[1].replace(COMMA, POINT))
+    written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
+    word = normalize(written) or normalize(unit)
+    units = {"days": Fraction(1), "working_days": Fraction(WEEK, WORKDAYS), "weeks": Fraction(WEEK)}
+    units["months"] = Fraction(MONTH)
+    return next((ceil(number * days) for kind, days in units.items() if word in words(kind)), None)
+
+
+# dates --------------------------------------------------------------------------------------------------------------
+# Dates in the forms that people write in tables, in each possible order of day, month and year.
+
+ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
+"""Orders of day, month and year, with their names for `--columns dates=`."""
+DAY_FIRST = ("dmy", "mdy")
+"""Orders of dates with points that do not begin with a year: day first, unless that is impossible. Of the 149 locales
+whose short dates have points 138 put the day first, 11 the year and none the month (Unicode CLDR)."""
+CENTURY = 2000
+"""Base of two-digit years; price lists of the last century are irrelevant."""
+SHORT_YEAR, LONG_YEAR = 2, 4
+KEPT_DATES = 4096
+"""Number of cached texts; most rows of a list have the same date."""
+_TIME_OF_DAY = re.compile(r"[T ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?: ?[ap]m)?$", re.IGNORECASE)
+_DIGITS = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
+_NUMBERS = re.compile(r"([0-9]{1,4})([./年-]) ?([0-9]{1,2})(?:\2|月) ?([0-9]{1,4})[.日]?")
+_DAY_AND_NAME = re.compile(r"(?P<day>[0-9]{1,2})[ .-]*(?P<month>[^\W\d]+)[ .,-]*(?P<year>[0-9]{4}|[0-9]{2})")
+_NAME_AND_DAY = re.compile(r"(?P<month>[^\W\d]+)[ .-]*(?P<day>[0-9]{1,2})[ .,-]+(?P<year>[0-9]{4})")
+
+
+@cache
+def _months() -> dict[str, int]:
+    return {
+        name: number
+        for language in languages().values()
+        for number, names in enumerate(language.get("month_names", ()), 1)
+        for name in names
+    }
+
+
+@lru_cache(maxsize=KEPT_DATES)
+def read_dates(text: str) -> Mapping[str, date]:
+    """Return the dates that a text may be, by order of day, month and year; equal ones if the form is clear."""
+    if len(text) > MAX_HEADING:
+        return {}
+    plain = _TIME_OF_DAY.sub("", " ".join(unicodedata.normalize("NFKC", text).split()))
+    if named := _DAY_AND_NAME.fullmatch(plain) or _NAME_AND_DAY.fullmatch(plain):
+        day = _day(named["year"], _months().get(named["month"].lower(), 0), named["day"])
+        return dict.fromkeys(ORDERS, day) if day else {}
+    if found := _DIGITS.fullmatch(plain):
+        first, sign, middle, last = found[1], "", found[2], found[3]
+    elif found := _NUMBERS.fullmatch(plain):
+        first, sign, middle, last = found.groups()
+    else:
+        return {}
+    if len(first) == LONG_YEAR:
+        day = _day(first, middle, last)
+        return dict.fromkeys(ORDERS, day) if day else {}
+    days = {"dmy": _day(last, middle, first), "mdy": _day(last, first, middle), "ymd": _day(first, middle, last)}
+    possible = {order: day for order, day in days.items() if day}
+    if sign == ".":
+        return next(({order: possible[order]} for order in DAY_FIRST if order in possible), {})
+    return possible
+
+
+def _day(year: str, month: str | int, day: str) -> date | None:
+    if len(year) not in (SHORT_YEAR, LONG_YEAR) or len(day) > SHORT_YEAR:
+        return None
+    try:
+        return date(int(year) + (CENTURY if len(year) == SHORT_YEAR else 0), int(month), int(day))
+    except ValueError:
+        return None
+
+
+def written_date(value: Value) -> str | None:
+    """Return the text of a cell that may be a date, including one stored as a number: 20261231."""
+    if isinstance(value, str):
+        return value
+    is_digits = not isinstance(value, bool | None) and _DIGITS.fullmatch(str(value))
+    return str(value) if is_digits else None

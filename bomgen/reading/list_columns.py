@@ -15,11 +15,22 @@ from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, sugge
 from bomgen.core.messages import message
 from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts_and_dates import COMMA, ORDERS, PERCENT, POINT, read_amount
-from bomgen.reading.cells import MAX_COLUMNS, Broken, RawTable, TableCell, cell_at, fill_merged
+from bomgen.reading.cells import (
+    COMMA,
+    MAX_COLUMNS,
+    ORDERS,
+    PERCENT,
+    POINT,
+    Broken,
+    RawTable,
+    TableCell,
+    cell_at,
+    fill_merged,
+    read_amount,
+)
 from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.sheet_scan import column_letters, column_number
+from bomgen.reading.scans import column_letters, column_number
 
 PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
 DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"

@@ -16,20 +16,20 @@ from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
 from bomgen.core.messages import message
 from bomgen.core.money import minor_unit, minor_units
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts_and_dates import (
+from bomgen.reading.cells import (
     COMMA,
     ORDERS,
     PERCENT,
     POINT,
     TENTHS,
     Share,
+    TableCell,
     read_amount,
     read_dates,
     read_pieces,
     read_share,
     written_date,
 )
-from bomgen.reading.cells import TableCell
 from bomgen.reading.list_columns import (
     CURRENCY,
     DECIMAL,

@@ -13,8 +13,7 @@ from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, Question
 from bomgen.core.messages import message
 from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Mark
-from bomgen.reading.amounts_and_dates import PERCENT, read_lead_days
-from bomgen.reading.cells import Broken, TableCell
+from bomgen.reading.cells import PERCENT, Broken, TableCell, read_lead_days
 from bomgen.reading.list_columns import (
     DIGIT,
     FROM_QUANTITY,

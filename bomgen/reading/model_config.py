@@ -18,8 +18,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import Path, Source
-from bomgen.reading.stored_formats import format_of_experts, formats_of_parts, scales
-from bomgen.reading.vision_towers import vision_parameters
+from bomgen.reading.model_weights import format_of_experts, formats_of_parts, scales, vision_parameters
 
 MAX_COUNT = 10**9
 """Largest number of a shape; the longest context of a model has 10 million tokens."""

@@ -39,7 +39,7 @@ from bomgen.reading.list_columns import (
 from bomgen.reading.list_rows import Seen, UnpricedRow, read_rows
 from bomgen.reading.part_numbers import PartIndex, built_in_parts
 from bomgen.reading.price_table import has_own_columns, source_of
-from bomgen.reading.sheet_scan import column_letters
+from bomgen.reading.scans import column_letters
 from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_tables
 
 SHEET = "prices"

@@ -10,16 +10,78 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import Path
 from bomgen.reading.cells import Broken, RawTable, TableCell
-from bomgen.reading.quote_cells import AMOUNT, DISCOUNT, ID, QUANTITY, SHOWN_ONLY, SPARE
-from bomgen.reading.sheet_scan import NO_VALUE, column_letters
+from bomgen.reading.scans import NO_VALUE, Formulas, NamedArea, column_letters, read_formulas
 from bomgen.reading.tables import PACKAGE, read_tables
-from bomgen.reading.workbook_formulas import Formulas, NamedArea, read_formulas
 from bomgen.reading.workbooks import UNREADABLE, unpack
+
+# bill ---------------------------------------------------------------------------------------------------------------
+# The columns of the bill, by the keys that the document, the workbook and the lines read from it share.
+
+ID = "id"
+"""The column of ids, which is out of sight; its title is the same."""
+QUANTITY, SPARE, PRICE, DISCOUNT, AMOUNT = "quantity", "spare", "unit_price", "discount", "amount"
+INCLUSIVE = INCLUSIVE_PRICE, INCLUSIVE_AMOUNT = "inclusive_price", "inclusive_amount"
+"""The columns with tax, which take the place of price and amount on a page; a workbook adds tax below the lines."""
+NUMBERS = (QUANTITY, SPARE, PRICE, DISCOUNT)
+"""The columns whose numbers the reader may change."""
+NUMBER, PIECE = "number", "piece"
+"""The columns of line numbers, and of what a piece is called."""
+SHOWN_ONLY = (NUMBER, "vendor", "details", PIECE)
+"""Columns that only inform the reader: older workbooks lack them."""
+NAME_PREFIX = "bom_"
+"""What the defined names of columns and totals begin with."""
+
+# cells --------------------------------------------------------------------------------------------------------------
+
+CellKind = Literal["text", "date", "validity", "party", "term", "share", "shown", "difference"]
+CHARGES: Path = ("quote", "charges")
+TERMS: Path = ("quote", "terms")
+TAX: Path = ("quote", "tax")
+
+
+class QuoteCell(NamedTuple):
+    """A cell outside the lines of the bill: how its content is read, and the key of the plan that it changes."""
+
+    kind: CellKind
+    path: Path = ()
+    """Empty for a formula of which only the kind is of interest."""
+
+    @property
+    def key(self) -> str:
+        """The path as messages write it."""
+        return ".".join(map(str, self.path))
+
+
+CELLS: Mapping[str, QuoteCell] = {
+    "title": QuoteCell("text", ("title",)),
+    "party-vendor": QuoteCell("party", ("quote", "vendor")),
+    "fact-customer": QuoteCell("party", ("quote", "customer")),
+    "fact-number": QuoteCell("text", ("quote", "number")),
+    "fact-revision": QuoteCell("text", ("quote", "revision")),
+    "fact-payment": QuoteCell("text", ("quote", "payment")),
+    "fact-date": QuoteCell("date", ("quote", "date")),
+    "fact-valid-until": QuoteCell("validity", ("quote", "valid_days")),
+    "fact-valid": QuoteCell("validity", ("quote", "valid_days")),
+    "xlsx-rate": QuoteCell("share", TAX),
+    "xlsx-share-of-hardware": QuoteCell("share", CHARGES),
+    "xlsx-shown": QuoteCell("shown"),
+    "xlsx-difference": QuoteCell("difference"),
+    "term": QuoteCell("term", TERMS),
+}
+"""By the keys of the words that label them. A charge follows its path by its id, a term by its position."""
+
+CellPlace = tuple[str, int, int]
+"""The title of a sheet, and the line and column of a cell, both from 1."""
+QuoteCells = Mapping[CellPlace, QuoteCell]
+
+
+# workbook -------------------------------------------------------------------------------------------------------------
 
 RULE = "apply-workbook"
 _QUOTE_ID = re.compile(r"([a-z0-9][a-z0-9-]*) ([0-9a-f]{64})")
@@ -100,7 +162,10 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
     below = list[tuple[TableCell, TableCell]]()
     for number, row in enumerate(table.rows[header:], header + 1):
-        cells = {key: _at(row, column, file, number) for key, column in columns.items()}
+        cells = {
+            key: row[column - 1] if column <= len(row) else TableCell(None, Mark(file, number, column))
+            for key, column in columns.items()
+        }
         line_id = cells[ID].value
         if line_id is not None:
             text = line_id.message if isinstance(line_id, Broken) else str(line_id)
@@ -177,7 +242,3 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
             raise PlanErrors([Problem(Mark(mark.file, number, 1), "error", message, RULE)])
     message = "the header of the bill is missing; restore it above the lines"
     raise PlanErrors([Problem(mark, "error", message, RULE)])
-
-
-def _at(row: tuple[TableCell, ...], column: int, file: str, line: int) -> TableCell:
-    return row[column - 1] if column <= len(row) else TableCell(None, Mark(file, line, column))

@@ -254,12 +254,11 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     if not rows:
         message = "no table in the PDF has lines around its cells, by which it is read; save the bill as .xlsx or .csv"
         raise _problem(file, message)
-    table = tuple(_cells(row, line, file) for line, row in enumerate(rows, 1))
-    return (RawTable("", table),)
-
-
-def _cells(row: Sequence[str | None], line: int, file: str) -> tuple[TableCell, ...]:
-    return tuple(TableCell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
+    table = (
+        tuple(TableCell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
+        for line, row in enumerate(rows, 1)
+    )
+    return (RawTable("", tuple(table)),)
 
 
 def _problem(file: str, message: str, rule: str = "pdf") -> PlanErrors:

@@ -1,13 +1,290 @@
-"""The calls of the page by name: what answers each, what is sent with it, and whether it is one that takes long."""
+"""The calls of the page by name: what is sent with each, what answers it, and what is wrong as the page gets it.
+
+Each class has the fields of a request. `read_request` compares them with what came, whoever sent it, before a call
+reads any of them. A field that may be missing may also be null; fields that the call does not have are ignored.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from math import isfinite
+from types import UnionType
+from typing import Any, NamedTuple, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-from bomgen.serve import requests
-from bomgen.serve.problems import failure
-from bomgen.serve.workspace import Request, Workspace
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, Problem, unknown
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
+from bomgen.core.resources import languages
+from bomgen.serve.workspace import Data, Refused, Request, Workspace
+from bomgen.workflow.plan_files import PlanFile
+
+_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,\[\]{}#]+(?: [^\s,\[\]{}#:]+)*")
+"""What stands at a place: a quoted text, or words up to the end of a key or value."""
+
+
+def failure(status: int, error: str, message: str, **more: Any) -> Data:
+    """Return the answer to a call that failed: the status of HTTP that fits, and the error."""
+    return {"status": status, "error": error_data(error, message, **more)}
+
+
+def error_data(error: str, message: str, **more: Any) -> Data:
+    """Return an error: a code for the page, and a message for its user."""
+    return {"error": error, "message": message, **more}
+
+
+def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
+    """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
+
+    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
+    """
+    lines = LINE_END.split(text)
+    return [_texts_of(problem, say) | _place_of(problem, path, lines) for problem in [*problems][:MAX_PROBLEMS]]
+
+
+def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
+    """Return what problems say, without their places, as for a file that the page does not show.
+
+    A problem with questions has them in place of its remedy, which is an option of a command.
+    """
+    return [_texts_of(problem, say) for problem in [*problems][:MAX_PROBLEMS]]
+
+
+def _texts_of(problem: Problem, say: Callable[[str], str]) -> Data:
+    said = problem._replace(message=say(problem.message))
+    asked = questions_data(problem, say)
+    return {
+        "severity": problem.severity,
+        "message": said.fault,
+        "remedy": "" if asked else said.remedy,
+        "rule": problem.rule,
+        "questions": asked,
+    }
+
+
+def questions_data(problem: Problem, say: Callable[[str], str] = str, first: str = "") -> list[Data]:
+    """Return what a problem leaves to the user, with the answers to choose from; the setting `first` comes first."""
+    return [
+        {
+            "key": question.key,
+            "message": say(question.text),
+            "choices": [
+                {"value": choice.setting, "label": say(choice.label)}
+                for choice in sorted(dict.fromkeys(question.choices), key=lambda choice: choice.setting != first)
+            ],
+        }
+        for question in problem.questions
+    ]
+
+
+def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:
+    own = str(problem.file) == path and 1 <= problem.line <= len(lines)
+    line, column = (problem.line, problem.column) if own else (1, 1)
+    found = _WORD.match(lines[line - 1], column - 1) if own else None
+    place = {"line": line, "column": column, "end_line": line, "end_column": found.end() + 1 if found else column}
+    return place if own else {**place, "file": str(problem.file), "file_line": problem.line}
+
+
+# requests -------------------------------------------------------------------------------------------------------------
+
+Scalar = str | int | float | bool | None
+"""A plain value of a plan."""
+WORDS: dict[Any, str] = {
+    Scalar: "a plain value",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
+MOST_NAME = 64
+"""Characters of the id of a page."""
+
+
+class Sent(TypedDict):
+    """Any request: the `page` that sends it, its language, and its `turn`: a newer one ends older calls of the page."""
+
+    page: NotRequired[str]
+    language: NotRequired[str]
+    turn: NotRequired[int]
+
+
+class Plan(Sent):
+    """A plan: its path below the folder, and its text in the editor."""
+
+    path: str
+    text: str
+
+
+class Build(Plan):
+    """A plan, its text as it was last saved, and the tabs that are shown."""
+
+    base: NotRequired[str]
+    tabs: NotRequired[list[str]]
+
+
+class Complete(Plan):
+    """A plan, and the line and column of the cursor, both from 1 on."""
+
+    line: int
+    column: int
+
+
+class Form(Sent):
+    """A plan, and answers to write into it, by the keys of the questions; its path names one that they begin."""
+
+    path: NotRequired[str]
+    text: str
+    answers: NotRequired[dict[str, Scalar]]
+
+
+class Space(Sent):
+    """A plan to search."""
+
+    text: str
+
+
+class Set(Sent):
+    """A plan, and values to set, by dotted key."""
+
+    text: str
+    set: dict[str, Scalar]
+
+
+class Search(Plan):
+    """A plan, the values or the range of each key that varies, the measures, and the most of a measure."""
+
+    over: NotRequired[dict[str, list[Scalar] | str | int | float]]
+    minimise: NotRequired[list[str] | str]
+    within: NotRequired[dict[str, str | int | float]]
+
+
+class Download(Plan):
+    """A plan, and the format of its file."""
+
+    format: str
+
+
+class Compare(Sent):
+    """Two or more plans."""
+
+    plans: list[Plan]
+
+
+class Picture(Sent):
+    """The name of a design."""
+
+    name: str
+
+
+class Dropped(Sent):
+    """A file that was dropped on the page."""
+
+    name: str
+    base64: str
+
+
+class Bill(Dropped):
+    """A bill, and answers to the questions about its columns."""
+
+    answers: NotRequired[dict[str, str]]
+
+
+class Prices(Bill):
+    """A price list, answers about its columns, and the plan that it is for."""
+
+    path: NotRequired[str]
+    text: NotRequired[str]
+    entered: NotRequired[bool]
+    """Whether its prices were entered on the page, not read from a file."""
+
+
+class Apply(Dropped):
+    """A quote that came back, the plan that it is from, and what was chosen for each conflict."""
+
+    path: str
+    text: str
+    choices: NotRequired[dict[str, str]]
+
+
+class Open(Sent):
+    """One of a plan below the folder, the name of a design, and a plan packed into a link."""
+
+    path: NotRequired[str]
+    gallery: NotRequired[str]
+    packed: NotRequired[str]
+
+
+class Save(Plan):
+    """A plan to write, and the version of the file that was read; empty for a new file."""
+
+    version: str
+
+
+def read_request(sent: type, data: Any) -> dict[str, Any]:
+    """Return the fields that came with a request. Raises Refused if one is missing or of another type."""
+    if wrong := _wrong(sent, data, ""):
+        raise Refused(wrong)
+    request = {name: data[name] for name in _fields(sent) if data.get(name) is not None}
+    if len(request.get("page", "")) > MOST_NAME or request.get("turn", 0) < 0:
+        raise Refused(f"`page` has at most {MOST_NAME} characters, and `turn` is not negative")
+    return request
+
+
+def _wrong(kind: Any, value: Any, place: str) -> str:
+    """Return what is wrong with a value at a place of a request; empty for one of this kind."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        kinds = [each for each in inner if type(value) is (get_origin(each) or each)]
+        return _wrong(kinds[0], value, place) if kinds else _must_be(kind, place)
+    if is_typeddict(kind) and type(value) is dict:
+        found = (_wrong_field(*field, value, place) for field in _fields(kind).items())
+    elif origin is list and type(value) is list:
+        found = (_wrong(inner[0], each, f"{place}.{at}") for at, each in enumerate(value))
+    elif origin is dict and type(value) is dict:
+        found = (_wrong(inner[1], each, f"{place}.{key}") for key, each in value.items())
+    else:
+        return "" if type(value) is kind and (kind is not float or isfinite(value)) else _must_be(kind, place)
+    return next(filter(None, found), "")
+
+
+def _wrong_field(name: str, kind: Any, value: dict[str, Any], place: str) -> str:
+    given = value.get(name)
+    if get_origin(kind) is not NotRequired:
+        return _wrong(kind, given, f"{place}.{name}")
+    return "" if given is None else _wrong(get_args(kind)[0], given, f"{place}.{name}")
+
+
+@cache
+def _fields(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _must_be(kind: Any, place: str) -> str:
+    return f"`{place.removeprefix('.')}` must be {_named(kind)}" if place else f"a request is {_named(kind)}"
+
+
+def _named(kind: Any) -> str:
+    if kind not in WORDS and get_origin(kind) is UnionType:
+        return " or ".join(map(_named, get_args(kind)))
+    return f"a list of {_named(*get_args(kind))}" if get_origin(kind) is list else WORDS.get(kind, "an object")
+
+
+def plan_of(workspace: Workspace, request: Request) -> PlanFile:
+    """Return the plan of a request. Raises Refused, and PlanErrors for text that no file can hold."""
+    return workspace.plan_file(request["path"], request["text"])
+
+
+def language_of(request: Request, otherwise: str = ENGLISH) -> Language:
+    """Return the language of a request. Raises Refused for an unknown one."""
+    code = request.get("language") or otherwise
+    if code not in languages():
+        raise Refused(unknown("language", code, languages()))
+    return language(code)
+
+
+# calls ----------------------------------------------------------------------------------------------------------------
 
 CANCELLED_STATUS = 499
 """Status of a call that a newer one has ended; HTTP has none, and this is the one that servers use."""
@@ -23,7 +300,7 @@ class Call(NamedTuple):
 
     module: str
     name: str
-    sent: type[requests.Sent]
+    sent: type[Sent]
     """The fields of its request."""
     long: bool = False
     """Whether it may take long: it has a process of its own, and its progress is reported."""
@@ -35,20 +312,20 @@ class Call(NamedTuple):
 
 
 CALLS = {
-    "check": Call("engine", "check", requests.Plan),
-    "build": Call("engine", "build", requests.Build),
-    "complete": Call("completion", "complete", requests.Complete),
-    "formats": Call("downloads", "formats", requests.Plan),
-    "form": Call("form", "form", requests.Form),
-    "space": Call("searching", "space", requests.Space),
-    "set": Call("edits", "set_values", requests.Set),
-    "picture": Call("tabs", "picture", requests.Picture, long=True),
-    "prices": Call("received", "prices", requests.Prices, long=True),
-    "xray": Call("received", "xray", requests.Bill, long=True),
-    "apply": Call("received", "apply", requests.Apply, long=True),
-    "search": Call("searching", "search", requests.Search, long=True),
-    "download": Call("downloads", "download", requests.Download, long=True),
-    "compare": Call("tabs", "compare_plans", requests.Compare, long=True),
-    "share": Call("downloads", "share", requests.Plan, long=True),
+    "check": Call("engine", "check", Plan),
+    "build": Call("engine", "build", Build),
+    "complete": Call("completion", "complete", Complete),
+    "formats": Call("engine", "formats", Plan),
+    "form": Call("form", "form", Form),
+    "space": Call("form", "space", Space),
+    "set": Call("form", "set_values", Set),
+    "picture": Call("engine", "picture", Picture, long=True),
+    "prices": Call("received", "prices", Prices, long=True),
+    "xray": Call("received", "xray", Bill, long=True),
+    "apply": Call("received", "apply", Apply, long=True),
+    "search": Call("form", "search", Search, long=True),
+    "download": Call("engine", "download", Download, long=True),
+    "compare": Call("engine", "compare_plans", Compare, long=True),
+    "share": Call("engine", "share", Plan, long=True),
 }
 """The calls that work on plans; those that only read or write a file need no process (server.py)."""

@@ -1,33 +1,43 @@
-"""What the page asks for while a plan is typed: its problems, its result, and the change since it was saved.
+"""What the page asks for of a plan: its problems, its result in tabs, what changed since it was saved, and its files.
 
 Each call takes the workspace and a request, data as JSON has them, and returns data as JSON has them. None knows of
-HTTP or of processes.
+HTTP or of processes. The quote is in its own language, everything else in that of the page.
 """
 
 from __future__ import annotations
 
+import mimetypes
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import OutputError, PlanErrors, unknown
+from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
+from bomgen.core.messages import message
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.totals import headline_total
-from bomgen.output.registry import QUOTE
+from bomgen.output.markdown_html import html
+from bomgen.output.price_lists.forms import written
+from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.source import DocumentInputs
+from bomgen.output.writer import render, write_wiring
 from bomgen.results.result import Report, result
-from bomgen.serve.problems import problems_data
-from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.tabs import TABS
-from bomgen.serve.workspace import Refused, Request, Workspace
+from bomgen.results.warnings import INFINIBAND
+from bomgen.serve.calls import language_of, plan_of, problems_data
+from bomgen.serve.workspace import Data, Refused, Request, Workspace, open_design, pack
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, work_out
+from bomgen.workflow.pipeline import check_plan, compute_fabric, list_cables, list_unpriced_parts, work_out
 from bomgen.workflow.plan_files import PlanFile
-
-Data = dict[str, Any]
 
 FIRST = (("cluster", "gpus"), ("cluster", "servers"), ("site", "power_w"))
 """The numbers that stand beside the total; the other key figures are folded."""
@@ -46,8 +56,8 @@ def build(workspace: Workspace, request: Request) -> Data:
     """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
     path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
-    if unknown := [tab for tab in tabs if tab not in TABS]:
-        raise Refused(f"no tab '{unknown[0]}'; there are {', '.join(TABS)}")
+    if strange := [tab for tab in tabs if tab not in TABS]:
+        raise Refused(unknown("tab", strange[0], TABS))
     words = language_of(request)
     try:
         built = _built("current", plan_of(workspace, request))
@@ -136,3 +146,224 @@ def delta_data(difference: Difference, words: Language) -> Data:
     known = difference.money and not (difference.old.totals.is_unknown and difference.new.totals.is_unknown)
     change = difference.money.change if difference.money and known else None
     return {"lines": lines, "amount": None if change is None else f"{change:f}", "currency": currency}
+
+
+CHAPTERS = {
+    "network": ("network",),
+    "racks": ("site", "racks", "installation"),
+    "bill": ("bill", "costs", "order"),
+    "prices": ("prices",),
+}
+"""The chapters of the report that a tab shows, by their ids."""
+EMPTY = "ui-nothing-{tab}"
+"""The word for a tab that has nothing to show."""
+CABLES_SHOWN = 500
+"""Cables that the list shows of each cluster; a download has all."""
+CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
+DRAWN, KINDS = ("network", "racks", "serving", "sizing"), ("drawing", "racks")
+"""The chapters that may have a drawing of a design, and the kinds that are shown rather than a chart."""
+
+
+def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
+    """Return the function that shows some chapters of the report."""
+
+    def show(source: DocumentInputs) -> str:
+        page = source.chapters(CHAPTERS[tab])
+        shown = replace(_part(source, page.sections or [_nothing(tab, source)]), sums=page.sums)
+        return _page(shown, source.language)
+
+    return show
+
+
+def _nothing(tab: str, source: DocumentInputs) -> Section:
+    """Return the section of a tab without chapters, which says what they would come from."""
+    said = source.language.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
+    return Section(tab, source.language.word("ui-nothing"), text=(said,))
+
+
+def _cables_tab(source: DocumentInputs) -> str:
+    sections = [_cables(cluster, source.language) for cluster in source.report.each_cluster]
+    return _page(_part(source, sections), source.language)
+
+
+def _part(source: DocumentInputs, sections: Sequence[Section]) -> Document:
+    return Document(source.report.plan.title, source.language.code, tuple(sections), totals=source.report.quote.totals)
+
+
+def _page(document: Document, words: Language) -> str:
+    return html(document, words, alone=False).decode("utf-8")
+
+
+def _cables(report: Report, words: Language) -> Section:
+    """Return the first cables of a cluster as a table; several clusters have each a list of its own."""
+    from bomgen.output.wiring.columns import tables
+    from bomgen.output.wiring.xlsx import columns as titled_columns
+
+    wiring = list_cables(report).each_cable
+    rows = list[Row]()
+    for table in tables(wiring):
+        columns = [table[name][: CABLES_SHOWN - len(rows)].tolist() for name in CABLE_COLUMNS]
+        rows += (Row(tuple(map(Cell, values))) for values in zip(*columns, strict=True))
+        if len(rows) >= CABLES_SHOWN:
+            break
+    titles = {column.source: column.title for column in titled_columns(words)} | {"fabric": words.word("wiring-fabric")}
+    head = tuple(Column(name, titles[name], "number" if name == "length_m" else "text") for name in CABLE_COLUMNS)
+    key = "ui-cables-first" if len(rows) < wiring.pieces else "ui-cables-all"
+    title = words.word(key, shown=words.integer(len(rows)), all=words.integer(wiring.pieces))
+    name = report.plan.cluster_name or ""
+    listed = Table(f"cables.{name}" if name else "cables", title, head, tuple(rows), open=True)
+    return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
+
+
+TABS: dict[str, Callable[[DocumentInputs], str]] = {
+    QUOTE: lambda source: _page(source.quote, source.language),
+    "report": lambda source: _page(source.page, source.language),
+    **{tab: _chapter_tab(tab) for tab in CHAPTERS},
+    "cables": _cables_tab,
+}
+
+
+# other views ---------------------------------------------------------------------------------------------------------
+
+
+def compare_plans(workspace: Workspace, request: Request) -> Data:
+    """Return a comparison of plans as a page. Raises PlanErrors for an invalid one."""
+    from bomgen.documents.compare.comparison import compared, document
+    from bomgen.output.drawing.charts import comparison_drawing
+
+    if len(request["plans"]) < 2:
+        raise Refused("name two or more plans to compare")
+    reports = [work_out(plan_of(workspace, plan)) for plan in request["plans"]]
+    words = language_of(request, reports[0].plan.quote.language)
+    found = compared(reports, words, False)
+    return {"html": _page(document(found, words, comparison_drawing(found, words)), words)}
+
+
+def picture(workspace: Workspace, request: Request) -> Data:
+    """Return the drawing of a design as the report has it: of its network, else of a rack, else its first chart."""
+    opened, words = open_design(request["name"]), language_of(request)
+    report = work_out(workspace.plan_file(opened["path"], opened["text"]))
+    sections = DocumentInputs(report, (), words).chapters(DRAWN).sections
+    drawings = [drawing for section in sections for drawing in section.drawings]
+    return {"svg": min(drawings, key=_rank).svg if drawings else ""}
+
+
+def _rank(drawing: Drawing) -> int:
+    """Return the rank of a drawing by its kind; a chart comes last."""
+    kind = drawing.id.partition("-")[0]
+    return KINDS.index(kind) if kind in KINDS else len(KINDS)
+
+
+WIRING = "wiring-"
+"""Prefix of the formats of cable lists, as in wiring-csv."""
+UNPRICED = "unpriced-"
+"""Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
+SENT = ("quote.pdf", "quote.xlsx", "quote.html")
+"""Files that a customer gets."""
+ADDRESSED = ("customer", "vendor", "date")
+"""What a quote says of whose it is and of when, without which it can be written and not sent."""
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that an archive can hold, so that equal files give equal archives."""
+
+
+def download(workspace: Workspace, request: Request) -> Data:
+    """Return the file of a format, as `bomgen build`, `wiring` or `prices` writes it; several files as an archive.
+
+    Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
+    """
+    form = request["format"]
+    report = work_out(plan_of(workspace, request))
+    try:
+        if form.startswith(WIRING):
+            files = wiring_files(report, form.removeprefix(WIRING))
+        elif form.startswith(UNPRICED):
+            files = _unpriced(report, form.removeprefix(UNPRICED))
+        else:
+            choose_documents([form])
+            files = render(report._replace(templates=()), [form])
+    except (ValueError, Unsuitable, OutputError) as error:
+        raise Refused(str(error)) from None
+    if len(files) == 1:
+        [(name, content)] = files.items()
+    else:
+        name, content = f"{report.plan.name}-{form.rpartition('.')[2]}.zip", archive(files)
+    return file_data(name, content)
+
+
+def file_data(name: str, content: bytes) -> Data:
+    """Return a file as data: its name, type and content."""
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return {"name": name, "type": kind, "base64": b64encode(content).decode("ascii")}
+
+
+def formats(workspace: Workspace, request: Request) -> Data:
+    """Return the files that a plan can have, those of the customer first, each with its description.
+
+    A file of `bomgen build` has its name, so that a quote is not sent with the report of the engineer; one of
+    `bomgen wiring` has its format. `missing` has what a customer needs and the quote does not say. Raises PlanErrors
+    for an invalid plan.
+    """
+    report = work_out(plan_of(workspace, request))
+    offered = [(file, form) for form in DOCUMENTS.names if _can_have(report, form) for file in DOCUMENTS.files(form)]
+    offered.sort(key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
+    listed = [{"format": file, "about": DOCUMENTS.constant(form, "ABOUT")} for file, form in offered]
+    wirings = ((WIRING + name, about) for name, about in WIRINGS.described())
+    listed += [{"format": form, "about": about} for form, about in wirings if _can_have(report, form)]
+    quote = report.plan.quote
+    return {
+        "formats": listed,
+        "missing": [name for name in ADDRESSED if getattr(quote, name) is None],
+    }
+
+
+def _can_have(report: Report, form: str) -> bool:
+    """Return whether a format can hold a result, and has the package that it needs."""
+    formats = WIRINGS if form.startswith(WIRING) else DOCUMENTS
+    package = formats.constant(form.removeprefix(WIRING), "PACKAGE")
+    if package and find_spec(package) is None:
+        return False
+    fabrics = [fabric for cluster in report.each_cluster for fabric in cluster.design.fabrics]
+    if not form.startswith(WIRING):
+        of_fabrics = "{name}" in DOCUMENTS.constant(form, "FILE")
+        return bool(fabrics or not of_fabrics)
+    if report.clusters or not fabrics:
+        return False
+    if not WIRINGS.constant(form.removeprefix(WIRING), "ONE_FABRIC"):
+        return True
+    one = [fabric for fabric in fabrics if fabric.plan.name in compute_fabric(report)]
+    return bool(one) and all(tier.switch.protocol == INFINIBAND for tier in one[0].fabric.tiers)
+
+
+def wiring_files(report: Report, form: str) -> dict[str, bytes]:
+    """Return the files of a cable list. Raises Refused for an unknown format."""
+    if form not in WIRINGS.names:
+        raise Refused(unknown("format of cable lists", form, WIRINGS.names))
+    cables = list_cables(report, compute_fabric(report) if WIRINGS.constant(form, "ONE_FABRIC") else ())
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        place = Path(folder, f"{report.plan.name}-wiring.{form}")
+        return {path.name: path.read_bytes() for path in write_wiring(cables, form, place, lambda _: None)}
+
+
+def _unpriced(report: Report, form: str) -> dict[str, bytes]:
+    """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
+    if form not in PRICE_LISTS.names:
+        raise Refused(unknown("form of price lists", form, PRICE_LISTS.names))
+    if not (entries := list_unpriced_parts(report)):
+        raise Refused(message("refused-all-priced"))
+    return {f"{report.plan.name}-prices.{form}": written(entries, form)}
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Return files as one archive, with equal bytes for equal files."""
+    out = BytesIO()
+    with ZipFile(out, "w", ZIP_DEFLATED) as archived:
+        for name, content in files.items():
+            archived.writestr(ZipInfo(name, ZIP_TIME), content, ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def share(workspace: Workspace, request: Request) -> Data:
+    """Return the report as a file to send, and the plan packed into text for the fragment of a link."""
+    report = work_out(plan_of(workspace, request))
+    source = DocumentInputs(report, ("html",))
+    return {"html": source.html("report").decode("utf-8"), "packed": pack(request["text"])}

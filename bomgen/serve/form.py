@@ -1,4 +1,4 @@
-"""The form: the answers that a plan holds, and a plan's text with other answers.
+"""The form: the answers that a plan holds, a plan's text with other answers, and searches over its keys.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
 empty one removes it; comments and other keys stay. There are five exceptions: another purpose is another block of the
@@ -10,8 +10,9 @@ in the schema.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -23,14 +24,66 @@ from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
 from bomgen.plan.schema import declaration_at
+from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
+from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
-from bomgen.reading.amounts_and_dates import PERCENT
-from bomgen.serve.edits import INVALID, data_of, value_at, without
-from bomgen.serve.requests import language_of
-from bomgen.serve.workspace import Refused, Request, Workspace
+from bomgen.reading.cells import PERCENT
+from bomgen.serve.calls import language_of, plan_of
+from bomgen.serve.workspace import Data, Refused, Request, Workspace
+from bomgen.workflow.inputs import source_of
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name, server_of
 
-Data = dict[str, Any]
+INVALID = "refused-no-yaml"
+"""The message about text that cannot be read."""
+
+
+def set_values(_workspace: Workspace, request: Request) -> Data:
+    """Return the text of a plan with values set by dotted key, such as those of a design that was picked.
+
+    Comments and all other keys stay as they are. A value that is text is read as YAML.
+    """
+    return {"text": with_values(request["text"], request["set"])}
+
+
+def with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a plan with values by dotted key. Raises Refused where one cannot be set alone."""
+    for key, value in values.items():
+        try:
+            data = read(f"[{value}]", key).data[0] if isinstance(value, str) else value
+            text = set_value(text, tuple(int(step) if step.isdecimal() else step for step in key.split(".")), data)
+        except NotEditable as error:
+            raise Refused(f"{error}; edit it by hand") from None
+        except (LookupError, ValueError):
+            raise Refused(message("refused-value", key=key)) from None
+    return text
+
+
+def without(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without a key, and without the mapping that would be empty without it."""
+    data = read(text, "").data
+    holder = value_at(data, path[:-1])
+    if not isinstance(holder, dict) or path[-1] not in holder:
+        return text
+    while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
+        path = path[:-1]
+    return remove_item(text, path)
+
+
+def data_of(text: str) -> Data:
+    """Return the data of a plan; none if it is not a mapping. Raises Refused for invalid YAML."""
+    try:
+        data = read(text, "plan").data
+    except PlanErrors:
+        raise Refused(message(INVALID)) from None
+    return data if isinstance(data, dict) else {}
+
+
+def value_at(data: Any, path: tuple[str, ...]) -> Any:
+    """Return the value at a path of a plan's data; None where there is none."""
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
 
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
 KEY = "key"
@@ -317,3 +370,98 @@ def _as_typed(answer: Any) -> Any:
     if not isinstance(answer, str) or len(answer) > MOST_DIGITS or not _NUMBER.fullmatch(answer):
         return answer
     return Decimal(answer) if "." in answer else int(answer)
+
+
+# searches -------------------------------------------------------------------------------------------------------------
+# What may vary and be compared, and the designs of the front.
+
+MEASURE = "search-{name}"
+"""The word for a measure."""
+SEARCHED = tuple(("fabrics", "compute", key) for key in ("oversubscription", "tiers", "gpus_per_nic", "planes"))
+"""Keys that are proposed beside those of the form and of the plan."""
+NAMES, APART = ("bomgen", "name", "title", "catalog", "extends"), ("quote", SEARCH_KEY)
+"""Keys of a plan that no design depends on, and blocks of such keys."""
+
+
+def space(_workspace: Workspace, request: Request) -> Data:
+    """Return what a search of a plan may vary and compare, and its own search: the keys of the form and of the plan.
+
+    A key has its value in the plan, and choices if it takes words.
+    """
+    words, data = language_of(request), data_of(request["text"])
+    asked = (question.path for question in QUESTIONS if question.group != QUOTE and question not in OF_SUPPORT)
+    keys = dict.fromkeys([*asked, *SEARCHED, *_scalars(data)])
+    workload = data.get(WORKLOAD)
+    workload = workload if isinstance(workload, dict) else {}
+    return {
+        "keys": [
+            _key(data, path) for path in keys if (path[0] != WORKLOAD or path[1] in workload) and _has_place(data, path)
+        ],
+        "measures": [_measure(name, words) for name in MEASURES],
+        "minimise": [*DEFAULT_MINIMISE],
+        "own": json.loads(json.dumps(data.get(SEARCH_KEY) or {}, default=float)),
+    }
+
+
+def _has_place(data: Data, path: tuple[str, ...]) -> bool:
+    """Return whether a key can be set: not below a plain value, such as a fabric that is `default`."""
+    return all(isinstance(value_at(data, path[:depth]), dict | None) for depth in range(1, len(path)))
+
+
+def _key(data: Data, path: tuple[str, ...]) -> Data:
+    declared, value = declaration_at(path), value_at(data, path)
+    return {
+        "key": ".".join(path),
+        "title": declared.title,
+        "value": None if isinstance(value, dict | list) else value if isinstance(value, int | None) else str(value),
+        "choices": declared.words,
+    }
+
+
+def _scalars(data: Data, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of plain values that may matter to a design."""
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _scalars(value, (*above, key))
+        elif not isinstance(value, list) and (above or key not in NAMES) and (*above, key)[0] not in APART:
+            yield (*above, key)
+
+
+def _measure(name: str, words: Language) -> Data:
+    return {"name": name, "label": words.word(MEASURE.format(name=name)), "unit": MEASURES[name]}
+
+
+def search(workspace: Workspace, request: Request) -> Data:
+    """Return the Pareto-optimal designs; one that is stopped, those among the designs that were tried.
+
+    `over` has a list of values or a range such as 8..512 by key, `within` the most of a measure. Without `over` the
+    search is that of the plan.
+    """
+    from bomgen.output.search_results import render_search  # which load NumPy
+    from bomgen.workflow.design_search import find_front, open_search
+
+    words, text = language_of(request), request["text"]
+    file = plan_of(workspace, {**request, "text": without(text, (SEARCH_KEY,)) if request.get("over") else text})
+    over, within, minimise = request.get("over") or {}, request.get("within") or {}, request.get("minimise") or ()
+    space = open_search(
+        file,
+        (),
+        [f"{key}={_listed(values)}" for key, values in over.items()],
+        [minimise] if isinstance(minimise, str) else minimise,
+        [f"{name}={most}" for name, most in within.items()],
+    )
+    front, stopped = find_front(file, (), space)
+    name = str(source_of(file).data["name"])
+    found = json.loads(render_search(front, name, words, "json"))
+    return {
+        "points": found.pop("front"),
+        "measures": [_measure(name, words) for name in front.minimised],
+        "stopped": stopped is not None,
+        "search": found,
+    }
+
+
+def _listed(values: Any) -> str:
+    """Return values, or a range, as `--over` has them."""
+    listed = values if isinstance(values, list) else [values]
+    return ",".join(value if isinstance(value, str) else json.dumps(value) for value in listed)

@@ -20,8 +20,7 @@ from time import monotonic
 from typing import IO, Any, cast
 
 from bomgen.core.children import PIPE, Child, start_python
-from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
-from bomgen.serve.problems import failure
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY, failure
 from bomgen.serve.workspace import Workspace
 
 MOST_PAGES = 6

@@ -25,18 +25,15 @@ from bomgen.reading.list_columns import CURRENCY, NOTHING, RequestedColumns, rea
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
-from bomgen.serve.edits import data_of, value_at, with_values
-from bomgen.serve.problems import questions_data, texts_of
-from bomgen.serve.requests import language_of, plan_of
-from bomgen.serve.workspace import NO_VERSION, Refused, Request, Workspace, version_of
+from bomgen.serve.calls import language_of, plan_of, questions_data, texts_of
+from bomgen.serve.form import data_of, value_at, with_values
+from bomgen.serve.workspace import NO_VERSION, Data, Refused, Request, Workspace, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, content_of
 from bomgen.xray.contents import xray_document
 from bomgen.xray.files import open_bill, plan_name, plan_text
 from bomgen.xray.inspection import inspect
-
-Data = dict[str, Any]
 
 USUAL_CURRENCY = "USD"
 """The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""

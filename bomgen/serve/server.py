@@ -19,20 +19,118 @@ from http import HTTPStatus
 from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
+from math import inf
 from pathlib import Path
-from threading import Event, Thread
+from selectors import EVENT_READ, DefaultSelector
+from threading import Event, Lock, Thread
+from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from bomgen.core.diagnostics import OutputError
 from bomgen.core.resources import content
 from bomgen.output.face import face_folder
-from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS
-from bomgen.serve.connections import MOST_BODY_S, MOST_CONNECTIONS, MOST_PIECE_S, PIECE, Connections
+from bomgen.serve.calls import CALLS, Open, Save, Sent, error_data, read_request
 from bomgen.serve.pages import Pages
-from bomgen.serve.problems import error_data
-from bomgen.serve.requests import Open, Save, Sent, read_request
-from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace, gallery, open_design, unpack
+from bomgen.serve.workspace import NO_VERSION, Data, FileChanged, Refused, Workspace, gallery, open_design, unpack
+
+# open connections -----------------------------------------------------------------------------------------------------
+# Any program of the machine can connect. One that sends nothing, or a byte at a time, holds a place until its time is
+# over or somebody else needs the place; those that have shown the token keep theirs.
+
+MOST_CONNECTIONS = 256
+"""Open connections; a new one takes the place of the oldest that has not shown the token."""
+MOST_HEAD_S, MOST_BODY_S = 5, 30
+"""Seconds in which the head of a request must be there, and then its body, however often a part of it comes."""
+MOST_PIECE_S, PIECE = 30, 1 << 20
+"""Seconds in which each piece of an answer must be taken, and its bytes; over a forwarded port 60 MB take a minute."""
+
+
+class Connection:
+    """An open connection, with the head of its request on the way."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self.known = False
+        """Whether it has shown the token."""
+        self.gone = Event()
+        """Whether its client has left before there was an answer."""
+        self._stream, self._due = stream, monotonic() + MOST_HEAD_S
+
+    def allow(self, seconds: int) -> None:
+        """Close the connection in so many seconds, whatever was allowed before."""
+        self._due = monotonic() + seconds
+
+    def wait(self) -> None:
+        """Leave the connection open as long as the server works on the answer."""
+        self._due = inf
+
+    def close(self) -> None:
+        """Close the connection; whoever reads or writes there gets an end or an error."""
+        with suppress(OSError):
+            self._stream.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether the time of the connection is over."""
+        return monotonic() >= self._due
+
+    @property
+    def waits(self) -> bool:
+        """Return whether the client waits for the answer to a whole request."""
+        return self._due == inf
+
+    def look(self) -> None:
+        """Find out whether the client, of which there is something to read, has left: then it is the end."""
+        with suppress(OSError):
+            if self._stream.recv(1, socket.MSG_PEEK):
+                return
+        self.gone.set()
+
+
+class Connections:
+    """The open connections, the oldest first."""
+
+    def __init__(self) -> None:
+        self._open, self._lock = dict[socket.socket, Connection](), Lock()
+
+    def enter(self, stream: socket.socket) -> bool:
+        """Take in a connection, if need be in place of another one; return whether there is a place."""
+        with self._lock:
+            if len(self._open) >= MOST_CONNECTIONS:
+                stranger = next((each for each, connection in self._open.items() if not connection.known), None)
+                if stranger is None:
+                    return False
+                self._open.pop(stranger).close()
+            self._open[stream] = Connection(stream)
+            return True
+
+    def leave(self, stream: socket.socket) -> None:
+        """Make room for another connection."""
+        with self._lock:
+            self._open.pop(stream, None)
+
+    def of(self, stream: socket.socket) -> Connection:
+        """Return the connection of a socket, a closed one if it had to make room."""
+        with self._lock:
+            return self._open.get(stream) or Connection(stream)
+
+    def tend(self) -> None:
+        """Close connections whose time is over, and mark those whose clients have left."""
+        with self._lock:
+            connections = [*self._open.items()]
+        for _, connection in connections:
+            if connection.is_late:
+                connection.close()
+        if waiting := [each for each in connections if each[1].waits]:
+            with suppress(OSError), DefaultSelector() as selector:
+                for stream, connection in waiting:
+                    with suppress(ValueError, KeyError):  # closed meanwhile
+                        selector.register(stream, EVENT_READ, connection)
+                for key, _ in selector.select(0):
+                    key.data.look()
+
+
+# server ---------------------------------------------------------------------------------------------------------------
 
 LOOPBACK = "127.0.0.1"
 HOSTS = (LOOPBACK, "localhost")
@@ -66,8 +164,6 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Connection": "close",
 }
-
-Data = dict[str, Any]
 
 
 class HttpError(Exception):
@@ -195,7 +291,6 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.FORBIDDEN, "origin", "requests of other pages are not answered")
 
     def _address(self) -> SplitResult:
-        """Return the address of the request."""
         try:
             return urlsplit(self.path)
         except ValueError:
@@ -257,7 +352,6 @@ class _Handler(BaseHTTPRequestHandler):
             )
 
     def _body(self) -> Any:
-        """Return the body of a request."""
         if self.headers.get_content_type() != "application/json":
             raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "type", "a request is application/json")
         length = self.headers.get("Content-Length", "")
@@ -276,7 +370,6 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _download(self, answers: Generator[Data, None, None]) -> None:
-        """Send the file that is the result of a call."""
         *_, answer = answers
         if "result" not in answer:
             raise HttpError(answer["status"], **answer["error"])

@@ -13,7 +13,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,15 +22,13 @@ from time import monotonic
 from types import FrameType
 from typing import IO, Any
 
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import OutputError, PlanErrors
 from bomgen.core.limits import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
 from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
 from bomgen.core.signals import Stopped
 from bomgen.core.yaml_edit import NotEditable
-from bomgen.output.writer import OutputError
-from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY
-from bomgen.serve.problems import failure, problems_data
+from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY, failure, problems_data
 from bomgen.serve.workspace import Refused, Workspace
 
 MEMORY = 1 << 30
@@ -94,7 +92,8 @@ def main() -> None:
     workspace = Workspace(Path(folder), Path(root))
     waiting: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, waiting), daemon=True).start()
-    for request in _requests(waiting):
+    while True:
+        request = json.loads(waiting.get())
         try:
             _answer(out, _result(workspace, request, turn, out))
         except KeyboardInterrupt:  # while an error was being told
@@ -125,11 +124,6 @@ def _read(stream: IO[str], waiting: SimpleQueue[str]) -> None:
     for line in stream:
         waiting.put(line)
     os._exit(0)
-
-
-def _requests(waiting: SimpleQueue[str]) -> Iterator[dict[str, Any]]:
-    while True:
-        yield json.loads(waiting.get())
 
 
 def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[bytes]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml
 from bomgen.workflow.starters import designs, nearest_designs, started_from
 
 Request = Mapping[str, Any]
+Data = dict[str, Any]
 """What the page sends with a call, as JSON has it."""
 
 MOST_FILES = 2_000

@@ -1,52 +1,429 @@
 """A search from a plan and options to its Pareto front, and the plans of the designs on the front.
 
-The space is evaluated in exact columns, in parts, by this process, several processes or a cluster. Rows of the result
-are read from the columns; the best designs, and those that are written as plans, are also calculated as `build` does
-and compared with their columns.
+The space is evaluated in exact columns, in parts, by this process, several processes or a Dask cluster. A part is an
+index range; results of parts can be merged in any order, so the outcome does not depend on which worker evaluates which
+part. Rows of the result are read from the columns; the best designs, and those that are written as plans, are also
+calculated as `build` does and compared with their columns.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, nullcontext, suppress
+from functools import lru_cache, reduce
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+from bomgen import __version__
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.children import Lifeline, process_pool
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.limits import OutOfTime
-from bomgen.documents.search.candidates import SearchedDesign
+from bomgen.core.resources import folder
+from bomgen.documents.search.candidates import (
+    UNITS,
+    Columns,
+    Evaluator,
+    SearchedDesign,
+    candidate,
+    candidate_at,
+    column_value,
+    columns_of,
+    values_of,
+)
 from bomgen.documents.search.front import (
     MAX_FRONT,
     Front,
     FrontTooLarge,
+    NextBetter,
+    PartialFront,
     best_designs,
     describe_front,
     empty_front,
+    extend_front,
+    look_for_better,
     merge_fronts,
     merge_next_better,
     no_next_better,
     shown_designs,
 )
-from bomgen.plan.search_space import SearchSpace, search_space
-from bomgen.workflow.inputs import source_of
-from bomgen.workflow.plan_files import STANDARD_INPUT_NAME, PlanFile, real
-from bomgen.workflow.search_parts import (
-    EngineLost,
-    LookForBetter,
-    LookForFront,
-    Processes,
-    SearchRequest,
-    ShowDesigns,
-    Take,
-    divide,
-    take_here,
-)
+from bomgen.plan.search_space import KEY, SearchSpace, search_space
+from bomgen.pricing.price_book import INDICATIVE
+from bomgen.workflow.design_tables import DesignTables, are_separable
+from bomgen.workflow.inputs import Inputs, read_all, source_of
+from bomgen.workflow.pipeline import BrokenResult, work_out_variant
+from bomgen.workflow.plan_files import STANDARD_INPUT_NAME, PlanFile, content_of, real
 
-__all__ = ["EngineLost", "find_front", "front_plans", "open_search"]
+PARTS = 1024
+"""Parts of a large space: several per process of a large cluster, for balance and progress reports."""
+MAX_DEATHS = 3
+"""Consecutive process deaths without a finished part, after which the work itself is taken as the cause."""
+TOO_MANY_DEATHS = "processes of the search die again and again; where memory is short, fewer --jobs help"
+MAX_ALONE = 100_000
+"""Maximum number of designs calculated one by one; more are a mistake or take a night."""
+WHOLE_CHUNK = 16
+"""Designs calculated in full, or shown, per part: some tenths of a second of work."""
+
+
+class EngineLost(Exception):
+    """The processes or the cluster that evaluate the parts of a search are lost or unusable."""
+
+
+class SearchRequest(NamedTuple):
+    """A search in the form that is sent to workers."""
+
+    file: PlanFile
+    settings: tuple[str, ...]
+    space: SearchSpace
+    digest: str = ""
+    """Digest of the program version, the catalogue, and the plan with its files, which a worker must match; empty on
+    the same machine."""
+
+    def inputs(self) -> Inputs:
+        """Return the inputs of the designs, read once per process. Raises PlanErrors."""
+        return _inputs(self)
+
+    def evaluator(self) -> Evaluator:
+        """Return the evaluator of the search, opened once per process.
+
+        Raises PlanErrors for a search whose designs cannot be compared.
+        """
+        return _evaluator(self)
+
+    def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
+        """Return the columns of designs. Raises PlanErrors as `evaluator`, and for amounts too large for a column."""
+        try:
+            return self.evaluator().columns(start, stop, names)
+        except OverflowError as error:
+            raise self.refusal(f"{error} is more than a search compares; check the prices") from None
+
+    def refusal(self, text: str) -> PlanErrors:
+        """Return an error about the search as a whole, at its place."""
+        mark = self.inputs().source.mark((KEY,))
+        return PlanErrors([Problem(mark, "error", text, "search", KEY)])
+
+
+@lru_cache(maxsize=1)
+def _inputs(search: SearchRequest) -> Inputs:
+    return read_all(search.file._replace(lock=None), search.settings)
+
+
+@lru_cache(maxsize=1)
+def _evaluator(search: SearchRequest) -> Evaluator:
+    if are_separable(search.inputs().source, search.space):
+        try:
+            tables = DesignTables(search.inputs(), search.space)
+        except MemoryError:
+            text = "too many combinations of hardware, or of workloads; use fewer values or ranges with a step"
+            raise search.refusal(text) from None
+        if tables.knows_servers:
+            return tables
+    if search.space.size > MAX_ALONE:
+        raise search.refusal(
+            f"{search.space.size} designs; at most {MAX_ALONE} are calculated one by one, as required if "
+            "storage servers are sized for the workload, or a section varies as a whole; use fewer values"
+        )
+    return DesignByDesign(search)
+
+
+class DesignByDesign:
+    """Evaluator that calculates every design in full; the reference for other evaluators."""
+
+    chunk = WHOLE_CHUNK
+
+    def __init__(self, search: SearchRequest) -> None:
+        self._search = search
+        self.size = search.space.size
+
+    def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
+        """Return all columns of designs, as every evaluator does."""
+        space = self._search.space
+        found = [work_out_design(self._search, place) for place in range(start, stop)]
+        currencies = {each.currency for each in found if each.problem is None} | {space.currency}
+        if len(currencies) > 1:
+            names = ", ".join(sorted(currencies))
+            raise self._search.refusal(f"costs in {names} cannot be compared; quote in one currency")
+        return columns_of(start, found, space.currency)
+
+
+def work_out_design(search: SearchRequest, place: int) -> SearchedDesign:
+    """Return a fully calculated design; a design that cannot be built is a candidate with its problem.
+
+    Raises BrokenResult if a check on a result fails.
+    """
+    try:
+        inputs = search.inputs()
+        settings = (*search.settings, *search.space.settings(place))
+        report = work_out_variant(read_all(inputs.file, settings, known=inputs))
+        return candidate(place, report, search.space.confidence)
+    except PlanErrors as errors:
+        return SearchedDesign(place, {}, problem=errors.first_error)
+
+
+class PartWork(Protocol):
+    """The work on one part of a space, in the form that is sent to workers."""
+
+    def __call__(self, part: range) -> Any:
+        """Return the result of a part."""
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Return the merged results of two parts, in any order."""
+
+
+Take = Callable[[PartWork, Sequence[range]], Generator[tuple[int, Any]]]
+"""A function that has all parts evaluated and yields the number of designs and the result of each, in any order."""
+
+
+class LookForFront(NamedTuple):
+    """Find the front of a part."""
+
+    search: SearchRequest
+
+    def __call__(self, part: range) -> PartialFront:
+        """Return the Pareto front of a part."""
+        space = self.search.space
+        front = empty_front(space)
+        for columns in _chunks(self.search, part):
+            front = extend_front(space, front, columns)
+        return front
+
+    def merge(self, one: PartialFront, partial_front: PartialFront) -> PartialFront:
+        """Return the Pareto front of two parts."""
+        return merge_fronts(self.search.space, one, partial_front)
+
+
+class LookForBetter(NamedTuple):
+    """Find designs in a part that would be better than the front but exceed a bound."""
+
+    search: SearchRequest
+    front: PartialFront
+
+    def __call__(self, part: range) -> NextBetter:
+        """Return the designs found in a part."""
+        space = self.search.space
+        found = no_next_better(self.front)
+        for columns in _chunks(self.search, part):
+            found = look_for_better(space, self.front, found, columns)
+        return found
+
+    def merge(self, one: NextBetter, next_better: NextBetter) -> NextBetter:
+        """Return the designs found in two parts."""
+        return merge_next_better(one, next_better)
+
+
+class ShowDesigns(NamedTuple):
+    """Read designs from their columns; a part is a range of the list of designs."""
+
+    search: SearchRequest
+    places: tuple[int, ...]
+    whole: frozenset[int]
+    """Indices of designs that are also calculated as `build` does and compared with their columns."""
+
+    def __call__(self, part: range) -> list[SearchedDesign]:
+        """Return the designs of a part of the list. Raises BrokenResult if a full calculation differs from columns."""
+        return [self._show(self.places[at]) for at in part]
+
+    def _show(self, place: int) -> SearchedDesign:
+        space, columns = self.search.space, self.search.columns(place, place + 1)
+        if place not in self.whole:
+            return candidate_at(columns, 0, space.currency)
+        design = work_out_design(self.search, place)
+        for name, value in values_of(design).items():
+            column = columns.measures[name][0].item() if columns.known[name][0] else None
+            if column != (None if value is None else column_value(name, value, space.currency)):
+                settings = ", ".join(space.settings(place))
+                raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
+        return design
+
+    def merge(self, one: list[SearchedDesign], searched_designs: list[SearchedDesign]) -> list[SearchedDesign]:
+        """Return the designs of two parts."""
+        return one + searched_designs
+
+    @staticmethod
+    def divide(count: int) -> list[range]:
+        """Return the parts of a list of designs."""
+        return _divide(count, WHOLE_CHUNK)
+
+
+def divide(search: SearchRequest) -> list[range]:
+    """Return the parts of a search space; in a small space a part is one chunk of the evaluator."""
+    chunk, size = search.evaluator().chunk, search.space.size
+    return _divide(size, chunk * max(1, size // (chunk * PARTS)))
+
+
+def _divide(size: int, part: int) -> list[range]:
+    return [range(at, min(at + part, size)) for at in range(0, size, part)]
+
+
+def _chunks(search: SearchRequest, part: range) -> Iterator[Columns]:
+    chunk, space = search.evaluator().chunk, search.space
+    names = {*space.minimise, *(bound.measure for bound in space.within)}
+    for at in range(part.start, part.stop, chunk):
+        yield search.columns(at, min(at + chunk, part.stop), names)
+
+
+def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+    """Evaluate the parts in this process, one after the other."""
+    for part in parts:
+        yield len(part), work(part)
+
+
+class Processes:
+    """Evaluate parts in a number of processes, which live, with their caches, as long as the context.
+
+    The parts of a process that dies are repeated. Raises EngineLost if the work itself kills processes.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._lifeline = Lifeline()
+        self._pool = self._start()
+
+    def _start(self) -> Executor:
+        return process_pool(self._jobs, self._lifeline)
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._lifeline.cut()
+
+    def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+        """Evaluate all parts."""
+        left, deaths = set(parts), 0
+        while left:
+            pending = dict[Future[Any], range]()
+            try:
+                for part in sorted(left, key=lambda part: part.start):
+                    pending[self._pool.submit(work, part)] = part
+                while pending:
+                    for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                        part = pending.pop(future)
+                        found = future.result()
+                        left.discard(part)
+                        deaths = 0
+                        yield len(part), found
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths >= MAX_DEATHS:
+                    raise EngineLost(TOO_MANY_DEATHS) from None
+                self._pool = self._start()
+            finally:
+                for future in pending:
+                    future.cancel()
+
+
+# search cluster -----------------------------------------------------------------------------------------------------
+# The parts of a search space on a Dask cluster: index ranges are sent, partial results are merged in a tree.
+#
+# A worker opens plan and catalogue once, and refuses work if its own differ from those of the search. Dask repeats the
+# work of a worker that died.
+
+TOGETHER = 16
+"""Parts whose results are merged on a worker before they are sent."""
+PATIENCE = 10
+"""Seconds to wait for a scheduler to answer and to have a worker."""
+OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
+"""Errors of a worker that concern the search, rather than the worker."""
+
+
+def digest_of(search: SearchRequest) -> str:
+    """Return the digest of everything a worker must share: version, catalogue, and the plan with the files it names."""
+    found = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
+    file = search.file
+    source = source_of(file, search.settings)
+    books = (source.data.get("quote") or {}).get("price_book") or []
+    paths = [file.folder / name for name in ([books] if isinstance(books, str) else books) if name != INDICATIVE]
+    for name in source.data.get("catalog") or ():
+        paths += sorted(path for path in (file.folder / name).rglob("*") if path.is_file())
+    for content in (file.content, *(content for _, content in source.files), *map(content_of, paths)):
+        found.update(sha256(content).digest())
+    return found.hexdigest()
+
+
+def _digest_of_catalogue() -> str:
+    found = sha256()
+    data = folder("data")
+    for path in sorted(path for path in data.rglob("*") if path.suffix != ".pyc" and path.is_file()):
+        found.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
+    return found.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _refuse_other_files(search: SearchRequest) -> None:
+    """Raise EngineLost in a worker whose program, catalogue or files differ from those of the search."""
+    try:
+        same = digest_of(search) == search.digest
+    except (OSError, PlanErrors) as error:
+        raise EngineLost(f"a worker cannot read the plan's files, which must be where they are here: {error}") from None
+    if not same:
+        text = "its version, its catalogue or the files that the plan names; install and copy the same everywhere"
+        raise EngineLost(f"a worker differs from this machine in {text}")
+
+
+def take_on_cluster(search: SearchRequest, address: str) -> Take:
+    """Return a function that evaluates parts on the cluster of a scheduler.
+
+    Raises EngineLost if Dask is not installed, and, during evaluation, for a cluster that is lost or unusable.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise EngineLost("dask is not installed; pip install distributed") from None
+
+    def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+        logging.disable()  # a lost cluster is reported here
+        try:
+            client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise EngineLost(f"no scheduler answers at {address}: {error}") from None
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+            # a separate task, which is repeated if it is lost, and whose result all others use
+            sent = client.submit(_given, work, pure=False)
+            merged = {}
+            for at in range(0, len(parts), TOGETHER):
+                group = parts[at : at + TOGETHER]
+                found = [client.submit(_take, sent, search, part, pure=False) for part in group]
+                merged[client.submit(_merge, sent, found, pure=False)] = sum(map(len, group))
+                del found  # a worker forgets merged results
+            for future in distributed.as_completed(list(merged), loop=client.loop):
+                result = future.result()
+                yield merged.pop(future), result
+        except OWN_ERRORS:
+            raise
+        except Exception as error:
+            # Dask's own errors are of any type; one line says which
+            reason = getattr(error, "reason", None) or str(error).partition("\n")[0] or type(error).__name__
+            raise EngineLost(f"the cluster of {address} is lost: {reason}") from error
+        finally:
+            client.close(timeout=1)
+
+    return take
+
+
+def _given(work: PartWork) -> PartWork:
+    return work
+
+
+def _take(work: PartWork, search: SearchRequest, part: range) -> Any:
+    _refuse_other_files(search)
+    return work(part)
+
+
+def _merge(work: PartWork, found: Sequence[Any]) -> Any:
+    return reduce(work.merge, found)
+
+
+# search ---------------------------------------------------------------------------------------------------------------
 
 
 def open_search(
@@ -99,8 +476,6 @@ def _find_front(
     better = no_next_better(front)
     try:
         if scheduler:
-            from bomgen.workflow.search_parts import digest_of, take_on_cluster
-
             search = search._replace(digest=digest_of(search))
             take = take_on_cluster(search, scheduler)
         try:

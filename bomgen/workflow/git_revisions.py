@@ -110,7 +110,7 @@ def path_in(revision: Revision, given: str) -> str:
             return path
     if any(path in revision.folders for path in tried):
         raise NoRevision(f"'{given}' is a folder at {revision.name}; name a file in it")
-    files = (path for path in revision.files if path.endswith((*SUFFIXES, ".json")))
+    files = [path for path in revision.files if path.endswith((*SUFFIXES, ".json"))]
     hint = suggestion(text, files, "give its path from the root of the checkout")
     raise NoRevision(f"there is no file '{given}' at {revision.name}; {hint}")
 

@@ -27,8 +27,8 @@ from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Plan
 from bomgen.pricing import price_book
+from bomgen.pricing.margin import selling_books
 from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook
-from bomgen.pricing.selling import selling_books
 from bomgen.pricing.unit_prices import missing_rates
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template
@@ -39,16 +39,12 @@ from bomgen.workflow.plan_files import (
     LOCK_KEY,
     LOGO,
     SELL,
-    STANDARD_INPUT,
-    STANDARD_INPUT_NAME,
     TEMPLATES,
     Contents,
     PlanFile,
     content_of,
     extended,
     inside,
-    lock_name,
-    open_plan,
     read_once,
     real,
     set_charge_currencies,
@@ -56,9 +52,6 @@ from bomgen.workflow.plan_files import (
 
 if TYPE_CHECKING:
     from bomgen.workflow.lock import Lock
-
-__all__ = ["STANDARD_INPUT", "STANDARD_INPUT_NAME", "PlanFile", "lock_name", "open_plan"]
-"""Names of `plan_files` that callers need to open a plan."""
 
 FORMAT = 1
 """Version of the plan format, in the key `bomgen`."""

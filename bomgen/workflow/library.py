@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
 from bomgen.core.plain_data import json_value
 from bomgen.core.yaml_source import encoded
@@ -22,8 +22,8 @@ from bomgen.output import writer
 from bomgen.output.registry import DEFAULT_DOCUMENTS, WIRINGS
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of, result
-from bomgen.workflow import inputs, pipeline
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow import pipeline
+from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, open_plan
 
 Plan = str | PathLike[str] | Mapping[str, Any]
 """A plan as a path, as YAML text (a string of several lines), or as data."""
@@ -151,7 +151,7 @@ class Result:
         Unsuitable for a format that cannot represent these cables, and OutputError if a file cannot be written.
         """
         if form not in WIRINGS.names:
-            raise ValueError(f"no format '{form}'; there are {', '.join(WIRINGS.names)}")
+            raise ValueError(unknown("format", form, WIRINGS.names))
         return writer.write_wiring(pipeline.list_cables(self._report, fabrics), form, Path(file), lambda _: None)
 
     def __repr__(self) -> str:
@@ -199,7 +199,7 @@ def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
     if isinstance(plan, str) and "\n" in plan:
         return _in_memory(plan, TEXT_NAME, top)
     path = fspath(plan)
-    return inputs.open_plan(f"./{path}" if path == inputs.STANDARD_INPUT else path, top)
+    return open_plan(f"./{path}" if path == STANDARD_INPUT else path, top)
 
 
 def _in_memory(text: str, name: str, root: str | None) -> PlanFile:

@@ -1,4 +1,4 @@
-"""A plan file from reading to a report, and other results for a plan.
+"""A plan file from reading to a report, through the stages of its data, and other results for a plan.
 
 All files are read before the first stage; after that only the catalogue accesses the file system, when a part is looked
 up.
@@ -6,22 +6,30 @@ up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
 from bomgen.core import progress
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
-from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
+from bomgen.core.messages import message
+from bomgen.core.provenance import Mark, first_given
+from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget, spend
 from bomgen.core.yaml_source import Source
+from bomgen.design.assembly import Design, design, parts_lookup
+from bomgen.optics.types import PartsLookup
 from bomgen.output.user_templates import templates as own_templates
+from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
+from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.types import COMPUTE, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,
@@ -31,34 +39,296 @@ from bomgen.pricing.alternatives import (
     varied,
     warnings_of,
 )
-from bomgen.pricing.bill_line import Line
-from bomgen.pricing.unit_prices import missing_rates, net_price
-from bomgen.results.result import Report
+from bomgen.pricing.bill import Bill, bill, cluster_bill
+from bomgen.pricing.bill_line import Line, cluster_path
+from bomgen.pricing.price_book import PriceBook
+from bomgen.pricing.quote import Quote, cluster_quote, quote
+from bomgen.pricing.running_costs import Running, running
+from bomgen.pricing.unit_prices import missing_rates, net_price, part_price
+from bomgen.reading.cells import read_lead_days
+from bomgen.results.changed_parts import changed_parts
+from bomgen.results.checks import Check, check_money, checks, checks_from_problems
+from bomgen.results.result import Input, Report
+from bomgen.results.warnings import design_warnings, ineffective_keys
 from bomgen.sizing.cluster_size import Sizing, size_cluster
-from bomgen.workflow.inputs import Inputs, PriceBooks, logo_of, price_books_of, read_all, templates_of, vary
+from bomgen.workflow.inputs import (
+    Inputs,
+    PriceBooks,
+    logo_of,
+    price_books_of,
+    quote_prices,
+    read_all,
+    templates_of,
+    vary,
+)
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
-from bomgen.workflow.stages import BrokenResult, build_report, spend_steps_for_cables
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists.forms import Entry
     from bomgen.pricing.margin import Margin
     from bomgen.pricing.price_book import PriceBook
+    from bomgen.results.elevations.types import Elevations
 
-__all__ = [
-    "BrokenResult",
-    "check_plan",
-    "compute_fabric",
-    "compute_margin",
-    "list_cables",
-    "list_unpriced_parts",
-    "lock_result",
-    "require_lock",
-    "select_alternative",
-    "size_plan",
-    "work_out",
-    "work_out_variant",
-]
+_SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
+"""A key of costs and margins in the value of a setting."""
+
+
+class BrokenResult(Exception):
+    """A check of the program on its own result failed; this is a bug, and nothing may be written."""
+
+
+def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
+    """Return the report of a plan or a variant of one, from its inputs: the main flow of bomgen.
+
+    Raises PlanErrors with every problem of an invalid or impossible plan, BrokenResult if a check on the result fails.
+    """
+    clusters = split(inputs.source)
+    plans = _bind_clusters(clusters, inputs)
+    warned = _check_rules(plans, clusters)
+    prices = quote_prices(inputs, plans[0].quote)
+    if wrong := missing_rates(prices.quote, prices.used):
+        raise PlanErrors(wrong)
+    designs = [design_cluster(plan._replace(quote=prices.quote), inputs.catalog, prices.used) for plan in plans]
+    progress.stage("bill and prices")
+    billed = bill(inputs.catalog, *designs)
+    priced = quote(billed, prices.quote, prices.used)
+    progress.stage("checks")
+    racked = any(designed.facility.racks for designed in designs)
+    reports = [
+        _report_cluster(inputs._replace(source=source), designed, problems, billed, priced, prices.used, racked)
+        for (_, source), designed, problems in zip(clusters, designs, warned, strict=True)
+    ]
+    return _report_plan(inputs, reports, billed, priced, prices), prices
+
+
+def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced: Quote, prices: PriceBooks) -> Report:
+    """Return the report of a plan from those of its clusters, with the whole bill and all inputs read."""
+    read = [*(Input(name, content) for name, content in inputs.source.files), *prices.inputs]
+    read += [Input(name, content) for name, content in sorted(inputs.catalog.inputs.items())]
+    read += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, inputs.settings) if setting]
+    whole = reports[0]._replace(
+        inputs=tuple(read),
+        bill=billed,
+        quote=priced,
+        running=running([report.design for report in reports], priced),
+        checks=(
+            *(check for report in reports for check in report.checks),
+            *check_money(priced, reports[0].plan.quote),
+            *checks_from_problems(priced.problems),
+        ),
+        problems=_ordered(
+            [
+                *(problem for report in reports for problem in report.problems),
+                *priced.problems,
+                *_late_parts(priced, reports[0].plan.quote, inputs.source),
+                *changed_parts(inputs.catalog, [report.design for report in reports], prices.used),
+            ]
+        ),
+    )
+    if not whole.plan.cluster_name:
+        return whole
+    plan = whole.plan._replace(cluster_name="")
+    return whole._replace(plan=plan, clusters=tuple(reports), elevations=None)
+
+
+_TIME = re.compile(r"[0-9][0-9.,]*(?: *(?:-|–|to|至) *[0-9.,]+)? *[^\W\d_]+")
+"""A time within a condition of delivery, as in `Within 10 to 12 weeks of the order`."""
+
+
+def _late_parts(priced: Quote, plan: QuotePlan, source: Source) -> list[Problem]:
+    """Return a warning if the plan promises a time of delivery that is shorter than the lead time of a part."""
+    promised = _TIME.search(plan.delivery.get(PROMISED, ""))
+    days = read_lead_days(promised[0]) if promised else None
+    slowest = max(priced.lines, key=lambda line: line.lead_days, default=None)
+    if promised is None or days is None or slowest is None or slowest.lead_days <= days:
+        return []
+    part = slowest.line.part or slowest.line.description
+    text = message("late-part", promised=promised[0], part=part, days=slowest.lead_days)
+    return [Problem(source.mark(("quote", PROMISED)), "warning", text, "lead-time", f"quote.{PROMISED}")]
+
+
+def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> list[Plan]:
+    """Return the plans of the clusters. Raises PlanErrors with the problems of all, without duplicates."""
+    digits = inputs.lock.digits if inputs.lock else {}
+    plans, problems = list[Plan](), list[Problem]()
+    for name, source in clusters:
+        try:
+            plans.append(bind(source, inputs.catalog)._replace(cluster_name=name, digits=digits))
+        except PlanErrors as errors:
+            problems += errors.problems
+    if problems:
+        raise PlanErrors(_ordered(problems))
+    return plans
+
+
+def _check_rules(plans: Sequence[Plan], clusters: Sequence[tuple[str, Source]]) -> list[list[Problem]]:
+    """Return the warnings of the rules for each cluster. Raises PlanErrors with all problems if there is an error."""
+    found = [rules.check_rules(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
+    problems = [problem for of_cluster in found for problem in of_cluster]
+    if any(problem.severity == "error" for problem in problems):
+        raise PlanErrors(_ordered(problems))
+    return found
+
+
+def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return problems in order of their place, without duplicates from several clusters."""
+    found = dict[Problem, Problem]()
+    for problem in problems:
+        found.setdefault(problem._replace(path=""), problem)
+    return tuple(sorted(found.values(), key=lambda problem: problem.mark))
+
+
+def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()) -> Design:
+    """Size and design a plan, with the cheapest links by the price books.
+
+    Raises PlanErrors at the key that makes the design impossible.
+    """
+    try:
+        progress.stage("sizes")
+        attached = attachments(plan, catalog.assumption("bmc-port-rate"))
+        sizing = size_cluster(plan, attached)
+        parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
+        progress.stage("fabrics and racks")
+        return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
+    except Infeasible as error:
+        mark = first_given(error.because) or plan.mark
+        raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+
+
+def _report_cluster(
+    inputs: Inputs,
+    designed: Design,
+    warned: Sequence[Problem],
+    billed: Bill,
+    priced: Quote,
+    books: Sequence[PriceBook],
+    racked: bool,
+) -> Report:
+    """Return the report of one cluster, with its part of the plan as source and its share of the bill.
+
+    `racked`: whether racks are counted for any cluster of the plan.
+
+    Raises BrokenResult if a check on it fails.
+    """
+    plan = designed.plan
+    own = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
+    own_bill = cluster_bill(billed, plan.cluster_name) if plan.cluster_name else billed
+    elevated = _elevations(designed)
+    outcome = checks(designed, own_bill, own)
+    if failed := [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]:
+        raise BrokenResult("; ".join(failed))
+    noted = [
+        *warned,
+        *design_warnings(designed),
+        *ineffective_keys(inputs.source, designed, billed, racked),
+        *_rack_problems(elevated, plan),
+    ]
+    problems = [*noted, *_warnings(outcome, designed)]
+    place = cluster_path(plan.cluster_name)
+    return Report(
+        plan=plan,
+        plan_file=inputs.file.recorded,
+        content=inputs.file.content,
+        inputs=(),
+        source=inputs.source,
+        catalog=inputs.catalog,
+        design=designed,
+        bill=own_bill,
+        quote=own,
+        books=tuple(books),
+        running=Running({}, frozenset()),
+        elevations=elevated,
+        checks=tuple(
+            check._replace(path=".".join((*place, check.path))) for check in (*outcome, *checks_from_problems(noted))
+        ),
+        problems=_ordered([problem._replace(path=".".join((*place, problem.path))) for problem in problems]),
+    )
+
+
+def _hide_costs(setting: str) -> str:
+    """Return a setting for results without costs and margins, which customers must not see."""
+    key, _, value = setting.partition("=")
+    quoted, *steps = key.split(".")
+    if quoted == "quote" and set(steps) & set(SECRET_KEYS):
+        return ""
+    return f"{key}=..." if quoted == "quote" and _SECRET.search(value) else setting
+
+
+def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
+    """Return the design with cable lengths from their routes, if these are known.
+
+    Raises TooMuch for too many racks, devices or cables.
+    """
+    site = designed.plan.site
+    if site is None:
+        return designed
+    spend_steps_for_floor(designed)
+    if not designed.routed:
+        return designed
+    from bomgen.cabling.length_fitting import route_cables
+    from bomgen.cabling.types import broken_rules
+    from bomgen.cabling.wiring import wire
+    from bomgen.optics.cages import TooFewCages
+
+    spend_steps_for_cables(designed)
+    try:
+        found = route_cables(designed, parts)
+        wrong = broken_rules(wire(found), found)
+    except ValueError as error:
+        raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
+    except TooFewCages as error:
+        raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
+    if wrong:
+        raise BrokenResult("; ".join(wrong))
+    return found
+
+
+def spend_steps_for_cables(designed: Design) -> None:
+    """Count the work steps of listing every cable of a design. Raises TooMuch."""
+    links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
+    spend(links)
+
+
+def spend_steps_for_floor(designed: Design) -> None:
+    """Count the work steps of placing every device of a design in a rack. Raises TooMuch."""
+    racks = designed.facility.racks
+    if racks is None:
+        return
+    from bomgen.cabling.devices import number_devices
+
+    last = number_devices(designed).kinds[-1]
+    spend(ceil(racks.value) + last.start + last.number)
+
+
+def _elevations(designed: Design) -> Elevations | None:
+    """Return the contents of the racks, if the plan describes a site."""
+    if designed.plan.site is None:
+        return None
+    from bomgen.results.elevations.placement import elevations
+
+    return elevations(designed)
+
+
+def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
+    """Return warnings about devices that fit in no rack, at the place of the site."""
+    if elevated is None or plan.site is None:
+        return []
+    mark = plan.site.management_racks and first_given(plan.site.management_racks)
+    place = mark or plan.site.mark
+    return [Problem(place, "warning", message, rule, "site.management_racks") for message, rule in elevated.warnings]
+
+
+def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
+    marks = {built.plan.name: built.plan.mark for built in designed.fabrics}
+    return [
+        Problem(marks[check.path.split(".")[1]], "warning", check.message, check.id, check.path)
+        for check in outcome
+        if check.status == "warn" and check.path.startswith("fabrics.")
+    ]
+
+
+# results --------------------------------------------------------------------------------------------------------------
 
 
 def check_plan(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
@@ -121,7 +391,7 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
     Raises PlanErrors with every problem of an invalid or impossible plan, BrokenResult if a check on the result fails.
     """
     inputs = plan if isinstance(plan, Inputs) else read_all(plan, settings, templates)
-    with _limited(inputs.source):
+    with _limited(inputs.source.mark(())):
         report, prices = build_report(inputs)
         picture, of_picture = logo_of(inputs, report.plan)
         own, of_templates = templates_of(inputs, report.plan)
@@ -140,11 +410,12 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         )
         if inputs.lock is None:
             return whole
-        from bomgen.workflow.lock_text import stale
+        from bomgen.workflow.lock import stale
 
         for _, of_other in others:
             prices.current.update(of_other.current)
-        return whole._replace(stale=tuple(stale(inputs.lock, inputs, whole, prices)))
+        changed = stale(inputs.lock, whole, inputs.keys, inputs.source.files, prices.rates, prices.current)
+        return whole._replace(stale=tuple(changed))
 
 
 def select_alternative(report: Report, name: str) -> Report:
@@ -176,22 +447,24 @@ def work_out_variant(inputs: Inputs) -> Report:
     Raises as `work_out`.
     """
     source = drop_alternatives(inputs.source)
-    with _limited(source):
+    with _limited(source.mark(())):
         return build_report(inputs._replace(source=source))[0]
 
 
+TOO_MUCH = (
+    f"more than {MAX_STEPS} steps of work; reduce the machines, remove alternatives, clusters, fabrics, "
+    "price books, part files or the layout, or name switches with fewer ports"
+)
+
+
 @contextmanager
-def _limited(source: Source) -> Iterator[None]:
+def _limited(mark: Mark, message: str = TOO_MUCH) -> Iterator[None]:
     """Raise PlanErrors if the enclosed work takes more steps than a plan may."""
     try:
         with budget():
             yield
     except TooMuch:
-        message = (
-            f"more than {MAX_STEPS} steps of work; reduce the machines, remove alternatives, clusters, fabrics, "
-            "price books, part files or the layout, or name switches with fewer ports"
-        )
-        raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
+        raise PlanErrors([Problem(mark, "error", message, "work-limit")]) from None
 
 
 def require_lock(file: PlanFile, report: Report) -> None:
@@ -205,15 +478,14 @@ def require_lock(file: PlanFile, report: Report) -> None:
 
 def lock_result(file: PlanFile) -> tuple[str, Report]:
     """Return the lock of a plan from its current inputs, and the result it pins. Raises PlanErrors as `work_out`."""
-    from bomgen.workflow.lock import lock_of
-    from bomgen.workflow.lock_text import text
+    from bomgen.workflow.lock import lock_of, lock_text
 
     report = work_out(inputs := read_all(file._replace(lock=None)))
     try:
         digits = lock_of(*file.lock).digits if file.lock else {}
     except PlanErrors:
         digits = {}
-    return text(report, inputs.source.files, digits), report
+    return lock_text(report, inputs.source.files, digits), report
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
@@ -287,13 +559,10 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
     from bomgen.optics.cages import TooFewCages
 
     progress.stage("cables")
+    with _limited(report.plan.mark, f"more than {MAX_STEPS} cables; a list can have at most that many"):
+        spend_steps_for_cables(report.design)
     try:
-        with budget():
-            spend_steps_for_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
-    except TooMuch:
-        message = f"more than {MAX_STEPS} cables; a list can have at most that many"
-        raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
     if today is not None:

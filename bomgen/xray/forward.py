@@ -15,7 +15,7 @@ from bomgen.design.assembly import Design
 from bomgen.plan.binding.bind import bind
 from bomgen.pricing.bill import Bill, bill
 from bomgen.pricing.bill_line import Line
-from bomgen.workflow.stages import design_cluster
+from bomgen.workflow.pipeline import design_cluster
 
 Plan = dict[str, Any]
 """Data of a plan, or of a part of one."""

@@ -8,9 +8,8 @@ from decimal import Decimal
 
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit
-from bomgen.reading.amounts_and_dates import TENTHS
 from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
-from bomgen.reading.cells import Broken
+from bomgen.reading.cells import TENTHS, Broken
 from bomgen.reading.list_columns import QUANTITY
 from bomgen.xray.types import GENERAL, PINPOINTED, Finding, Severity, at_line, name_place
 

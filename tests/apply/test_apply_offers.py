@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
 from depth import DEEPER
 
-from bomgen.apply import nearest
+from bomgen.apply import judgement
 from bomgen.apply.application import Application, apply_quote
 from bomgen.pricing.bill_line import Line
 from bomgen.results.result import Report
@@ -102,11 +102,11 @@ def test_the_number_of_designs_that_are_tried_is_bounded(folder: Path, monkeypat
         if line.startswith("compute."):
             quote.cell(line, "quantity").value += 3
     tried = list[Any]()
-    build = nearest.work_out_variant
-    monkeypatch.setattr(nearest, "work_out_variant", lambda *given: tried.append(given) or build(*given))
+    build = judgement.work_out_variant
+    monkeypatch.setattr(judgement, "work_out_variant", lambda *given: tried.append(given) or build(*given))
     found = apply_quote(quote.saved(), WORKBOOK, file)
     assert len(found.problems) > 3
-    assert 0 < len(tried) <= 3 * nearest.MOST_TRIALS == 39
+    assert 0 < len(tried) <= 3 * judgement.MOST_TRIALS == 39
 
 
 PLANS = st.builds(

@@ -25,7 +25,7 @@ ELSEWHERE = (
     *("results/checks.py", "site/facility.py", "site/power.py"),
     *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
     *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
-    *("cabling/wiring.py", "workflow/catalog_listing.py", "apply/"),
+    *("cabling/wiring.py", "apply/"),
     *("reading/model_config.py", "serve/"),
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
@@ -40,6 +40,9 @@ LEAST_WORDS = 2
 NOT_PROVOKED = {
     "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
     "more than {} steps of work; split the folder": "20 files of much work; tests/workflow/test_part_folders.py",
+    "'{}' is not in the catalogue; nearest: {}": "usage of the command; tests/workflow/test_catalog_listing.py",
+    "'{}' is not a condition; write FIELD=VALUE": "usage of the command; tests/workflow/test_catalog_listing.py",
+    "no part has a field '{}'; {}": "usage of the command; tests/workflow/test_catalog_listing.py",
     "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",
     "a link that leads out of the folder tree; put": "a link; tests/workflow/test_part_folders.py",
     "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",

@@ -14,7 +14,7 @@ import pytest
 from children import DEEP, ENDINGS, NEW, OLD, Child, outcome, state
 from processor import PATIENCE
 
-from bomgen.workflow import search_parts
+from bomgen.workflow import design_search
 
 CHECKOUT = Path(__file__).parents[2]
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
@@ -130,7 +130,7 @@ def test_a_search_of_a_thousand_million_designs_ends(
 ) -> None:
     """A signal to the command alone ends it and its processes, whatever they are at; killed, it leaves none behind."""
     if jobs > 1:  # parts that never end by themselves
-        monkeypatch.setattr(search_parts.LookForFront, "__call__", lambda *_: time.sleep(2 * PATIENCE))
+        monkeypatch.setattr(design_search.LookForFront, "__call__", lambda *_: time.sleep(2 * PATIENCE))
     workload = "workload: {training: {model: {name: m, parameters: 30B}, tokens: 600B}}\n"
     (work / "plan.yaml").write_text(NEW + workload, encoding="utf-8")
     over = ("cluster.servers=1..100", "spares.switch=0..999", "workload.training.tokens=1000000001..1000010000")

@@ -16,9 +16,9 @@ from trees import Plans
 from tripwire import nothing_touched
 
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import OutputError, PlanErrors
 from bomgen.core.yaml_source import decoded, read
-from bomgen.output.writer import OutputError, render
+from bomgen.output.writer import render
 from bomgen.results.result import Report, result
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import list_cables, work_out

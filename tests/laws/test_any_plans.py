@@ -11,9 +11,9 @@ from random import SystemRandom
 from any_plans import SERVERS, changed_plans, draw_plans
 from depth import DEEPER
 
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import OutputError, PlanErrors
 from bomgen.output.registry import DOCUMENTS, WIRINGS, Unsuitable
-from bomgen.output.writer import OutputError, render, write_files, write_wiring
+from bomgen.output.writer import render, write_files, write_wiring
 from bomgen.results.result import Report
 from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile

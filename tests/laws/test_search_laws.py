@@ -11,9 +11,8 @@ from depth import DEEPER
 from written_plans import plan_file
 
 from bomgen.documents.search.candidates import Columns
-from bomgen.workflow.design_search import open_search
+from bomgen.workflow.design_search import DesignByDesign, SearchRequest, open_search
 from bomgen.workflow.design_tables import DesignTables
-from bomgen.workflow.search_parts import DesignByDesign, SearchRequest
 
 SPACES, OF_SPACE = 12, 10
 """Spaces that are drawn every day, and designs of each that are worked out; at length 200 times 50."""

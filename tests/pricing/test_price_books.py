@@ -343,8 +343,9 @@ def test_nobody_loads_openpyxl_without_a_workbook(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("part,price,currency\nqm9700,1,USD\n", "utf-8")
     plan = "bomgen: 1\nname: a\ncluster: {gpu: h100-sxm, servers: 8}\nquote: {price_book: a.csv, cost_book: a.csv}\n"
     (tmp_path / "plan.yaml").write_text(plan, "utf-8")
-    code = "import sys; from bomgen.workflow.inputs import open_plan; from bomgen.workflow.pipeline import check_plan; "
-    code += "check_plan(open_plan(sys.argv[1], None)); print('openpyxl' in sys.modules)"
+    code = "import sys; from bomgen.workflow.plan_files import open_plan; "
+    code += "from bomgen.workflow.pipeline import check_plan; check_plan(open_plan(sys.argv[1], None)); "
+    code += "print('openpyxl' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "plan.yaml")], capture_output=True, check=True)
     assert b"False" == done.stdout.strip()
 

@@ -44,7 +44,7 @@ THIRD_PARTY = {
         *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.wiring.*"),
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
-    "distributed": ("workflow.search_parts",),
+    "distributed": ("workflow.design_search",),
     "pyarrow": ("output.wiring.parquet",),
     "weasyprint": ("output.pdf",),
     "pdfplumber": ("reading.tables",),

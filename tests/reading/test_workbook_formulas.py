@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bomgen.reading.workbook_formulas import relative_formula
+from bomgen.reading.scans import relative_formula
 
 
 @pytest.mark.parametrize(

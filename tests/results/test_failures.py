@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bomgen.cabling.rack_pairs import cables_by_racks
+from bomgen.cabling.patch_panels import cables_by_racks
 from bomgen.cabling.types import Wiring
 from bomgen.cabling.wiring import wire
 from bomgen.design.assembly import BuiltFabric

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli.command import main
-from bomgen.serve import downloads, engine, tabs
+from bomgen.serve import engine
 from bomgen.serve.completion import Place, complete, place_at
 from bomgen.serve.workspace import Refused, Workspace, gallery, unpack
 
@@ -104,7 +104,7 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<style.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)).split())
 
 
-@pytest.mark.parametrize("tab", tabs.TABS)
+@pytest.mark.parametrize("tab", engine.TABS)
 def test_a_tab_shows_the_plan_and_has_no_scripts(workspace: Workspace, tab: str) -> None:
     """Look at what it says."""
     found = engine.build(workspace, asked(tabs=[tab]))
@@ -125,8 +125,8 @@ def test_the_first_cables_are_listed(workspace: Workspace) -> None:
     """Of 512 to the leaves and as many to the spines, with the number of all."""
     found = engine.build(workspace, asked(text=PLAN.replace("servers: 4", "servers: 64"), tabs=["cables"]))
     text = text_of(found["tabs"]["cables"])
-    assert f"First {tabs.CABLES_SHOWN} of 1,024 cables; download the list for all" in text
-    assert text.count("compute-SL-") == tabs.CABLES_SHOWN
+    assert f"First {engine.CABLES_SHOWN} of 1,024 cables; download the list for all" in text
+    assert text.count("compute-SL-") == engine.CABLES_SHOWN
     found = engine.build(
         workspace, asked(text=PLAN.replace("servers: 4", "servers: 2"), tabs=["cables"], language="zh")
     )
@@ -152,19 +152,19 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
     """A download has the bytes of the command."""
     arguments = ["build", str(tmp_path / "small.yaml"), "-o", str(tmp_path / "out"), "-f", form]
     assert CliRunner().invoke(main, arguments).exit_code == 0
-    found = downloads.download(workspace, asked(format=form))
+    found = engine.download(workspace, asked(format=form))
     assert found["name"] == form
     assert base64.b64decode(found["base64"]) == (tmp_path / "out" / "small" / form).read_bytes()
 
 
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
-    names = [each["format"] for each in downloads.formats(workspace, asked())["formats"]]
+    names = [each["format"] for each in engine.formats(workspace, asked())["formats"]]
     assert {"quote.xlsx", "report.xlsx", "bom.json", "wiring-csv"} <= {*names}
-    assert downloads.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
-    assert downloads.download(workspace, asked(format="fabric-NAME.svg"))["name"] == "fabric-compute.svg"
+    assert engine.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
+    assert engine.download(workspace, asked(format="fabric-NAME.svg"))["name"] == "fabric-compute.svg"
     with pytest.raises(Refused, match="no format"):
-        downloads.download(workspace, asked(format="doc"))
+        engine.download(workspace, asked(format="doc"))
 
 
 def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> None:
@@ -174,30 +174,30 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     managed = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: default, in_band: default}\n"
     offered = []
     for text in (PLAN, managed, ethernet, alone):
-        names = {each["format"] for each in downloads.formats(workspace, asked(text=text))["formats"]}
+        names = {each["format"] for each in engine.formats(workspace, asked(text=text))["formats"]}
         offered.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
     assert offered == [[True, True, True]] * 2 + [[True, True, False], [False] * 3]
-    assert downloads.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
+    assert engine.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
 
 def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that can only fail is none; the browser prints instead."""
-    monkeypatch.setattr(downloads, "find_spec", {}.get)
-    names = {each["format"] for each in downloads.formats(workspace, asked())["formats"]}
+    monkeypatch.setattr(engine, "find_spec", {}.get)
+    names = {each["format"] for each in engine.formats(workspace, asked())["formats"]}
     assert not names & {"quote.pdf", "wiring-parquet"}
     assert {"quote.xlsx", "quote.html", "wiring-csv"} < names
 
 
 def test_what_a_quote_does_not_say_is_named(workspace: Workspace) -> None:
     """A quote can be written without, and not sent."""
-    assert downloads.formats(workspace, asked())["missing"] == ["customer", "vendor", "date"]
+    assert engine.formats(workspace, asked())["missing"] == ["customer", "vendor", "date"]
     text = f"{PLAN}  customer: A\n  vendor: B\n"
-    assert downloads.formats(workspace, asked(text=text))["missing"] == ["date"]
+    assert engine.formats(workspace, asked(text=text))["missing"] == ["date"]
 
 
 def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
     """A plan travels in a link."""
-    found = downloads.share(workspace, asked())
+    found = engine.share(workspace, asked())
     assert SHOWN["report"] in text_of(found["html"])
     assert unpack(found["packed"]) == PLAN
     for broken in (found["packed"][:-9], "§", ""):
@@ -208,7 +208,7 @@ def test_a_plan_travels_in_a_link(workspace: Workspace) -> None:
 def test_plans_stand_side_by_side(workspace: Workspace) -> None:
     """Plans stand side by side."""
     other = asked(text=PLAN.replace("servers: 4", "servers: 8").replace("small", "large"))
-    text = text_of(tabs.compare_plans(workspace, {"plans": [asked(), other]})["html"])
+    text = text_of(engine.compare_plans(workspace, {"plans": [asked(), other]})["html"])
     assert "Value small large Better" in text
     assert "GPUs 32 64 Servers 4 8 NICs 32 64" in text
 
@@ -251,7 +251,7 @@ def test_keys_and_parts_are_completed(workspace: Workspace) -> None:
 def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
     """Of its network, of a rack, or a chart; and its copy is a plan that builds."""
     for design in gallery():
-        assert tabs.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
+        assert engine.picture(workspace, {"name": design["name"]})["svg"].startswith("<svg"), design["name"]
 
 
 def test_the_engine_needs_neither_network_nor_processes() -> None:

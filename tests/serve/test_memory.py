@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bomgen.serve.tabs import TABS
+from bomgen.serve.engine import TABS
 
 CHECKOUT = Path(__file__).parents[2]
 PLAN = (CHECKOUT / "plans" / "llama65b.yaml").read_text("utf-8")

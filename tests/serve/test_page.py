@@ -9,7 +9,7 @@ import pytest
 
 from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
-from bomgen.serve.downloads import WIRING
+from bomgen.serve.engine import WIRING
 from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 

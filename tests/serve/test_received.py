@@ -16,7 +16,7 @@ from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
 from bomgen.output.price_lists.forms import written
-from bomgen.serve import downloads, edits, engine, received, searching
+from bomgen.serve import engine, form, received
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out
 
@@ -72,7 +72,7 @@ def test_a_second_column_of_prices_can_be_read_instead(workspace: Workspace) -> 
 def test_a_list_may_be_filled_in_by_parts(workspace: Workspace) -> None:
     """Rows that have no price yet are left out, as of a vendor's list."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
-    head, *rows = csv.reader(io.StringIO(base64.b64decode(downloads.download(workspace, request)["base64"]).decode()))
+    head, *rows = csv.reader(io.StringIO(base64.b64decode(engine.download(workspace, request)["base64"]).decode()))
     rows[0][2] = "300000"
     out = io.StringIO()
     csv.writer(out).writerows([head, *rows])
@@ -110,7 +110,7 @@ def test_numbers_close_to_parts_of_the_plan_are_named(workspace: Workspace) -> N
 def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) -> None:
     """The list is that of `bomgen prices --for`, names parts by their ids, and prices them once it is filled in."""
     request = {"path": "small.yaml", "text": PLAN, "format": "unpriced-csv"}
-    listed = base64.b64decode(downloads.download(workspace, request)["base64"])
+    listed = base64.b64decode(engine.download(workspace, request)["base64"])
     assert listed == written(list_unpriced_parts(work_out(workspace.plan_file("small.yaml", PLAN))), "csv")
     head, *rows = csv.reader(io.StringIO(listed.decode()))
     assert "dgx-h100" in [row[0] for row in rows]
@@ -120,7 +120,7 @@ def test_parts_without_a_price_are_listed_to_be_filled_in(workspace: Workspace) 
     assert found["coverage"]["after"]["priced"] == found["coverage"]["after"]["lines"]
     workspace.save(found["file"]["path"], found["file"]["text"], "")
     with pytest.raises(Refused, match="every part has a price"):
-        downloads.download(workspace, request | {"text": found["text"]})
+        engine.download(workspace, request | {"text": found["text"]})
 
 
 def test_no_price_book_of_another_plan_is_written(workspace: Workspace) -> None:
@@ -249,7 +249,7 @@ def test_a_list_is_asked_about_until_it_is_clear(
 
 def test_a_bill_is_explained(workspace: Workspace) -> None:
     """The bill of a plan is explained by a plan that builds."""
-    bill = base64.b64decode(downloads.download(workspace, {"path": "a.yaml", "text": PLAN, "format": "csv"})["base64"])
+    bill = base64.b64decode(engine.download(workspace, {"path": "a.yaml", "text": PLAN, "format": "csv"})["base64"])
     found = received.xray(workspace, dropped("vendor.csv", bill))
     json.dumps(found)
     assert "<html" in found["html"]
@@ -271,7 +271,7 @@ def test_a_bill_with_two_quantities_is_asked_about(workspace: Workspace) -> None
 
 def edited(workspace: Workspace, cells: dict[str, Any], text: str = PLAN) -> bytes:
     """Return the quote of the plan with other values in cells of its bill that hold these texts or numbers."""
-    content = downloads.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]
+    content = engine.download(workspace, {"path": "small.yaml", "text": text, "format": "quote.xlsx"})["base64"]
     book = openpyxl.load_workbook(io.BytesIO(base64.b64decode(content)))
     for sheet in book:
         for row in sheet.iter_rows():
@@ -382,19 +382,19 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
     """A picked point becomes values of the plan, with comments kept."""
     request = {"path": "small.yaml", "text": f"{PLAN}quote: {{price_book: indicative}}\n"}
     over = {"cluster.servers": [2, 4, 8], "cluster.gpu": ["h100-sxm", "h200-sxm"]}
-    found = searching.search(workspace, {**request, "over": over, "minimise": "power"})
+    found = form.search(workspace, {**request, "over": over, "minimise": "power"})
     json.dumps(found)
     assert found["points"], found["search"]
     assert [measure["name"] for measure in found["measures"]] == ["power"]
     point = found["points"][0]["set"]
-    text = edits.set_values(workspace, {"text": PLAN, "set": point})["text"]
+    text = form.set_values(workspace, {"text": PLAN, "set": point})["text"]
     assert "# kept" in text
     assert f"servers: {point['cluster.servers']}" in text
 
 
 def test_keys_and_measures_are_proposed_for_a_search(workspace: Workspace) -> None:
     """Keys of the plan and of the form with their values; none below a plain value."""
-    found = searching.space(workspace, {"text": PLAN})
+    found = form.space(workspace, {"text": PLAN})
     keys = {each["key"]: each for each in found["keys"]}
     assert keys["cluster.servers"]["value"] == 4
     assert "h200-sxm" in keys["cluster.gpu"]["choices"]
@@ -421,7 +421,7 @@ def test_a_stopped_search_has_what_it_found(workspace: Workspace) -> None:
     """The designs tried so far are compared."""
     request = {"path": "small.yaml", "text": PLAN, "over": {"cluster.servers": [2, 4, 8]}, "minimise": "power"}
     with heard_by(Stopper()):
-        found = searching.search(workspace, request)
+        found = form.search(workspace, request)
     assert found["stopped"] is True
     assert found["points"]
 

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.serve import worker
-from bomgen.serve.calls import CALLS
-from bomgen.serve.requests import Sent, _fields, read_request
+from bomgen.serve.calls import CALLS, Sent, _fields, read_request
 from bomgen.serve.server import OWN_CALLS, HttpError, _own_call
 from bomgen.serve.workspace import Refused, Workspace, pack
 

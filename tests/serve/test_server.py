@@ -24,8 +24,7 @@ import pytest
 from bomgen.core.children import start_python
 from bomgen.serve import pages
 from bomgen.serve import server as server_module
-from bomgen.serve.connections import MOST_CONNECTIONS, MOST_HEAD_S
-from bomgen.serve.server import MOST_BODY, PageServer
+from bomgen.serve.server import MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer
 from bomgen.serve.workspace import Workspace
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"

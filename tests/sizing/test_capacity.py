@@ -143,7 +143,7 @@ def test_the_command_prints_what_holds(tmp_path: Path) -> None:
     """Exit code 0 at the size and 4 below, and the same as data."""
     from click.testing import CliRunner
 
-    from bomgen.cli.simulate import simulate
+    from bomgen.cli.explain import simulate
 
     path = tmp_path / "plan.yaml"
     path.write_text(json.dumps(plan(INQUIRIES[0])), encoding="utf-8")

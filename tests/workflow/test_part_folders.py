@@ -12,8 +12,8 @@ from bomgen.catalog.cross_checks import SHOWN_OTHERS
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.work_budget import MAX_STEPS
-from bomgen.workflow import part_folders
-from bomgen.workflow.part_folders import check_folder, open_folders
+from bomgen.workflow import catalog_listing
+from bomgen.workflow.catalog_listing import check_folder, open_folders
 
 MODULE = (
     "name: Acme\nvendor: Acme\nrate_gbps: 400\noptic: {optic}\ncage: {cage}\nfibre: {fibre}\nconnector: {connector}\n"
@@ -177,7 +177,7 @@ def test_a_folder_of_very_many_files_ends(tmp_path: Path, monkeypatch: pytest.Mo
     """The work is counted as that of a plan is."""
     for number in range(20):
         write(tmp_path, "rack", f"rack-{number}", "name: A\n")
-    monkeypatch.setattr(part_folders, "OF_NAME", MAX_STEPS // 10)
+    monkeypatch.setattr(catalog_listing, "OF_NAME", MAX_STEPS // 10)
     assert rules(tmp_path) == ["work-limit"]
 
 

@@ -28,11 +28,18 @@ from bomgen.documents.search.candidates import UNITS, Columns, SearchedDesign, c
 from bomgen.documents.search.front import PartialFront
 from bomgen.output.search_results import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
-from bomgen.workflow import search_parts
-from bomgen.workflow.design_search import find_front, open_search
+from bomgen.workflow import design_search
+from bomgen.workflow.design_search import (
+    DesignByDesign,
+    LookForFront,
+    Processes,
+    SearchRequest,
+    find_front,
+    open_search,
+    work_out_design,
+)
+from bomgen.workflow.pipeline import BrokenResult
 from bomgen.workflow.plan_files import open_plan
-from bomgen.workflow.search_parts import DesignByDesign, LookForFront, Processes, SearchRequest, work_out_design
-from bomgen.workflow.stages import BrokenResult
 
 ROOT = Path(__file__).parents[2]
 PLAN = str(ROOT / "plans" / "search-30b.yaml")
@@ -116,7 +123,7 @@ def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeyp
             found = super().columns(start, stop, names)
             return found._replace(measures={**found.measures, "cost": found.measures["cost"] + 1})
 
-    monkeypatch.setattr(search_parts, "_evaluator", Wrong)
+    monkeypatch.setattr(design_search, "_evaluator", Wrong)
     file = open_plan(PLAN, None)
     space = open_search(file, (), ("cluster.servers=7..8", "cluster.gpu=h100-sxm"), (), ("days=1000",))
     with pytest.raises(
@@ -133,7 +140,7 @@ def test_only_the_best_and_what_is_written_is_worked_out_whole(monkeypatch: pyte
         worked_out.append(place)
         return work_out_design(search, place)
 
-    monkeypatch.setattr(search_parts, "work_out_design", work_out)
+    monkeypatch.setattr(design_search, "work_out_design", work_out)
     file = open_plan(PLAN, None)
     space = open_search(file, (), (*OVER, "workload.training.mfu=35%,predicted"))
     front, _ = find_front(file, (), space)

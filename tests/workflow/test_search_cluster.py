@@ -26,7 +26,7 @@ MIDDLE = ("--over", "cluster.gpu=h100-sxm,b200-sxm", "--over", "cluster.servers=
 LONG = ("--over", "cluster.gpu=b200-sxm", "--over", "cluster.servers=8..208", "-f", "json")
 SLOWED = """
 import time
-import bomgen.workflow.search_parts as parts
+import bomgen.workflow.design_search as parts
 
 parts.divide = lambda search: parts._divide(search.space.size, 1)
 look = parts.LookForFront.__call__
@@ -159,7 +159,7 @@ def test_a_worker_with_another_catalogue_refuses(cluster: Cluster, tmp_path: Pat
     other = tmp_path / "other"
     other.mkdir()
     (other / "sitecustomize.py").write_text(
-        "import bomgen.workflow.search_parts as it\nit.__version__ = '0.0.1'\n", encoding="utf-8"
+        "import bomgen.workflow.design_search as it\nit.__version__ = '0.0.1'\n", encoding="utf-8"
     )
     cluster.start_worker(PYTHONPATH=str(other))
     process = search(cluster, *SMALL)

@@ -112,7 +112,7 @@ def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
 
 def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
     """Yield a table of the cables between racks, the pairs with the most cables if there are many."""
-    from bomgen.cabling.rack_pairs import cables_by_racks  # needs NumPy
+    from bomgen.cabling.patch_panels import cables_by_racks  # needs NumPy
 
     pairs = cables_by_racks(cables)
     if not pairs:

@@ -14,7 +14,7 @@ from bomgen.core.document import Column
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, rounded
 from bomgen.documents.customer_quote.record import QuotedLine
-from bomgen.reading.quote_cells import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
+from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
 
 
 def inclusive_columns(language: Language) -> tuple[Column, Column]:

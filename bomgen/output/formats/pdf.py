@@ -15,9 +15,9 @@ PACKAGE = "weasyprint"
 
 def write(source: DocumentInputs) -> bytes:
     """Return the page as PDF. Raises OutputError if it cannot be printed, such as without WeasyPrint."""
+    from bomgen.core.diagnostics import OutputError
     from bomgen.output.pdf import NotPrinted, pdf
     from bomgen.output.registry import QUOTE
-    from bomgen.output.writer import OutputError
 
     try:
         return pdf(source.html(QUOTE))

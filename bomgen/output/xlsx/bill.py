@@ -42,7 +42,7 @@ from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absol
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS
-from bomgen.reading.quote_cells import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
+from bomgen.reading.quote_workbook import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""

@@ -27,7 +27,7 @@ from bomgen.output.xlsx.cells import (
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.plan.commercial_terms import CHARGED
-from bomgen.reading.quote_cells import PRICE
+from bomgen.reading.quote_workbook import PRICE
 
 _MAX_TITLE = 32
 _MAX_TEXT = 225

@@ -35,7 +35,7 @@ from bomgen.output.xlsx.inputs import absolute, rate_names
 from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
 from bomgen.output.xlsx.workbook import write_tables
-from bomgen.reading.quote_cells import INCLUSIVE, QuoteCells
+from bomgen.reading.quote_workbook import INCLUSIVE, QuoteCells
 
 _WIDTHS = (34, 24, 20, 22)
 _ORDER_LIST, _BILL, _TERMS = "order-list", "bill", "terms"

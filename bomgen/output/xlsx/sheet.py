@@ -57,7 +57,7 @@ from bomgen.output.xlsx.cells import (
     width_of,
 )
 from bomgen.output.xlsx.package import Result
-from bomgen.reading.quote_cells import CELLS, CellPlace, QuoteCell
+from bomgen.reading.quote_workbook import CELLS, CellPlace, QuoteCell
 
 # page setup ---------------------------------------------------------------------------------------------------------
 # How a sheet is printed: paper, scale, margins, and where a page must end so that what belongs together stays so.
