@@ -305,7 +305,9 @@ class _Plain(ast.NodeTransformer):
 
 def _parsed(expression: str) -> ast.expr:
     with _PARSING:
-        return ast.parse(expression, mode="eval").body
+        tree = ast.parse(expression, mode="eval")
+    plain: ast.expr = _Plain().visit(tree.body)
+    return plain
 
 
 @cache
