@@ -45,6 +45,9 @@ class Traced:
     def __bool__(self) -> bool:
         return bool(self.value)
 
+    def __getattr__(self, name: str) -> Any:
+        return _perform(operator.attrgetter(name), f"{{}}.{name}", self)
+
     def __ceil__(self) -> Any:
         return applied(ceil, self)
 
