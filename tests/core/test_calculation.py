@@ -27,6 +27,7 @@ class Racks(NamedTuple):
     room: Any
     odd: Any
     one: Any
+    height: Any
     kept: Any
     fixed: Any = None
 
@@ -41,6 +42,17 @@ def lowest(number: int, other: int) -> int:
     return number & -number | other
 
 
+class Shape(NamedTuple):
+    """What a search finds."""
+
+    height: int
+
+
+def search(units: int) -> Shape:
+    """A search."""
+    return Shape(40 + units)
+
+
 def racks(r: Rack) -> Racks:
     """A calculation with everything."""
     share = step("share", "share", r.servers / r.most, "Of a full rack.", "a paper")
@@ -49,6 +61,7 @@ def racks(r: Rack) -> Racks:
         room=step("room", "U", r.units * where(r.servers > r.most, greatest(r.most, 1), least(r.most, 9))),
         odd=step("odd", "count", applied(lowest, r.servers, 0) - step("base", "count", r.most) // 3 + -1),
         one=step("one", "count", 1),
+        height=step("height", "U", applied(search, r.units).height),
         kept=r.servers,
     )
 
@@ -66,7 +79,7 @@ def test_figures_come_to_what_numbers_come_to(servers: int) -> None:
     plain, found = racks(Rack(servers, 2)), trace(racks, Rack(given, figure(2), figure(12)))
     assert plain == tuple(each and each.value for each in found)
     assert found.kept is given
-    for number in found[:4]:
+    for number in found[:5]:
         assert formula(number).function(*[each.value for _, each in number.inputs]) == number.value
 
 
@@ -77,6 +90,7 @@ def test_each_step_says_how_it_is_calculated() -> None:
     assert formula(found.racks).text == "ceil(share * 2) + ceil(servers / most)"
     assert formula(found.room).text == "units * (max(most, 1) if servers > most else min(most, 9))"
     assert formula(found.odd).text == "lowest(servers, 0) - base // 3 + -1"
+    assert formula(found.height).text == "search(units).height"
     assert dict(found.odd.inputs)["base"] is most
     assert found.racks.estimate == (6, 8)
     share = dict(found.racks.inputs)["share"]
