@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bomgen.core.calculation import applied, divided_up, greatest, least, step, where
-from bomgen.core.provenance import Figure, Formula, formula, sum_of
+from bomgen.core.provenance import formula, sum_of
 
 Number = TypeVar("Number")
 """A float, a NumPy array or a figure."""
@@ -230,16 +230,6 @@ def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain
 
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 """Time of two parts of a term, or of two terms."""
-
-
-def apply_plain(formula: Formula, *arguments: Any) -> Any:
-    """Apply the formula to floats or arrays."""
-    return formula.function(*arguments)
-
-
-def apply_to_figures(formula: Formula, *arguments: Figure) -> Figure:
-    """Apply the formula to figures, whose result keeps its derivation."""
-    return formula(*arguments)
 
 
 def _ring_bandwidth(m: Machine[Any], size: Any, inner: Any = None) -> Any:
