@@ -10,6 +10,8 @@ is one operator on its inputs is declared by that `Operation` instead, with its 
 
     ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
 
+Longer calculations are declared as in `core/calculation.py`.
+
 A figure without a published value is an estimate and has a range; so has every figure calculated from it. A formula
 that `decides`, such as how many servers fill a rack, ends this: a purchased quantity is not an estimate.
 
@@ -305,7 +307,9 @@ class _Plain(ast.NodeTransformer):
 
 def _parsed(expression: str) -> ast.expr:
     with _PARSING:
-        return ast.parse(expression, mode="eval").body
+        tree = ast.parse(expression, mode="eval")
+    plain: ast.expr = _Plain().visit(tree.body)
+    return plain
 
 
 @cache

@@ -13,9 +13,10 @@ from bomgen.core import provenance, resources
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
-from bomgen.fabric.clos.shape import even_spread
+from bomgen.fabric.clos.shape import PlainDemand, round_up_to_divisor
 from bomgen.results.result import numbers_of
 from bomgen.sizing.interruptions import young_interval
+from bomgen.sizing.prediction import terms
 
 ENGLISH = language("en")
 
@@ -44,7 +45,7 @@ def test_words_come_to_the_number(path: Path) -> None:
 
 
 def test_every_input_has_a_name() -> None:
-    """Every parameter of every formula is named in every language, and nothing else but constants is."""
+    """Every parameter of every formula and every step of a calculation is named in every language."""
     operations = {name for name, each in vars(provenance).items() if isinstance(each, provenance.Operator)}
     parameters = set[str]()
     for tree in TREES.values():
@@ -58,6 +59,16 @@ def test_every_input_has_a_name() -> None:
                     name in operations
                 ):
                     parameters |= {ast.literal_eval(each) for each in inputs}
+                case (
+                    ast.Call(func=ast.Name(id="step"), args=[ast.Constant(value=str(name)), *_])
+                    | ast.Call(
+                        func=ast.Name(id="step"),
+                        args=[ast.Starred(value=ast.Tuple(elts=[ast.Constant(value=str(name)), *_])), *_],
+                    )
+                ):
+                    parameters.add(name)
+    for record in (terms.Work, terms.Machine, terms.Split, PlainDemand):
+        parameters |= set(record._fields)
     for code in resources.languages():
         names = {name for name in language(code).inputs if not name.isupper()}
         assert parameters - names == set()
@@ -111,6 +122,12 @@ def test_a_search_is_described_by_its_inputs() -> None:
     assert said(servers(counted(20), counted(8), counted(1))) == (
         "calculated from 20 GPUs, 8 GPUs per server, at least 1"
     )
+
+
+@formula("switches")
+def even_spread(below: int, uplinks: int, ports: int) -> int:
+    """Switches over which uplinks spread evenly."""
+    return round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
 
 
 def test_functions_with_words_of_their_own_are_followed() -> None:

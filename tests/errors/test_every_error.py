@@ -204,8 +204,8 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def literals(node: ast.AST) -> Iterator[ast.AST]:
-    """The texts in a piece of source, without those that a warning or an error of the program itself is made with."""
-    if is_warning(node) or (isinstance(node, ast.Call) and called(node) in ("AssertionError", "TypeError")):
+    """The texts in a piece of source, without those of warnings, errors of the program itself, and calculations."""
+    if is_warning(node) or (isinstance(node, ast.Call) and called(node) in ("AssertionError", "TypeError", "step")):
         return
     if texts_of(node) is not None:
         yield node

@@ -21,6 +21,8 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.core.yaml_source import read
+from bomgen.fabric.clos import counts
+from bomgen.fabric.clos.counts import Context
 from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.clos.smallest import runners_up_by_tiers
 from bomgen.fabric.declaration import build_fabric
@@ -201,6 +203,21 @@ def test_there_is_a_fabric_where_one_is_found(case: Case, tiers: int) -> None:
     except Infeasible:
         return
     assert is_feasible(numbers) == (find_smallest(numbers) is not None)
+
+
+@given(cases(fixed=True, mixed=True), st.sampled_from((2, 3)))
+def test_counts_are_those_of_the_shape_that_the_search_found(case: Case, tiers: int) -> None:
+    """In plain numbers: the figures of a fabric are counted by the same function."""
+    rails = given_as(case.ports) if case.topology == "rail-optimized" else None
+    try:
+        numbers = search_numbers(search_figures(demand(case), tiers, rails))
+    except Infeasible:
+        return
+    if found := find_smallest(numbers):
+        c = counts.count(numbers, found, Context(case.servers, have_rails=rails is not None))
+        got = (c.down, c.up, c.leaves, c.pods or 1, c.per_pod, c.spine_up or 0, c.cores or 0)
+        assert (*got, c.ports_of_rail) == found
+        assert c.spine_down <= c.spine_left
 
 
 @given(cases(fixed=True, mixed=True))

@@ -12,6 +12,7 @@ from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Figure
 from bomgen.results.numbers import numbers
@@ -25,8 +26,6 @@ from bomgen.sizing.prediction.terms import (
     Split,
     Terms,
     Work,
-    apply_plain,
-    apply_to_figures,
     line_rate_terms,
 )
 
@@ -154,10 +153,8 @@ def test_figures_come_to_what_numbers_come_to(work: Work[float], machine: Machin
     def figures(values: tuple[float, ...]) -> list[Figure]:
         return [Figure(value, "count", Cited("drawn", (), "high")) for value in values]
 
-    plain = line_rate_terms(apply_plain, work, machine, split)
-    explained = line_rate_terms(
-        apply_to_figures, Work(*figures(work)), Machine(*figures(machine)), Split(*figures(split))
-    )
+    plain = line_rate_terms(work, machine, split)
+    explained = trace(line_rate_terms, Work(*figures(work)), Machine(*figures(machine)), Split(*figures(split)))
     assert [figure.value for figure in explained] == list(plain)
     assert min(plain) >= 0
 

@@ -20,7 +20,7 @@ from bomgen.core.provenance import Cited, Figure, walk
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict
 from bomgen.sizing.prediction.predict import Members, predict_steps
-from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, apply_plain, line_rate_terms
+from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, line_rate_terms
 from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
@@ -167,7 +167,7 @@ def test_terms_of_frozen_weights_by_hand() -> None:
     work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.01, 8.0, 0.5)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
     split = Split(8.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
-    found = line_rate_terms(apply_plain, work, machine, split)
+    found = line_rate_terms(work, machine, split)
     # 4 micro-batches of 100 tokens: two passes, and a hundredth of a third
     assert found.matrix == pytest.approx(2 * 4e6 * 100 * 2.01 * 4 / 1e12)
     assert found.head == pytest.approx(2 * 1e6 * 100 * 2.01 * 4 / 1e12)

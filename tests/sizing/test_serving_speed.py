@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bomgen.core.provenance import walk
+from bomgen.core.provenance import Formula, walk
 from bomgen.results.result import Report, numbers_of, result
 from bomgen.sizing.prediction import serving, serving_rows
 from bomgen.sizing.prediction.measurements import file
@@ -20,7 +20,6 @@ from bomgen.sizing.prediction.serving_terms import (
     ServingTerms,
     line_rate_terms,
 )
-from bomgen.sizing.prediction.terms import apply_plain
 
 Worked = Callable[[dict[str, Any]], Report]
 DENSE = {"model": "llama-3.1-70b", "precision": "bf16", "parallelism": {"tensor": 4}}
@@ -94,7 +93,7 @@ def test_many_loads_at_once_are_single_loads(worked: Worked) -> None:
     work, machine = speed.plain
     loads = np.array([1.0, 7.0, 300.0])
     split = ReplicaSplit(*speed.split(1.0))._replace(in_flight=loads)
-    together = line_rate_terms(apply_plain, work, machine, split)
+    together = line_rate_terms(Formula.plain, work, machine, split)
     for place, load in enumerate(loads):
         single = speed.at_line_rate(float(load))
         found = [float(np.broadcast_to(term, (3,))[place]) for term in together]
@@ -127,7 +126,7 @@ def test_the_rows_are_predicted() -> None:
     errors = []
     for row in rows:
         values = serving.coefficients(row.model, row.engine, row.gpu, row.precision).values
-        terms = line_rate_terms(apply_plain, row.work, row.machine, row.split)
+        terms = line_rate_terms(Formula.plain, row.work, row.machine, row.split)
         parts = serving.tpot_parts(terms, row.split, row.output, 1.0)
         found = sum(seconds * np.prod([values[name] for name in names]) for names, seconds in parts)
         errors.append(abs(found * np.exp(serving.AGE * row.years) / row.tpot - 1))

@@ -14,6 +14,7 @@ from hierarchy import Array, Fit, Level, Observations, Problem, Rows, columns
 from numpy.typing import NDArray
 from training import KINDS
 
+from bomgen.core.provenance import Formula
 from bomgen.sizing.prediction import serving_rows
 from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.serving import AGE, BATCH, CONSTANT, drafting_time, tpot_parts, ttft_parts
@@ -27,7 +28,6 @@ from bomgen.sizing.prediction.serving_terms import (
     ServingMachine,
     line_rate_terms,
 )
-from bomgen.sizing.prediction.terms import apply_plain
 
 PRIOR: Mapping[str, float] = {
     "weights": 1.3,
@@ -125,7 +125,7 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
     """Return measured times as arrays."""
     work, machine = ServedWork(*columns(row.work for row in rows)), ServingMachine(*columns(r.machine for r in rows))
     split = ReplicaSplit(*columns(row.split for row in rows))
-    terms = line_rate_terms(apply_plain, work, machine, split)
+    terms = line_rate_terms(Formula.plain, work, machine, split)
     output, mixed = np.array([row.output for row in rows]), np.array([float(row.mixed) for row in rows])
     drafting = np.array([drafting_time(row.split.in_flight) if row.drafting else 1.0 for row in rows])
     tpot = {names: part * drafting for names, part in tpot_parts(terms, split, output, mixed)}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bomgen.catalog.files import Catalog
 from bomgen.sizing.prediction import measurements
 from bomgen.sizing.prediction.measurements import MeasuredStep, UnusedRow
-from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Work, apply_plain, line_rate_terms
+from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Work, line_rate_terms
 
 CLUSTER, STACK = "cluster", "stack"
 KINDS = {False: "dense", True: "moe"}
@@ -106,7 +106,7 @@ def read() -> tuple[Steps, list[UnusedRow]]:
 def _steps(rows: Sequence[MeasuredStep]) -> Steps:
     work = Work(*columns(row.work for row in rows))
     machine, split = Machine(*columns(row.machine for row in rows)), Split(*columns(row.split for row in rows))
-    terms = line_rate_terms(apply_plain, work, machine, split)
+    terms = line_rate_terms(work, machine, split)
     return Steps(
         problem=PROBLEM,
         measured=np.array([row.step for row in rows]),

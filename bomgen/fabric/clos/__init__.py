@@ -1,1 +1,1 @@
-"""Folded Clos fabrics: the search for the lowest switch count, its formulas, and the leaves of endpoints."""
+"""Folded Clos fabrics: the search for the lowest switch count, the counts that follow, and the leaves of endpoints."""

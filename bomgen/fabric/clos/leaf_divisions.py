@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import partial
 from math import ceil, gcd
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from bomgen.core.calculation import applied, divided_up, least, step
 from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.shape import AUTO, SPLIT, PlainDemand
 from bomgen.fabric.ports import ports_left_down
@@ -38,23 +40,36 @@ class Division(NamedTuple):
     """Servers whose ports connect to several leaves."""
 
 
-def room_down(numbers: PlainDemand, up: int) -> int:
+def ports_beside(up: Any, radix: Any, up_radix: Any, cages: Any) -> Any:
+    """Return the ports of a switch left for downlinks by a number of uplinks."""
+    if up <= up_radix and not cages:
+        return radix
+    if up <= radix == up_radix == cages:
+        return radix - up
+    return applied(ports_left_down, up, radix, up_radix, cages)
+
+
+def room_down(numbers: PlainDemand, up: Any) -> Any:
     """Return the ports of a leaf left for downlinks by a number of uplinks."""
-    return ports_left_down(up, numbers.radix, numbers.up_radix, numbers.cages)
+    return ports_beside(up, numbers.radix, numbers.up_radix, numbers.cages)
 
 
-def ports_down_at(numbers: PlainDemand, up: int) -> int:
+def ports_down_at(numbers: PlainDemand, up: Any) -> Any:
     """Return the most downlinks of a leaf with a number of uplinks: at the ratio, unless the plan fixes the uplinks."""
     room = room_down(numbers, up)
-    return room if numbers.leaf_up else min(room, _links_carried(numbers, up))
+    return room if numbers.leaf_up else least(room, _links_carried(numbers, up))
 
 
-def _links_carried(numbers: PlainDemand, up: int) -> int:
-    ratio = numbers.oversubscription
-    return ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps)
+def _links_carried(numbers: PlainDemand, up: Any) -> Any:
+    return applied(links_carried, up, numbers.up_gbps, numbers.down_gbps, numbers.oversubscription)
 
 
-def room_for_reserved(numbers: PlainDemand, up: int) -> int:
+def links_carried(up: int, up_gbps: int, down_gbps: int, oversubscription: Fraction) -> int:
+    """Return the most downlinks that uplinks carry at a ratio."""
+    return oversubscription.numerator * up * up_gbps // (oversubscription.denominator * down_gbps)
+
+
+def room_for_reserved(numbers: PlainDemand, up: Any) -> Any:
     """Return the downlinks of a leaf for endpoints and reserved ports: those that its uplinks carry."""
     return numbers.leaf_down or ports_down_at(numbers, up)
 
@@ -62,7 +77,7 @@ def room_for_reserved(numbers: PlainDemand, up: int) -> int:
 def most_down(numbers: PlainDemand) -> int:
     """Return the most downlinks of a leaf for which there are uplinks that keep the ratio."""
     if numbers.leaf_up:
-        return ports_down_at(numbers, numbers.leaf_up)
+        return int(ports_down_at(numbers, numbers.leaf_up))
     return most_at_crossing(partial(room_down, numbers), partial(_links_carried, numbers), numbers.up_radix)
 
 
@@ -87,12 +102,10 @@ def most_down_when_full(numbers: PlainDemand) -> int:
     return room(up) if up <= numbers.up_radix else 0
 
 
-def links_up_for(numbers: PlainDemand, down: int) -> int:
+def links_up_for(numbers: PlainDemand, down: Any) -> Any:
     """Return the fewest uplinks that keep the ratio, or those fixed by the plan."""
-    if numbers.leaf_up:
-        return numbers.leaf_up
-    ratio = numbers.oversubscription
-    return max(-(-down * numbers.down_gbps * ratio.denominator // (ratio.numerator * numbers.up_gbps)), 1)
+    fewest = numbers.leaf_up or divided_up(down * numbers.down_gbps, numbers.oversubscription * numbers.up_gbps)
+    return step("up", "ports", fewest, "The fewest that keep the ratio.")
 
 
 def divide_leaves(numbers: PlainDemand) -> Iterator[Division]:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
+from bomgen.fabric.clos.counts import Context, count
 from bomgen.fabric.clos.occupancy import Kinds as PortsInUse
-from bomgen.fabric.clos.ports_in_use import kinds_of_spines, links_up_as_needed, unit_on_leaf, whole_servers_on_leaf
+from bomgen.fabric.clos.ports_in_use import kinds_of_spines
 from bomgen.fabric.clos.search import MAX_TIERS, find_smallest
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.clos.smallest import fewest_tiers
@@ -142,22 +143,10 @@ def _count_one(
             one = ClosShape(numbers.radix, 0, 1, 0, 0, 0, 0)
             return _OneCount(1, 1, one, (((nic_ports, 0), 1),), ())
         if tiers > 1 and (shape := find_smallest(wanted)):
-            rows = numbers.rails // shape.rails_per_leaf if rails else 1
-            return _OneCount(tiers, rows, shape, *_ports_in_use(wanted, shape, rows, rails is not None))
+            c = count(wanted, shape, Context(servers, rails is not None))
+            spines = kinds_of_spines.plain(c.occupancy, shape.pods, shape.spines, shape.spine_up)
+            return _OneCount(tiers, c.rows, shape, c.occupancy.kinds(), spines)
     return NOTHING_FITS
-
-
-def _ports_in_use(numbers: PlainDemand, shape: ClosShape, rows: int, has_rails: bool) -> tuple[PortsInUse, PortsInUse]:
-    """Return the ports in use on leaves and on spines."""
-    per_server, nic_ports = numbers.ports_per_server, numbers.nic_ports
-    if has_rails:
-        unit = unit_on_leaf.plain(nic_ports // per_server, shape.leaves // rows, shape.rails_per_leaf)
-    else:
-        unit = whole_servers_on_leaf.plain(shape.down, per_server, shape.leaves, nic_ports)
-    ports = (nic_ports, 0, 0, rows, unit, shape.down, shape.up, shape.leaves)
-    rates = (numbers.down_gbps, numbers.up_gbps, numbers.oversubscription)
-    seats = links_up_as_needed.plain(*ports, *rates, shape.spines, shape.rails_per_leaf, shape.down)
-    return seats.kinds(), kinds_of_spines.plain(seats, shape.pods, shape.spines, shape.spine_up)
 
 
 def _stack_kinds(kinds_of_rows: Sequence[PortsInUse]) -> Kinds:

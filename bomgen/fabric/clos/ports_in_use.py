@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import ceil
 from typing import TYPE_CHECKING
 
-from bomgen.core.provenance import Figure, floor_div, formula
+from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos.occupancy import (
     Kinds,
     Occupancy,
@@ -29,27 +28,6 @@ SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
 
 
 def assign_leaves(
-    ports: tuple[int, int, int],
-    rails: int,
-    unit: int,
-    of_leaf: tuple[int, int],
-    leaves: int,
-    ratio: Fraction | None = None,
-    spines: int = 1,
-    ports_of_rail: int = 1,
-    reserved_down: int = 0,
-) -> Occupancy:
-    """Return the assignment of NIC ports, hosts and reserved ports to leaves with downlinks and uplinks.
-
-    With a `ratio` of uplinks to downlinks, a leaf that is not full has only the uplinks that keep it.
-    """
-    seats = SeatingPlan(*ports, rails, unit, *of_leaf, leaves, reserved_down)
-    found = seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
-    return found._replace(ports_of_rail=ports_of_rail)
-
-
-@formula("occupancy")
-def links_up_as_needed(
     nic_ports: int,
     host_ports: int,
     reserved_ports: int,
@@ -58,25 +36,18 @@ def links_up_as_needed(
     down: int,
     up: int,
     leaves: int,
-    down_gbps: int,
-    up_gbps: int,
-    oversubscription: Fraction,
-    spines: int,
     ports_of_rail: int,
-    most_down: int,
+    reserved_down: int,
+    spines: int = 1,
+    ratio: Fraction | None = None,
 ) -> Occupancy:
-    """Distribution of endpoints over leaves, each with the fewest uplinks that meet the oversubscription limit."""
-    return assign_leaves(
-        (nic_ports, host_ports, reserved_ports),
-        rails,
-        unit,
-        (down, up),
-        leaves,
-        Fraction(down_gbps) / (oversubscription * up_gbps),
-        spines,
-        ports_of_rail,
-        most_down,
-    )
+    """Return the assignment of NIC ports, hosts and reserved ports to leaves with downlinks and uplinks.
+
+    With a `ratio` of uplinks to downlinks, a leaf that is not full has only the uplinks that keep it.
+    """
+    seats = SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves, reserved_down)
+    found = seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
+    return found._replace(ports_of_rail=ports_of_rail)
 
 
 @formula("occupancy")
@@ -93,41 +64,7 @@ def all_links_up(
     most_down: int,
 ) -> Occupancy:
     """Distribution of endpoints over leaves, each with all of its uplinks."""
-    return assign_leaves(
-        (nic_ports, host_ports, reserved_ports),
-        rails,
-        unit,
-        (down, up),
-        leaves,
-        ports_of_rail=ports_of_rail,
-        reserved_down=most_down,
-    )
-
-
-@formula("occupancy")
-def in_pods_of_all_rails(occupancy: Occupancy) -> Occupancy:
-    """The same distribution, with the leaves of all rails grouped into common pods."""
-    return occupancy._replace(rows_of_pod=len(occupancy.rails))
-
-
-@formula("ports")
-def whole_servers_on_leaf(down: int, ports_per_server: int, leaves: int, nic_ports: int) -> int:
-    """Ports of whole servers on a full leaf; all downlink ports if servers must be split over leaves."""
-    return (
-        down // ports_per_server * ports_per_server
-        if down // ports_per_server * ports_per_server * leaves >= nic_ports
-        else down
-    )
-
-
-@formula("ports")
-def unit_on_leaf(servers: int, units: int, ports_of_rail: int) -> int:
-    """Ports of a scalable unit's servers on each of its leaves, with servers spread evenly over units."""
-    return ceil(servers / units) * ports_of_rail
-
-
-rows_of_rails = floor_div("rows_of_rails", "switches", "rails", "rails_per_leaf")
-"""Rows of leaves, each of which serves the same number of rails."""
+    return assign_leaves(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves, ports_of_rail, most_down)
 
 
 @formula("links")

@@ -15,10 +15,12 @@ neither has room.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from math import ceil
+from typing import Any
 
+from bomgen.core.calculation import divided_up, step
 from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, spend
 from bomgen.fabric.clos.leaf_divisions import (
@@ -26,15 +28,16 @@ from bomgen.fabric.clos.leaf_divisions import (
     count_ports_together,
     count_rails_per_leaf,
     divide_leaves,
+    links_carried,
     most_at_crossing,
     most_down,
     most_down_when_full,
     most_leaves_of_group,
+    ports_beside,
     room_down,
     room_for_reserved,
 )
-from bomgen.fabric.clos.shape import ClosShape, PlainDemand, Steps
-from bomgen.fabric.ports import ports_left_down
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand, Steps, round_up_to_divisor
 
 MAX_TIERS = 3
 
@@ -209,25 +212,23 @@ def most_down_of_spine(numbers: PlainDemand) -> int:
         return numbers.spine_down
     if not numbers.core_radix:
         return numbers.spine_radix
-    room = partial(_spine_room_down, numbers)
+    room: Callable[[int], int] = partial(spine_room_down, numbers)
     if numbers.spine_up:
         return room(numbers.spine_up)
-    return most_at_crossing(room, partial(_spine_links_carried, numbers), numbers.spine_up_radix)
+    rates = {"up_gbps": numbers.core_gbps, "down_gbps": numbers.up_gbps}
+    carried = partial(links_carried, **rates, oversubscription=numbers.spine_oversubscription)
+    return most_at_crossing(room, carried, numbers.spine_up_radix)
 
 
-def _spine_room_down(numbers: PlainDemand, up: int) -> int:
-    return ports_left_down(up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+def spine_room_down(numbers: PlainDemand, up: Any) -> Any:
+    """Return the ports of a spine left for downlinks by a number of uplinks."""
+    return ports_beside(up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
 
 
-def _spine_links_carried(numbers: PlainDemand, up: int) -> int:
-    ratio = numbers.spine_oversubscription
-    return ratio.numerator * up * numbers.core_gbps // (ratio.denominator * numbers.up_gbps)
-
-
-def spine_links_up_for(numbers: PlainDemand, down: int) -> int:
-    """Return the fewest uplinks of a spine that keep its ratio."""
-    ratio = numbers.spine_oversubscription
-    return -(-down * numbers.up_gbps * ratio.denominator // (ratio.numerator * numbers.core_gbps))
+def spine_links_up_for(numbers: PlainDemand, down: Any) -> Any:
+    """Return the fewest uplinks of a spine that keep its ratio, or those fixed by the plan."""
+    fewest = numbers.spine_up or divided_up(down * numbers.up_gbps, numbers.spine_oversubscription * numbers.core_gbps)
+    return step("spine_up", "ports", fewest, "The fewest that keep the ratio.")
 
 
 def _fewest_switches(found: _Smallest, division: Division, pods: int, of_pod: int) -> int:
@@ -273,28 +274,24 @@ def _try_cores(found: _Smallest, division: Division, pods: int, of_pod: int, spi
     down, of_core = of_pod * (up // spines), numbers.core_radix // pods
     if not of_core:
         return
-    fewest, below = numbers.spine_up or spine_links_up_for(numbers, down), division.leaves + pods * spines
+    fewest, below = spine_links_up_for(numbers, down), division.leaves + pods * spines
     least: int | None = None
     for links in [fewest] if numbers.spine_up else range(fewest, numbers.spine_up_radix + 1):
-        room = _spine_room_down(numbers, links)
+        room = spine_room_down(numbers, links)
         at_least = ceil(spines * links / of_core)
         if room < down or found.steps.over() or (least is not None and at_least >= least):
             return
         if found.has_fewer(below + at_least):
             return
-        cores = _count_cores(spines * links, of_core, numbers.core_count)
+        cores = round_up_to_divisor(at_least, spines * links)
+        if fixed := numbers.core_count:
+            cores = fixed if fixed >= at_least and spines * links % fixed == 0 else 0
+        if not cores or (least is not None and cores >= least):
+            continue
         shape = _shape(division, up, pods, spines, links, cores)
-        free = pods * spines * (room - down)
-        if cores and (least is None or cores < least) and unplaced_reserved_ports(numbers, shape) <= free:
+        if unplaced_reserved_ports(numbers, shape) <= pods * spines * (room - down):
             least = cores
             found.offer(division, shape)
-
-
-def _count_cores(links: int, of_core: int, fixed: int) -> int:
-    """Return the fewest cores that share the links of a pod evenly, at most `of_core` each; 0 when there are none."""
-    if fixed:
-        return fixed if links % fixed == 0 and links // fixed <= of_core else 0
-    return next((links // each for each in range(min(of_core, links), 0, -1) if links % each == 0), 0)
 
 
 def _spread(found: _Smallest, division: Division, of_pod: int, ports: int, fixed: int) -> Iterator[tuple[int, int]]:
@@ -323,7 +320,9 @@ def _shape(division: Division, up: int, pods: int, spines: int, spine_up: int, c
 
 def unplaced_reserved_ports(numbers: PlainDemand, shape: ClosShape) -> int:
     """Return the reserved ports that do not fit on leaves whose uplinks carry them too."""
-    room = shape.leaves * room_for_reserved(numbers, shape.up)
+    if not numbers.reserved_ports:
+        return 0
+    room: int = shape.leaves * room_for_reserved(numbers, shape.up)
     return max(numbers.reserved_ports - (room - numbers.nic_ports - numbers.host_ports), 0)
 
 

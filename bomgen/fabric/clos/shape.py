@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 from functools import cache
-from math import ceil, isqrt
+from math import isqrt
 from typing import NamedTuple
 
 from bomgen.core.messages import message
-from bomgen.core.provenance import ceil_div, difference, floor_div, formula, product, sum_of
+from bomgen.core.provenance import formula, product, sum_of
 from bomgen.fabric.ports import SharedCages
 
 AUTO, WHOLE, SPLIT = 0, 1, 2
@@ -110,28 +111,7 @@ class Steps:
 
 
 # formulas -----------------------------------------------------------------------------------------------------------
-# The arithmetic of folded Clos fabrics: ports, even spread, pods and bisection.
-#
-# Even spread: the switches above n switches of u uplinks each are the smallest divisor s of u with n (u / s) of their
-# ports facing down, so that every switch has the same whole number of links to each switch above it. With two and three
-# tiers of one switch at 1:1 this gives the fat trees of Leiserson 1985 and Al-Fares et al. 2008 (P^2 / 2 and P^3 / 4
-# endpoints), and the odd numbers of published reference designs.
-
-ports_left = difference("ports_left", "ports", "radix", "up")
-"""Downlink ports of a switch: those that are not uplinks."""
-
-
-@formula("ports")
-def up_ports(radix: int, oversubscription: Fraction) -> int:
-    """Fewest uplink ports that meet the oversubscription limit when all other ports are downlinks."""
-    return ceil(radix / (1 + oversubscription))
-
-
-@formula("ports")
-def up_ports_for(down: int, down_gbps: int, up_gbps: int, oversubscription: Fraction) -> int:
-    """Fewest uplinks whose bandwidth meets the oversubscription limit for the downlinks."""
-    return ceil(Fraction(down * down_gbps) / (oversubscription * up_gbps))
-
+# The arithmetic of folded Clos fabrics beside their counts: free ports, links and bisection.
 
 nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")
 """NIC ports of the servers."""
@@ -141,36 +121,6 @@ endpoints_with_reserved = sum_of("endpoints_with_reserved", "endpoints", "attach
 """Endpoints, including ports reserved for later use."""
 ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
 """Downlink ports of a leaf that serves a fixed number of servers."""
-leaves = ceil_div("leaves", "switches", "attached", "down")
-"""Leaves for the attached endpoints, filled one after the other."""
-
-
-@formula("switches")
-def leaves_with_reserved(attached: int, down: int, reserved_ports: int) -> int:
-    """Leaves for endpoints and reserved ports, if spines have no free port for the reserved ones."""
-    return ceil((attached + reserved_ports) / down)
-
-
-units = ceil_div("units", "units", "servers", "servers_per_unit")
-"""Scalable units: groups of servers whose rails share one set of leaves."""
-servers_of_leaf = floor_div("servers_of_leaf", "servers", "down", "rails_per_leaf")
-"""Servers per leaf, each with one port on every rail that the leaf serves."""
-
-
-@formula("units")
-def units_with_hosts(attached: int, rails: int, down: int) -> int:
-    """Scalable units whose leaves have ports for other hosts in addition to the servers."""
-    return ceil(attached / (rails * down))
-
-
-@formula("units")
-def units_with_reserved(attached: int, reserved_ports: int, rails: int, down: int) -> int:
-    """Scalable units whose leaves have ports for reserved ports, if spines have none free."""
-    return ceil((attached + reserved_ports) / (rails * down))
-
-
-units_of_leaves = floor_div("units_of_leaves", "units", "leaves", "rails")
-"""Scalable units for a number of leaves."""
 
 
 @formula("ports")
@@ -197,27 +147,11 @@ def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
     return switches * radix - endpoints
 
 
-leaves_of_units = product("leaves_of_units", "switches", "units", "rails")
-"""Leaves of all scalable units, one per rail and unit, so that a rail is one hop wide."""
-leaves_of_shared_units = product("leaves_of_shared_units", "switches", "units", "leaves_per_unit")
-"""Leaves of all scalable units whose leaves serve several rails each."""
-
-
-@formula("pods")
-def groups_of_rails(units: int, group_leaves: int, rails: int) -> int:
-    """Groups of leaves of one rail, each with its own spines and no larger than the spines can connect."""
-    return ceil(units / group_leaves) * rails
-
-
-@formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
-def even_spread(below: int, uplinks: int, ports: int) -> int:
-    """Fewest switches over which the uplinks of the tier below spread evenly."""
-    return round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
-
-
-def round_up_to_divisor(quotient: Fraction, number: int) -> int:
+def round_up_to_divisor(quotient: int | Fraction, number: int) -> int:
     """Return the smallest divisor of `number` that is at least `quotient`; 0 when there is none."""
-    return next((divisor for divisor in divisors(number) if divisor >= quotient), 0)
+    found = divisors(number)
+    place = bisect_left(found, quotient)
+    return found[place] if place < len(found) else 0
 
 
 @cache
@@ -235,30 +169,6 @@ links_up = product("links_up", "links", "switches", "up")
 def ports_down(below: int, up: int, switches: int) -> int:
     """Downlink ports in use per switch."""
     return below * up // switches
-
-
-pods = ceil_div("pods", "pods", "leaves", "pod_leaves")
-"""Groups of leaves with their own spines, none larger than the spines can connect."""
-leaves_of_largest_pod = ceil_div("leaves_of_largest_pod", "switches", "leaves", "pods")
-"""Leaves of the largest pod, with leaves spread evenly over pods."""
-
-
-@formula("switches")
-def leaves_of_units_in_pod(units: int, pods: int, leaves_per_unit: int) -> int:
-    """Leaves of the largest pod, with whole scalable units spread evenly over pods."""
-    return ceil(units / pods) * leaves_per_unit
-
-
-@formula("ports")
-def half(radix: int) -> int:
-    """Downlink ports per spine in a fabric of three tiers."""
-    return radix // 2
-
-
-switches_of_pods = product("switches_of_pods", "switches", "pods", "per_pod")
-"""Switches of a tier in all pods."""
-uplinks_of_pod = product("uplinks_of_pod", "links", "per_pod", "up")
-"""Links from a pod to the core."""
 
 
 @formula("switches")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import shape
-from bomgen.fabric.clos.build import Builder
+from bomgen.fabric.clos.build import build
 from bomgen.fabric.clos.leaf_divisions import most_down, room_down
 from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.search import (
@@ -57,7 +57,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
         _check_rails(demand, numbers)
         shape = find_smallest(numbers)
         if shape is not None:
-            return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
+            return build(topology, demand, figures, shape, has_rails=rails is not None)
         if not demand.tiers and _only_fixed_counts_refuse(demand, numbers):
             break
     raise _explain_refusal(demand, asked, rails)

@@ -170,7 +170,7 @@ def seats_on_mesh(
 ) -> Occupancy:
     """Distribution of endpoints over switches; the ports of a multi-homed host connect to several switches."""
     return assign_leaves(
-        (nic_ports, host_ports, reserved_ports), homes, unit, (down, peers), switches, ports_of_rail=ports_on_switch
+        nic_ports, host_ports, reserved_ports, homes, unit, down, peers, switches, ports_on_switch, down
     )
 
 

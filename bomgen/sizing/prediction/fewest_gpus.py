@@ -111,7 +111,7 @@ def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Ite
 
 def _may_be_faster(predict: Predictor, degrees: Any, data: Any, seconds: float) -> Any:
     tensor, pipeline, context, _, interleave = degrees.astype(float)
-    slots = terms.slots.plain(np.ceil(predict.batch / (data * predict.micro_batch)), pipeline, interleave)
+    slots = terms.duration_in_slots(np.ceil(predict.batch / (data * predict.micro_batch)), pipeline, interleave)
     return predict.least_seconds(tensor, pipeline, context, slots) < seconds
 
 

@@ -13,6 +13,7 @@ from operator import add, mul
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
+from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product
@@ -37,8 +38,6 @@ from bomgen.sizing.prediction.terms import (
     Terms,
     Work,
     add_seconds,
-    apply_plain,
-    apply_to_figures,
     line_rate_terms,
 )
 from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
@@ -383,7 +382,7 @@ def _terms(work: Work[Figure], machine: Machine[Figure], members: Members, split
     efficiencies = inverse_efficiencies(members)
     priors = fit()["priors"]
     found = {}
-    at_line_rate = line_rate_terms(apply_to_figures, work, machine, split)
+    at_line_rate = trace(line_rate_terms, work, machine, split)
     for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
         if seconds.value > 0:
             of = message("prediction-term-prior" if name in priors else "prediction-term", term=name)
@@ -441,7 +440,7 @@ def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float,
 
 def predict_steps(work: Work[float], machine: Machine[float], split: Split[Any], inverse: Terms[float]) -> Any:
     """Return the seconds of steps, for splits as numbers or as NumPy arrays; equal to the results of `predict`."""
-    parts = line_rate_terms(apply_plain, work, machine, split)
+    parts = line_rate_terms(work, machine, split)
     return reduce(add, map(mul, parts, inverse))
 
 

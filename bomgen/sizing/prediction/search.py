@@ -83,18 +83,18 @@ class Predictor(NamedTuple):
 
     def interleaves(self, pipeline: Any, interleave: Any, data: Any) -> Any:
         """Return whether the schedule can interleave stages: by the plan, or micro-batches fill them in rounds."""
-        count = terms.micro_batches.plain(self.batch, data, self.micro_batch)
+        count = terms.count_micro_batches(self.batch, data, self.micro_batch)
         return (interleave == 1) | (count % pipeline == 0) | (self.training.parallelism is not None)
 
     def least_seconds(self, tensor: Any, pipeline: Any, context: Any, slots: Any) -> Any:
         """Return the matrix products of a step [s], a lower bound of any split, to prune with."""
         work, machine, inverse = self.work, self.machine, self.inverse
-        tokens = terms.tokens_of_gpu.plain(self.micro_batch, work.sequence, context)
-        share = terms.share_of_stage.plain(work.layers, pipeline)
-        passes = terms.matrix_passes.plain(self.fixed["recompute"], work.trained)
+        tokens = terms.tokens_of_gpu(self.micro_batch, work.sequence, context)
+        share = terms.share_of_stage(work.layers, pipeline)
+        passes = terms.matrix_passes(self.fixed["recompute"], work.trained)
         rest = (tokens, share, passes, slots, tensor, machine.peak)
-        weights = terms.matrix_seconds.plain(work.weights, *rest) * inverse.matrix
-        return weights + terms.matrix_seconds.plain(work.expert_weights, *rest) * inverse.experts
+        weights = terms.matrix_seconds(work.weights, *rest) * inverse.matrix
+        return weights + terms.matrix_seconds(work.expert_weights, *rest) * inverse.experts
 
 
 def predictor(training: Training, gpu: Gpu, links: GpuLinks) -> Predictor | None:
@@ -171,8 +171,8 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
     waiting: list[tuple[float, int, ModelSplit]] = []
     for candidate in _candidates(predict, gpus):
         tensor, pipeline, context, _, interleave = map(float, candidate)
-        count = terms.micro_batches.plain(predict.batch, gpus // candidate.size, predict.micro_batch)
-        slots = terms.slots.plain(count, pipeline, interleave)
+        count = terms.count_micro_batches(predict.batch, gpus // candidate.size, predict.micro_batch)
+        slots = terms.duration_in_slots(count, pipeline, interleave)
         waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
     heapify(waiting)
     while waiting:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, require
+from bomgen.core.provenance import Cited, Figure, Formula, Reference, formula, require
 from bomgen.plan.types import Inference
 from bomgen.sizing.prediction.measurements import file
 from bomgen.sizing.prediction.predict import (
@@ -46,7 +46,7 @@ from bomgen.sizing.prediction.serving_terms import (
     line_rate_terms,
 )
 from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, peak_of_format, served_work
-from bomgen.sizing.prediction.terms import add_seconds, apply_plain, apply_to_figures, greater
+from bomgen.sizing.prediction.terms import add_seconds, greater
 from bomgen.sizing.prediction.work import NONE
 from bomgen.sizing.serving.weights import format_of_rest
 
@@ -121,7 +121,7 @@ class ReplicaSpeed(NamedTuple):
     def at_line_rate(self, in_flight: float) -> ServingTerms[float]:
         """Return the terms at a load, without their inverse efficiencies [s]."""
         work, machine = self.plain
-        return line_rate_terms(apply_plain, work, machine, self.split(in_flight))
+        return line_rate_terms(Formula.plain, work, machine, self.split(in_flight))
 
     def terms(self, in_flight: float) -> list[float]:
         """Return the terms at a load, times their inverse efficiencies [s]."""
@@ -145,10 +145,10 @@ class ReplicaSpeed(NamedTuple):
         """Return the times at a load."""
         terms = self.terms(in_flight)
         step, prompt = sum(terms[: len(DECODE)]), sum(terms[len(DECODE) :])
-        own = apply_plain(prompts_of_others, in_flight, float(self.ranks.value), float(self.pipeline.value))
+        own = prompts_of_others.plain(in_flight, float(self.ranks.value), float(self.pipeline.value))
         share = self.interleaving
         drafting = self.drafting_share(in_flight)
-        tpot = apply_plain(tpot_seconds, step, share, own, prompt, self.output_tokens, drafting)
+        tpot = tpot_seconds.plain(step, share, own, prompt, self.output_tokens, drafting)
         return Times(step, prompt, tpot, own, drafting)
 
     def drafting_share(self, in_flight: float) -> float:
@@ -196,7 +196,7 @@ class ReplicaSpeed(NamedTuple):
     def ttft(self, times: Times) -> float:
         """Return the time to the first token of a fixed number of requests in flight [s]."""
         burst = self.coefficients.values[BURST]
-        return float(apply_plain(ttft_seconds, self.constant, times.prompt, times.step, burst, times.others))
+        return float(ttft_seconds.plain(self.constant, times.prompt, times.step, burst, times.others))
 
     @property
     def constant(self) -> float:
@@ -304,7 +304,7 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
     """Return the predicted speed of a replica with `gpus` GPUs and requests in flight, with its intervals."""
     split = ReplicaSplit(*(_known(value) for value in speed.split(float(in_flight.value))))
     split = split._replace(width=speed.width, ranks=speed.ranks, pipeline=speed.pipeline, in_flight=in_flight)
-    at_line_rate = line_rate_terms(apply_to_figures, speed.work, speed.machine, split)
+    at_line_rate = line_rate_terms(Formula.__call__, speed.work, speed.machine, split)
     terms = {
         name: seconds_of_term(seconds, _coefficient(speed, name))
         for name, seconds in zip(ServingTerms._fields, at_line_rate, strict=True)
@@ -428,12 +428,12 @@ def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[flo
             errors[TPOT].append(log(float(own.tpot.value) / times.tpot))
         if own.ttft:
             errors[TTFT].append(log(float(own.ttft.value) / ttft))
-        request = apply_plain(request_seconds, ttft, times.tpot, output)
+        request = request_seconds.plain(ttft, times.tpot, output)
         if own.tokens_per_second_per_gpu:
-            rate = apply_plain(tokens_per_second_of_gpu, float(own.concurrency.value), output, request, speed.gpus)
+            rate = tokens_per_second_of_gpu.plain(float(own.concurrency.value), output, request, speed.gpus)
             errors[REQUEST].append(log(rate / float(own.tokens_per_second_per_gpu.value)))
         elif own.tpot and own.ttft:
-            measured = apply_plain(request_seconds, float(own.ttft.value), float(own.tpot.value), output)
+            measured = request_seconds.plain(float(own.ttft.value), float(own.tpot.value), output)
             errors[REQUEST].append(log(measured / request))
     return errors
 
@@ -447,7 +447,7 @@ def _drafting_ratio(inference: Inference) -> float | None:
 
 def tpot_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any], output: Any, mixed: Any) -> Parts:
     """Yield the parts of the time per output token; `mixed` is 1 where prompts share the GPUs, else 0."""
-    others = apply_plain(prompts_of_others, split.in_flight, split.ranks, split.pipeline)
+    others = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
     for name in DECODE:
         yield (name,), getattr(terms, name)
     for name in PROMPT:
@@ -456,7 +456,7 @@ def tpot_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any], output: Any, 
 
 def ttft_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any]) -> Parts:
     """Yield the parts of the time to the first token of a fixed number of requests in flight."""
-    others = apply_plain(prompts_of_others, split.in_flight, split.ranks, split.pipeline)
+    others = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
     yield (CONSTANT,), CONSTANT_S
     for name in DECODE:
         yield (name,), getattr(terms, name) * HALF_STEP

@@ -287,7 +287,7 @@ def line_rate_terms(
 ) -> ServingTerms[Any]:
     """Return the terms of a decode step and of a prompt at line rate [s].
 
-    On numbers and arrays with `apply_plain`, on figures with `apply_to_figures`.
+    On numbers and arrays with `Formula.plain`, on figures with `Formula.__call__`.
     """
     w, m, s = work, machine, split
     links = (m.scale_up, m.network, m.domain)

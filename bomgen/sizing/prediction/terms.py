@@ -4,8 +4,8 @@ Matrix products run at the peak of the GPU, memory traffic at its bandwidth, col
 between their GPUs. The time of a step is the sum of the terms, each times an inverse efficiency, the prediction
 coefficient that is fitted to published measurements. `docs/prediction.md` describes the terms.
 
-The formulas work on single numbers, on NumPy arrays and on figures alike, with the same operations in the same order: a
-search over thousands of splits, a plan and its explanation get the same number.
+`line_rate_terms` is a calculation, for single numbers, NumPy arrays and figures alike: a search over thousands of
+splits, a plan and its explanation get the same number.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bomgen.core.provenance import Figure, Formula, formula, product, sum_of
+from bomgen.core.calculation import applied, divided_up, greatest, least, step, where
+from bomgen.core.provenance import formula, sum_of
 
 Number = TypeVar("Number")
 """A float, a NumPy array or a figure."""
@@ -45,6 +46,8 @@ HIDDEN_TRAFFIC = 8
 """Reads and writes of the hidden state per layer outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
 """Reads and writes of the score matrix per pass without FlashAttention, which keeps it on the chip."""
+KAPLAN = "Kaplan et al. 2020, arXiv 2001.08361: 2 FLOPs a multiply-add, three passes"
+ALL_TOKENS = "Matrix products with the weights that process every token (no routed experts)."
 DRAWS = (1, 2, 4, 8, 16)
 """Binary digits of the number of experts of a token."""
 LINK_HOP_S = 3.4e-6
@@ -216,57 +219,7 @@ def missed(places: float, draws: float) -> float:
     return none
 
 
-# what the terms have in common ---------------------------------------------------------------------------------------
-
-
-@formula("micro-batches")
-def micro_batches(sequences: float, data: float, micro_batch: float) -> float:
-    """Micro-batches of a replica in a step."""
-    return -(-sequences // (data * micro_batch))
-
-
-@formula("slots", "Narayanan et al. 2021, arXiv 2104.04473, section 2.2: the pipeline bubble with interleaved stages")
-def slots(micro_batches: float, pipeline: float, interleave: float) -> float:
-    """Duration of a step in micro-batches, including the pipeline bubble."""
-    return micro_batches + (pipeline - 1) / interleave
-
-
-@formula("tokens")
-def tokens_of_gpu(micro_batch: float, sequence: float, context: float) -> float:
-    """Tokens per micro-batch and GPU."""
-    return micro_batch * sequence / context
-
-
-@formula("share")
-def share_of_stage(layers: float, pipeline: float) -> float:
-    """Share of the layers in the fullest pipeline stage."""
-    return -(-layers // pipeline) / layers
-
-
-@formula("passes")
-def passes(recompute: float) -> float:
-    """Compute per step in forward passes, with recomputation."""
-    return PASSES + recompute
-
-
-@formula("passes")
-def matrix_passes(recompute: float, trained: float) -> float:
-    """Matrix products per step in forward passes; frozen weights have no gradients."""
-    return PASSES - 1 + trained + recompute
-
-
-@formula("count")
-def collectives_of_weights(gathers: float, trained: float, stored_weight: float) -> float:
-    """Collectives per micro-batch in those of all weights at 16 bits: gathers, and the reduce-scatter of gradients."""
-    return (gathers > 0) * ((gathers - 1) * stored_weight / BYTES + trained)
-
-
-@formula("parameters")
-def parameters_of_gpu(
-    parameters: float, expert_parameters: float, tensor: float, pipeline: float, expert: float
-) -> float:
-    """Weights per GPU."""
-    return (parameters / tensor + expert_parameters / expert) / pipeline
+# terms ---------------------------------------------------------------------------------------------------------------
 
 
 @formula("bytes/s")
@@ -275,598 +228,242 @@ def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain
     return (size <= domain) * scale_up + (size > domain) * lesser(scale_up, network * lesser(size, domain))
 
 
-@formula("bytes/s")
-def bandwidth_of_group(size: float, inner: float, scale_up: float, network: float, domain: float) -> float:
-    """Bandwidth per GPU of a ring through `size` GPUs that are `inner` apart.
-
-    A ring that leaves a scale-up domain enters and leaves it through the NICs of all its GPUs there.
-    """
-    return (size * inner <= domain) * scale_up + (size * inner > domain) * lesser(
-        scale_up, network * greater(1.0, lesser(size, domain / inner))
-    )
-
-
-@formula("GPUs")
-def neighbours_in_domain(domain: float, inner: float) -> float:
-    """GPUs of a group in one scale-up domain, where they are `inner` apart."""
-    return greater(1.0, domain / inner)
-
-
-@formula("count")
-def domains_of_ring(size: float, neighbours: float) -> float:
-    """Scale-up domains that a ring through `size` GPUs spans."""
-    return size / lesser(size, neighbours)
-
-
-@formula("s", "NCCL 2.8, src/graph/tuning.cc: a hop per GPU, those between domains over the network")
-def ring_latency(size: float, domains: float) -> float:
-    """Time of an empty message for one round of a ring through `size` GPUs."""
-    return LINK_HOP_S * (size - domains) + NETWORK_HOP_S * (domains - 1)
-
-
-@formula("bytes/s")
-def bandwidth_of_stages(gpus: float, scale_up: float, network: float, domain: float) -> float:
-    """Bandwidth per GPU between pipeline stages, which share a scale-up domain only if all GPUs do."""
-    return (gpus <= domain) * scale_up + (gpus > domain) * lesser(scale_up, network)
-
-
-# terms ---------------------------------------------------------------------------------------------------------------
-
-
-@formula("s", "Kaplan et al. 2020, arXiv 2001.08361: 2 FLOPs a multiply-add, three passes")
-def matrix_seconds(
-    weights: float, tokens: float, share: float, passes: float, slots: float, tensor: float, peak: float
-) -> float:
-    """Matrix products with the weights that process every token (no routed experts)."""
-    return 2 * weights * share / tensor * tokens * passes * slots / peak
-
-
-@formula("s")
-def narrow_seconds(
-    matrix_seconds: float, expert_seconds: float, tensor: float, hidden: float, expert_width: float
-) -> float:
-    """Efficiency loss of matrix products whose width per GPU is small: hidden / tensor, or the expert width."""
-    return NARROW_WIDTH * (matrix_seconds * tensor / hidden + expert_seconds / expert_width)
-
-
-@formula("s")
-def short_seconds(
-    matrix_seconds: float,
-    expert_seconds: float,
-    tokens: float,
-    tensor: float,
-    expert: float,
-    topk: float,
-    experts: float,
-) -> float:
-    """Efficiency loss of matrix products with few tokens per micro-batch and GPU, or per expert."""
-    return NARROW_WIDTH * (matrix_seconds + expert_seconds * experts * tensor / (topk * expert)) / tokens
-
-
-@formula("s")
-def head_seconds(
-    head: float, tokens: float, trained: float, micro_batches: float, tensor: float, plain_peak: float
-) -> float:
-    """Matrix product of the output projection, on the last pipeline stage only."""
-    return 2 * (PASSES - 1 + trained) * head / tensor * tokens * micro_batches / plain_peak
-
-
-@formula("s")
-def logit_seconds(
-    head: float, hidden: float, tokens: float, micro_batches: float, tensor: float, memory_bandwidth: float
-) -> float:
-    """Memory traffic of the loss, which reads and writes one logit per token and vocabulary entry."""
-    return LOGIT_BYTES * head / hidden / tensor * tokens * micro_batches / memory_bandwidth
-
-
-@formula("s", "Dao 2023, arXiv 2307.08691: half a forward pass more; Korthikanti et al. 2022, arXiv 2205.05198")
-def attention_seconds(
-    products: float,
-    tokens: float,
-    share: float,
-    slots: float,
-    tensor: float,
-    flash: float,
-    attention_recompute: float,
-    plain_peak: float,
-    attention_share: float,
-) -> float:
-    """Attention scores and their product with the values; without FlashAttention the masked half is computed too."""
-    return (
-        2
-        * products
-        * (2 - flash)
-        * (PASSES + attention_recompute + flash / 2)
-        * share
-        / tensor
-        * tokens
-        * slots
-        / (plain_peak * attention_share)
-    )
-
-
-@formula("s")
-def memory_seconds(
-    split_width: float,
-    hidden: float,
-    layers: float,
-    tokens: float,
-    share: float,
-    passes: float,
-    slots: float,
-    tensor: float,
-    sequence_parallel: float,
-    memory_bandwidth: float,
-) -> float:
-    """Memory traffic of activations; only sequence parallelism splits the hidden state.
-
-    Gradients of weights are the third pass: they read, and in 8 bits cast, the inputs again.
-    """
-    return (
-        BYTES
-        * (
-            split_width / tensor
-            + HIDDEN_TRAFFIC * hidden * layers * (sequence_parallel / tensor + 1 - sequence_parallel)
-        )
-        * share
-        * tokens
-        * passes
-        * slots
-        / memory_bandwidth
-    )
-
-
-@formula("s")
-def score_seconds(
-    scores: float,
-    tokens: float,
-    share: float,
-    slots: float,
-    tensor: float,
-    flash: float,
-    attention_recompute: float,
-    memory_bandwidth: float,
-) -> float:
-    """Memory traffic of the score matrices; none with FlashAttention."""
-    return (
-        (1 - flash)
-        * SCORE_TRAFFIC
-        * BYTES
-        * scores
-        * (PASSES + attention_recompute)
-        * share
-        / tensor
-        * tokens
-        * slots
-        / memory_bandwidth
-    )
-
-
-@formula("s")
-def weight_seconds(
-    parameters: float,
-    passes: float,
-    trained: float,
-    stored_weight: float,
-    micro_batches: float,
-    memory_bandwidth: float,
-) -> float:
-    """Memory traffic of weights and gradients, per micro-batch; quantised weights are restored to 16 bits each pass."""
-    return (
-        parameters
-        * ((BYTES + (stored_weight < BYTES) * (stored_weight + BYTES)) * passes + 2 * GRADIENT_BYTES * trained)
-        * micro_batches
-        / memory_bandwidth
-    )
-
-
-@formula("s")
-def update_seconds(parameters: float, sharded: float, data: float, context: float, memory_bandwidth: float) -> float:
-    """Memory traffic of the optimizer step, on a share of the weights if its states are sharded."""
-    return UPDATE_BYTES * parameters * (sharded / (data * context) + 1 - sharded) / memory_bandwidth
-
-
-@formula("s")
-def launch_seconds(
-    layers: float,
-    adapted: float,
-    share: float,
-    passes: float,
-    slots: float,
-    matrix_seconds: float,
-    expert_seconds: float,
-    attention_seconds: float,
-    memory_seconds: float,
-    score_seconds: float,
-) -> float:
-    """Kernel launches of the host that the GPU waits for."""
-    return greater(
-        0.0,
-        (LAUNCH_S * layers + ADAPTER_LAUNCH_S * adapted) * share * passes * slots
-        - (matrix_seconds + expert_seconds + attention_seconds + memory_seconds + score_seconds),
-    )
-
-
-@formula("s")
-def routing_seconds(expert_layers: float, share: float, passes: float, slots: float) -> float:
-    """Unit of the fitted time for routing tokens to experts."""
-    return ROUTING_S * expert_layers * share * passes * slots
-
-
-@formula("s")
-def permutation_seconds(
-    hidden: float,
-    topk: float,
-    expert_layers: float,
-    tokens: float,
-    share: float,
-    passes: float,
-    slots: float,
-    tensor: float,
-    memory_bandwidth: float,
-) -> float:
-    """Memory traffic of tokens that are copied for each of their experts, sorted by expert, and summed again."""
-    return (
-        PERMUTATIONS
-        * BYTES
-        * hidden
-        * topk
-        * expert_layers
-        * share
-        * tokens
-        * passes
-        * slots
-        / tensor
-        / memory_bandwidth
-    )
-
-
-@formula("s")
-def quantisation_seconds(
-    split_width: float,
-    hidden: float,
-    layers: float,
-    topk: float,
-    expert_layers: float,
-    tokens: float,
-    share: float,
-    passes: float,
-    slots: float,
-    tensor: float,
-    peak: float,
-    plain_peak: float,
-    memory_bandwidth: float,
-) -> float:
-    """Memory traffic of the quantisation of activations and their gradients; none at 16 bits."""
-    return (
-        (peak > plain_peak)
-        * QUANTISING_BYTES
-        * (split_width + hidden * (2 * layers + topk * expert_layers))
-        / tensor
-        * share
-        * tokens
-        * passes
-        * slots
-        / memory_bandwidth
-    )
-
-
-@formula("s", "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction")
-def tensor_seconds(
-    hidden: float,
-    layers: float,
-    tokens: float,
-    share: float,
-    recompute: float,
-    slots: float,
-    tensor: float,
-    link_bandwidth: float,
-    latency: float,
-) -> float:
-    """All-reduces of tensor parallelism, each with two rounds of the ring."""
-    return (
-        2
-        * layers
-        * (EXCHANGES + 2 * recompute)
-        * share
-        * slots
-        * ((tensor - 1) / tensor * BYTES * hidden * tokens / link_bandwidth + latency)
-    )
-
-
-@formula("s")
-def inside(seconds: float, size: float, domain: float) -> float:
-    """Time of a collective whose GPUs share one scale-up domain, else 0."""
-    return seconds * (size <= domain)
-
-
-@formula("s")
-def outside(seconds: float, size: float, domain: float) -> float:
-    """Time of a collective whose GPUs are in several scale-up domains, else 0."""
-    return seconds * (size > domain)
-
-
-@formula("s")
-def context_seconds(
-    kv_width: float,
-    tokens: float,
-    share: float,
-    passes: float,
-    slots: float,
-    tensor: float,
-    context: float,
-    link_bandwidth: float,
-) -> float:
-    """Keys, values and their gradients that context parallelism sends around its ring."""
-    return (context - 1) * BYTES * kv_width / tensor * share * tokens * passes * slots / link_bandwidth
-
-
-@formula("s")
-def pipeline_seconds(
-    hidden: float,
-    tokens: float,
-    micro_batches: float,
-    tensor: float,
-    pipeline: float,
-    interleave: float,
-    sequence_parallel: float,
-    link_bandwidth: float,
-) -> float:
-    """Activations and gradients sent between pipeline stages."""
-    return (
-        (pipeline > 1)
-        * 2
-        * BYTES
-        * hidden
-        * (sequence_parallel / tensor + 1 - sequence_parallel)
-        * tokens
-        * interleave
-        * micro_batches
-        / link_bandwidth
-    )
-
-
-@formula("s")
-def data_seconds(
-    parameters: float, tensor: float, pipeline: float, replicas: float, gathers: float, link_bandwidth: float
-) -> float:
-    """All-reduce of gradients among replicas; 0 if each micro-batch gathers weights."""
-    return (
-        (gathers == 0)
-        * 2
-        * (replicas - 1)
-        / replicas
-        * GRADIENT_BYTES
-        * parameters
-        / (tensor * pipeline)
-        / link_bandwidth
-    )
-
-
-@formula("GPUs")
-def expert_replicas(data: float, context: float, tensor: float, expert: float) -> float:
-    """Replicas of each expert."""
-    return greater(1.0, data * context * tensor / expert)
-
-
-@formula("s")
-def gather_seconds(
-    gathers: float,
-    parameters: float,
-    replicas: float,
-    micro_batches: float,
-    messages: float,
-    layers: float,
-    share: float,
-    link_bandwidth: float,
-    latency: float,
-) -> float:
-    """All-gather of weights and reduce-scatter of gradients per micro-batch, one round of the ring each."""
-    return (
-        gathers
-        * micro_batches
-        * (BYTES * parameters * (replicas - 1) / replicas / link_bandwidth + messages * layers * share * latency)
-    )
-
-
-@formula("bytes")
-def exchanged_bytes(
-    hidden: float,
-    expert_layers: float,
-    tokens: float,
-    share: float,
-    recompute: float,
-    slots: float,
-    tensor: float,
-) -> float:
-    """Bytes per GPU of one copy of each token, sent to an expert and back, forward and backward."""
-    return (EXCHANGES + 2 * recompute) * BYTES * hidden * expert_layers * share * tokens / tensor * slots
-
-
-@formula("count")
-def domains_of_experts(expert: float, domain: float) -> float:
-    """Scale-up domains over which the experts of a layer are spread."""
-    return greater(1.0, expert / domain)
-
-
-@formula("count", "with DeepEP also those from other domains, which one of its GPUs receives and passes on")
-def copies_inside(topk: float, expert: float, domain: float, sent_once: float) -> float:
-    """Copies of a token that cross the links of a scale-up domain to experts; experts are drawn independently."""
-    return (
-        sent_once * (expert - 1) * (1 - missed(expert, topk))
-        + (1 - sent_once) * topk * (lesser(expert, domain) - 1) / expert
-    )
-
-
-@formula("count", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: with DeepEP a token crosses once per domain")
-def copies_outside(topk: float, domains: float, sent_once: float) -> float:
-    """Copies of a token that cross the network to experts in other scale-up domains."""
-    return sent_once * (domains - 1) * (1 - missed(domains, topk)) + (1 - sent_once) * topk * (1 - 1 / domains)
-
-
-@formula("s")
-def exchange_seconds(exchanged: float, copies: float, link_bandwidth: float) -> float:
-    """Exchange with experts over one kind of link."""
-    return exchanged * copies / link_bandwidth
-
-
-@formula("s")
-def beyond_compute(inner_seconds: float, outer_seconds: float, compute_seconds: float) -> float:
-    """Time that the exchange over the slower kind of link takes longer than the compute that it overlaps."""
-    return greater(0.0, greater(inner_seconds, outer_seconds) - compute_seconds)
-
-
-hidden = product("hidden", "s", "seconds", "overlapped")
-"""Time of a collective that overlaps with matrix products."""
-
-
-compute_seconds = sum_of(
-    "compute_seconds", "s", "matrix_seconds", "expert_seconds", "attention_seconds", "memory_seconds"
-)
-"""Time of a step in which a GPU computes and its links are free."""
-
-
-@formula("s")
-def backward_seconds(compute_seconds: float, passes: float, slots: float) -> float:
-    """Backward pass of one micro-batch, with what it recomputes."""
-    return compute_seconds * (passes - 1) / passes / slots
-
-
-@formula("s")
-def bucket_latency(gathers: float, messages: float, layers: float, share: float, latency: float) -> float:
-    """Latency of gradients that are exchanged layer by layer: a reduce-scatter and an all-gather each."""
-    return (gathers == 0) * 2 * messages * layers * share * latency
-
-
-@formula("s")
-def beyond_backward(seconds: float, latency: float, backward_seconds: float) -> float:
-    """Time that the exchange of gradients takes longer than the backward pass of the last micro-batch."""
-    return greater(0.0, seconds + latency - backward_seconds)
-
-
-@formula("s")
-def exposed(seconds: float, overlapped: float) -> float:
-    """Time of a collective that does not overlap."""
-    return seconds * (1 - overlapped)
-
-
-@formula("s")
-def constant_seconds() -> float:
-    """Unit of the fitted constant time per step."""
-    return CONSTANT_S
-
-
-@formula("s")
-def network_constant_seconds(gpus: float, domain: float) -> float:
-    """Unit of the fitted constant time per step of a run that spans scale-up domains."""
-    return CONSTANT_S * (gpus > domain)
-
-
-product_of_degrees = product("product_of_degrees", "count", "one", "other")
-"""GPUs of two degrees of parallelism combined."""
-trained_parameters = product("trained_parameters", "parameters", "parameters", "trained")
-"""Weights that the run trains."""
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 """Time of two parts of a term, or of two terms."""
 
 
-def apply_plain(formula: Formula, *arguments: Any) -> Any:
-    """Apply the formula to floats or arrays."""
-    return formula.function(*arguments)
+def _ring_bandwidth(m: Machine[Any], size: Any, inner: Any = None) -> Any:
+    """Return the bandwidth per GPU of a ring through `size` GPUs that are `inner` apart, else adjacent.
 
-
-def apply_to_figures(formula: Formula, *arguments: Figure) -> Figure:
-    """Apply the formula to figures, whose result keeps its derivation."""
-    return formula(*arguments)
-
-
-def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split: Split[Any]) -> Terms[Any]:
-    """Return the terms of a step at line rate [s].
-
-    On numbers and arrays with `apply_plain`, on figures with `apply_to_figures`.
+    A ring that leaves a scale-up domain enters and leaves it through the NICs of all its GPUs there.
     """
-    w, m, s = work, machine, split
-    count = apply(micro_batches, s.batch, s.data, s.micro_batch)
-    lasting = apply(slots, count, s.pipeline, s.interleave)
-    tokens = apply(tokens_of_gpu, s.micro_batch, w.sequence, s.context)
-    share = apply(share_of_stage, w.layers, s.pipeline)
-    times = apply(passes, s.recompute)
-    products = apply(matrix_passes, s.recompute, w.trained)
-    links = (m.scale_up, m.network, m.domain)
-    own = apply(parameters_of_gpu, w.parameters, w.expert_parameters, s.tensor, s.pipeline, s.expert)
-    replicas = apply(product_of_degrees, s.data, s.context)
-    width = apply(product_of_degrees, s.tensor, s.context)
-    all_gpus = apply(product_of_degrees, apply(product_of_degrees, s.tensor, replicas), s.pipeline)
-    matrix = apply(matrix_seconds, w.weights, tokens, share, products, lasting, s.tensor, m.peak)
-    experts = apply(matrix_seconds, w.expert_weights, tokens, share, products, lasting, s.tensor, m.peak)
-    attended = (w.products, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute)
-    attention = apply(attention_seconds, *attended, m.plain_peak, m.attention_share)
-    scored = (w.scores, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.memory_bandwidth)
-    widths = (w.split_width, w.hidden, w.layers, tokens, share, products, lasting, s.tensor, s.sequence_parallel)
-    memory = apply(memory_seconds, *widths, m.memory_bandwidth)
-    scores = apply(score_seconds, *scored)
-    neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
-    round_trip = apply(ring_latency, s.tensor, apply(domains_of_ring, s.tensor, m.domain))
-    all_reduced = (w.hidden, w.layers, tokens, share, s.recompute, lasting, s.tensor, neighbours, round_trip)
-    reduced = apply(tensor_seconds, *all_reduced)
-    ring = apply(bandwidth_of_group, replicas, s.tensor, *links)
-    block = apply(bandwidth_of_neighbours, width, *links)
-    stages = apply(bandwidth_of_stages, all_gpus, *links)
-    copies = apply(expert_replicas, s.data, s.context, s.tensor, s.expert)
-    copy_ring = apply(bandwidth_of_group, copies, s.expert, *links)
-    exchanged = apply(exchanged_bytes, w.hidden, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor)
-    homes = apply(domains_of_experts, s.expert, m.domain)
-    inside_copies = apply(copies_inside, w.topk, s.expert, m.domain, s.sent_once)
-    inner = apply(exchange_seconds, exchanged, inside_copies, m.scale_up)
-    outer = apply(exchange_seconds, exchanged, apply(copies_outside, w.topk, homes, s.sent_once), m.network)
-    trained = apply(trained_parameters, w.parameters, w.trained)
-    trained_experts = apply(trained_parameters, w.expert_parameters, w.trained)
-    ringed = apply(
-        add_seconds,
-        apply(data_seconds, trained, s.tensor, s.pipeline, replicas, s.gathers, ring),
-        apply(data_seconds, trained_experts, s.expert, s.pipeline, copies, s.gathers, copy_ring),
+    span, nics = size, least(size, m.domain)
+    if inner is not None:
+        span, nics = size * inner, greatest(1.0, least(size, m.domain / inner))
+    bandwidth = where(span <= m.domain, m.scale_up, least(m.scale_up, m.network * nics))
+    return step("link_bandwidth", "bytes/s", bandwidth, "Bandwidth per GPU of a ring.")
+
+
+def _ring_latency(size: Any, domains: Any) -> Any:
+    return step(
+        *("latency", "s", LINK_HOP_S * (size - domains) + NETWORK_HOP_S * (domains - 1)),
+        "Time of an empty message for one round of a ring.",
+        "NCCL 2.8, src/graph/tuning.cc: a hop per GPU, those between domains over the network",
     )
-    computing = apply(compute_seconds, matrix, experts, attention, memory)
-    backward = apply(backward_seconds, computing, products, lasting)
-    spanned = apply(domains_of_ring, replicas, apply(neighbours_in_domain, m.domain, s.tensor))
-    delay = apply(ring_latency, replicas, spanned)
-    buckets = apply(bucket_latency, s.gathers, s.messages, w.layers, share, delay)
-    collectives = apply(collectives_of_weights, s.gathers, w.trained, w.stored_weight)
-    parts = (collectives, own, replicas, count, s.messages, w.layers, share, ring, delay)
-    gathered = apply(gather_seconds, *parts)
-    routed = (w.hidden, w.topk, w.expert_layers, tokens, share, times, lasting, s.tensor)
-    narrowed = (w.split_width, w.hidden, w.layers, w.topk, w.expert_layers, tokens, share, products, lasting, s.tensor)
-    launched = (w.layers, w.adapted, share, times, lasting)
-    passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
+
+
+def count_micro_batches(batch: Any, data: Any, micro_batch: Any) -> Any:
+    """Return the micro-batches of a replica in a step."""
+    return step("micro_batches", "micro-batches", divided_up(batch, data * micro_batch), "Micro-batches of a replica.")
+
+
+def duration_in_slots(micro_batches: Any, pipeline: Any, interleave: Any) -> Any:
+    """Return the duration of a step in micro-batches."""
+    return step(
+        *("slots", "slots", micro_batches + (pipeline - 1) / interleave),
+        "Duration of a step in micro-batches, including the pipeline bubble.",
+        "Narayanan et al. 2021, arXiv 2104.04473, section 2.2: the pipeline bubble with interleaved stages",
+    )
+
+
+def tokens_of_gpu(micro_batch: Any, sequence: Any, context: Any) -> Any:
+    """Return the tokens per micro-batch and GPU."""
+    return step("tokens", "tokens", micro_batch * sequence / context, "Tokens per micro-batch and GPU.")
+
+
+def share_of_stage(layers: Any, pipeline: Any) -> Any:
+    """Return the share of the layers in the fullest pipeline stage."""
+    return step("share", "share", divided_up(layers, pipeline) / layers, "Share of the layers in the fullest stage.")
+
+
+def matrix_passes(recompute: Any, trained: Any) -> Any:
+    """Return the matrix products of a step in forward passes."""
+    return step(
+        *("matrix_passes", "passes", PASSES - 1 + trained + recompute),
+        "Matrix products in forward passes; frozen weights have no gradients.",
+    )
+
+
+def matrix_seconds(weights: Any, tokens: Any, share: Any, passes: Any, slots: Any, tensor: Any, peak: Any) -> Any:
+    """Return the time of matrix products with some of the weights."""
+    return 2 * weights * share / tensor * tokens * passes * slots / peak
+
+
+def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -> Terms[Any]:
+    """Return the terms of a step at line rate [s]."""
+    w, m, s = work, machine, split
+    micro_batches = count_micro_batches(s.batch, s.data, s.micro_batch)
+    slots = duration_in_slots(micro_batches, s.pipeline, s.interleave)
+    tokens = tokens_of_gpu(s.micro_batch, w.sequence, s.context)
+    share = share_of_stage(w.layers, s.pipeline)
+    passes = step("passes", "passes", PASSES + s.recompute, "Compute in forward passes, with recomputation.")
+    products = matrix_passes(s.recompute, w.trained)
+    own = step(
+        *("parameters", "parameters", (w.parameters / s.tensor + w.expert_parameters / s.expert) / s.pipeline),
+        "Weights per GPU.",
+    )
+    replicas = step("replicas", "count", s.data * s.context, "GPUs that hold the same weights.")
+    gpus = step("gpus", "GPUs", s.tensor * replicas * s.pipeline, "GPUs of a step.")
+
+    work_of_gpu = (tokens, share, products, slots, s.tensor, m.peak)
+    matrix = step("matrix_seconds", "s", matrix_seconds(w.weights, *work_of_gpu), ALL_TOKENS, KAPLAN)
+    experts = step(
+        "expert_seconds", "s", matrix_seconds(w.expert_weights, *work_of_gpu), "Products with routed experts.", KAPLAN
+    )
+    half_more = PASSES + s.attention_recompute + s.flash / 2
+    scored = 2 * w.products * (2 - s.flash) * half_more * share / s.tensor * tokens * slots
+    attention = step(
+        *("attention_seconds", "s", scored / (m.plain_peak * m.attention_share)),
+        "Attention scores and their product with the values; without FlashAttention the masked half is computed too.",
+        "Dao 2023, arXiv 2307.08691: half a forward pass more; Korthikanti et al. 2022, arXiv 2205.05198",
+    )
+    kept = s.sequence_parallel / s.tensor + 1 - s.sequence_parallel
+    elements = w.split_width / s.tensor + HIDDEN_TRAFFIC * w.hidden * w.layers * kept
+    memory = step(
+        *("memory_seconds", "s", BYTES * elements * share * tokens * products * slots / m.memory_bandwidth),
+        "Memory traffic of activations; only sequence parallelism splits the hidden state. Gradients of weights are "
+        "the third pass: they read, and in 8 bits cast, the inputs again.",
+    )
+    matrices = (1 - s.flash) * SCORE_TRAFFIC * BYTES * w.scores * (PASSES + s.attention_recompute) * share / s.tensor
+    scores = step(
+        *("score_seconds", "s", matrices * tokens * slots / m.memory_bandwidth),
+        "Memory traffic of the score matrices; none with FlashAttention.",
+    )
+    compute = step("compute_seconds", "s", matrix + experts + attention + memory, "Time in which links are free.")
+
+    round_trip = _ring_latency(s.tensor, step("domains", "count", s.tensor / least(s.tensor, m.domain)))
+    sent = (s.tensor - 1) / s.tensor * BYTES * w.hidden * tokens / _ring_bandwidth(m, s.tensor)
+    reduced = step(
+        *("seconds", "s", 2 * w.layers * (EXCHANGES + 2 * s.recompute) * share * slots * (sent + round_trip)),
+        "All-reduces of tensor parallelism, each with two rounds of the ring.",
+        "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction",
+    )
+    ring = _ring_bandwidth(m, replicas, s.tensor)
+    spanned = replicas / least(replicas, greatest(1.0, m.domain / s.tensor))
+    delay = _ring_latency(replicas, step("domains", "count", spanned, "Scale-up domains of the ring of replicas."))
+    stages = step(
+        *("link_bandwidth", "bytes/s", where(gpus <= m.domain, m.scale_up, least(m.scale_up, m.network))),
+        "Bandwidth per GPU between pipeline stages, which share a scale-up domain only if all GPUs do.",
+    )
+
+    def gradients(name: str, parameters: Any, parts: Any, copies: Any, bandwidth: Any) -> Any:
+        trained = GRADIENT_BYTES * (parameters * w.trained)
+        found = where(s.gathers == 0, 2 * (copies - 1) / copies, 0.0) * trained / (parts * s.pipeline) / bandwidth
+        return step(name, "s", found, "All-reduce of gradients; none if each micro-batch gathers weights.")
+
+    copies = step("copies", "GPUs", greatest(1.0, s.data * s.context * s.tensor / s.expert), "Replicas of an expert.")
+    of_experts = gradients("more", w.expert_parameters, s.expert, copies, _ring_bandwidth(m, copies, s.expert))
+    ringed = gradients("seconds", w.parameters, s.tensor, replicas, ring) + of_experts
+    ringed = step("gradient_seconds", "s", ringed, "All-reduce of gradients, with those of experts.")
+    backward = step("backward_seconds", "s", compute * (products - 1) / products / slots, "Of one micro-batch.")
+    buckets = where(s.gathers == 0, 2 * s.messages * w.layers * share * delay, 0.0)
+    collectives = where(s.gathers > 0, (s.gathers - 1) * w.stored_weight / BYTES + w.trained, 0.0)
+    of_layers = s.messages * w.layers * share * delay
+    gathered = step(
+        "seconds",
+        "s",
+        collectives * micro_batches * (BYTES * own * (replicas - 1) / replicas / ring + of_layers),
+        "All-gather of weights and reduce-scatter of gradients per micro-batch, one round of the ring each.",
+    )
+
+    exchanged = step(
+        "exchanged",
+        "bytes",
+        (EXCHANGES + 2 * s.recompute) * BYTES * w.hidden * w.expert_layers * share * tokens / s.tensor * slots,
+        "Bytes per GPU of one copy of each token, sent to an expert and back, forward and backward.",
+    )
+    homes = step("domains", "count", greatest(1.0, s.expert / m.domain), "Scale-up domains with experts of a layer.")
+    inside = step(
+        "copies",
+        "count",
+        s.sent_once * (s.expert - 1) * (1 - applied(missed, s.expert, w.topk))
+        + (1 - s.sent_once) * w.topk * (least(s.expert, m.domain) - 1) / s.expert,
+        "Copies of a token that cross the links of a scale-up domain to experts; experts are drawn independently.",
+        "with DeepEP also those from other domains, which one of its GPUs receives and passes on",
+    )
+    outside = step(
+        "copies",
+        "count",
+        s.sent_once * (homes - 1) * (1 - applied(missed, homes, w.topk)) + (1 - s.sent_once) * w.topk * (1 - 1 / homes),
+        "Copies of a token that cross the network to experts in other scale-up domains.",
+        "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: with DeepEP a token crosses once per domain",
+    )
+    inner = step("inner_seconds", "s", exchanged * inside / m.scale_up, "Exchange with experts in a domain.")
+    outer = step("outer_seconds", "s", exchanged * outside / m.network, "Exchange with experts over the network.")
+    beside = greatest(0.0, greatest(inner, outer) - compute)
+    launched = (LAUNCH_S * w.layers + ADAPTER_LAUNCH_S * w.adapted) * share * passes * slots
+    quantised = w.split_width + w.hidden * (2 * w.layers + w.topk * w.expert_layers)
+    sorted_ = PERMUTATIONS * BYTES * w.hidden * w.topk * w.expert_layers * share * tokens * passes * slots
+    restored = BYTES + where(w.stored_weight < BYTES, w.stored_weight + BYTES, 0)
+    ring_of_sequence = _ring_bandwidth(m, step("width", "count", s.tensor * s.context, "GPUs of a sequence."))
+    keys = (s.context - 1) * BYTES * w.kv_width / s.tensor * share * tokens * passes * slots
+    passed = where(s.pipeline > 1, 2 * BYTES, 0) * w.hidden * kept * tokens * s.interleave * micro_batches
+
+    def term(seconds: Any, why: str) -> Any:
+        return step("seconds", "s", seconds, why)
+
     return Terms(
         matrix=matrix,
         experts=experts,
-        narrow=apply(narrow_seconds, matrix, experts, s.tensor, w.hidden, w.expert_width),
-        short=apply(short_seconds, matrix, experts, tokens, s.tensor, s.expert, w.topk, w.experts),
-        head=apply(head_seconds, w.head, tokens, w.trained, count, s.tensor, m.plain_peak),
-        logits=apply(logit_seconds, w.head, w.hidden, tokens, count, s.tensor, m.memory_bandwidth),
+        narrow=term(
+            NARROW_WIDTH * (matrix * s.tensor / w.hidden + experts / w.expert_width),
+            "Efficiency loss of matrix products whose width per GPU is small: hidden / tensor, or the expert width.",
+        ),
+        short=term(
+            NARROW_WIDTH * (matrix + experts * w.experts * s.tensor / (w.topk * s.expert)) / tokens,
+            "Efficiency loss of matrix products with few tokens per micro-batch and GPU, or per expert.",
+        ),
+        head=term(
+            2 * (PASSES - 1 + w.trained) * w.head / s.tensor * tokens * micro_batches / m.plain_peak,
+            "Matrix product of the output projection, on the last pipeline stage only.",
+        ),
+        logits=term(
+            LOGIT_BYTES * w.head / w.hidden / s.tensor * tokens * micro_batches / m.memory_bandwidth,
+            "Memory traffic of the loss, which reads and writes one logit per token and vocabulary entry.",
+        ),
         attention=attention,
         memory=memory,
         scores=scores,
-        weights=apply(weight_seconds, own, products, w.trained, w.stored_weight, count, m.memory_bandwidth),
-        update=apply(
-            update_seconds, apply(trained_parameters, own, w.trained), s.sharded, s.data, s.context, m.memory_bandwidth
+        weights=term(
+            own * (restored * products + 2 * GRADIENT_BYTES * w.trained) * micro_batches / m.memory_bandwidth,
+            "Memory traffic of weights, which are restored to 16 bits each pass if quantised, and of gradients.",
         ),
-        launches=apply(launch_seconds, *launched, matrix, experts, attention, memory, scores),
-        routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
-        permutation=apply(permutation_seconds, *routed, m.memory_bandwidth),
-        quantisation=apply(quantisation_seconds, *narrowed, m.peak, m.plain_peak, m.memory_bandwidth),
-        tensor=apply(inside, reduced, s.tensor, m.domain),
-        tensor_network=apply(outside, reduced, s.tensor, m.domain),
-        context=apply(context_seconds, w.kv_width, tokens, share, times, lasting, s.tensor, s.context, block),
-        pipeline=apply(pipeline_seconds, *passed, stages),
-        data=apply(exposed, ringed, s.overlapped),
-        data_overlapped=apply(hidden, apply(beyond_backward, ringed, buckets, backward), s.overlapped),
-        gathers=apply(exposed, gathered, s.overlapped),
-        gathers_overlapped=apply(hidden, gathered, s.overlapped),
-        exchange=apply(exposed, inner, s.exchange_overlapped),
-        exchange_network=apply(exposed, outer, s.exchange_overlapped),
-        exchange_overlapped=apply(hidden, apply(beyond_compute, inner, outer, computing), s.exchange_overlapped),
-        constant=apply(constant_seconds),
-        constant_network=apply(network_constant_seconds, all_gpus, m.domain),
+        update=term(
+            UPDATE_BYTES * (own * w.trained) * (s.sharded / (s.data * s.context) + 1 - s.sharded) / m.memory_bandwidth,
+            "Memory traffic of the optimizer step, on a share of the weights if its states are sharded.",
+        ),
+        launches=term(
+            greatest(0.0, launched - (matrix + experts + attention + memory + scores)),
+            "Kernel launches of the host that the GPU waits for.",
+        ),
+        routing=term(ROUTING_S * w.expert_layers * share * passes * slots, "Unit of the fitted time for routing."),
+        permutation=term(
+            sorted_ / s.tensor / m.memory_bandwidth,
+            "Memory traffic of tokens that are copied for each of their experts, sorted by expert, and summed again.",
+        ),
+        quantisation=term(
+            where(m.peak > m.plain_peak, QUANTISING_BYTES, 0)
+            * (quantised / s.tensor * share * tokens * products * slots / m.memory_bandwidth),
+            "Memory traffic of the quantisation of activations and their gradients, none at 16 bits.",
+        ),
+        tensor=term(where(s.tensor <= m.domain, reduced, 0.0), "All-reduces of tensor parallelism within a domain."),
+        tensor_network=term(where(s.tensor > m.domain, reduced, 0.0), "The same, across domains."),
+        context=term(keys / ring_of_sequence, "Keys, values and gradients around the ring of context parallelism."),
+        pipeline=term(passed / stages, "Activations and gradients sent between pipeline stages."),
+        data=term(ringed * (1 - s.overlapped), "All-reduce of gradients that does not overlap."),
+        data_overlapped=term(
+            greatest(0.0, ringed + buckets - backward) * s.overlapped,
+            "Time that the exchange of gradients takes longer than the backward pass of the last micro-batch.",
+        ),
+        gathers=term(gathered * (1 - s.overlapped), "Collectives of weights that do not overlap."),
+        gathers_overlapped=term(gathered * s.overlapped, "Collectives of weights that overlap with matrix products."),
+        exchange=term(inner * (1 - s.exchange_overlapped), "Exchange with experts in a scale-up domain."),
+        exchange_network=term(outer * (1 - s.exchange_overlapped), "Exchange with experts over the network."),
+        exchange_overlapped=term(
+            beside * s.exchange_overlapped, "Exchange that takes longer than the compute that it overlaps."
+        ),
+        constant=term(CONSTANT_S, "Unit of the fitted constant time per step."),
+        constant_network=term(
+            where(gpus > m.domain, CONSTANT_S, 0.0), "The same of a run that spans scale-up domains."
+        ),
     )

@@ -21,7 +21,6 @@ from bomgen.sizing.prediction.serving import (
     tokens_per_second_of_gpu,
 )
 from bomgen.sizing.prediction.serving_terms import HALF_STEP
-from bomgen.sizing.prediction.terms import apply_plain
 
 BUSIEST = 0.95
 """Most of its time that a replica spends on prompts."""
@@ -141,9 +140,9 @@ def latency(speed: ReplicaSpeed, demand: Demand, in_flight: float, per_second: f
     busy = per_second * occupied
     if busy >= 1:
         return Latency(in_flight, times.tpot, inf, inf, busy)
-    delay = apply_plain(delay_of_waiting, occupied, demand.variation, busy)
-    chance = apply_plain(chance_of_waiting, busy, replicas)
-    mean = apply_plain(ttft_at_rate, speed.constant, times.prompt, times.step, chance * delay)
+    delay = delay_of_waiting.plain(occupied, demand.variation, busy)
+    chance = chance_of_waiting.plain(busy, replicas)
+    mean = ttft_at_rate.plain(speed.constant, times.prompt, times.step, chance * delay)
     rare = 1 - demand.percentile
     longest = delay * log(chance / rare) if chance > rare else 0.0
     long_prompt = times.prompt * (long_over_mean(demand.variation, demand.percentile) - 1)
@@ -168,8 +167,8 @@ def trade_off(speed: ReplicaSpeed, most: float) -> list[LoadPoint]:
 def _point(speed: ReplicaSpeed, in_flight: float) -> LoadPoint:
     times = speed.times(in_flight)
     ttft = speed.ttft(times)
-    request = apply_plain(request_seconds, ttft, times.tpot, speed.output_tokens)
-    of_gpu = apply_plain(tokens_per_second_of_gpu, in_flight, speed.output_tokens, request, speed.gpus)
+    request = request_seconds.plain(ttft, times.tpot, speed.output_tokens)
+    of_gpu = tokens_per_second_of_gpu.plain(in_flight, speed.output_tokens, request, speed.gpus)
     return LoadPoint(in_flight, of_gpu, 1 / times.tpot, ttft, request)
 
 
