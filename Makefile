@@ -31,7 +31,7 @@ PEERS_INSTALLED := $(patsubst benchmarks/peers/%.txt,$(PEERS_AT)/%/.installed,$(
 # judge of hardware BOMs, whose grammars of addresses cost each program that imports jsonschema three seconds.
 TOOLS := build/tools
 INSTALLED_TOOLS := $(TOOLS)/.installed
-COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make pins'
 PINNED := $(COMPILE) --constraint build/all.txt
 

@@ -27,7 +27,7 @@ from uuid import NAMESPACE_URL, uuid5
 CHECKOUT = Path(__file__).parents[1]
 LOCK = CHECKOUT / "requirements" / "run.txt"
 LICENCES = CHECKOUT / "requirements" / "licences.toml"
-PIN = re.compile(r"^([a-z0-9-]+)==([^ ]+)(?: ; (.+?))? \\$")
+PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==([^ ]+)(?: ; (.+?))? \\$")
 HASH = re.compile(r"^ +--hash=sha256:([0-9a-f]{64})(?: \\)?$")
 VIA = re.compile(r"^ +# (?:via |  )([a-z0-9-]+)(?: \(pyproject\.toml\))?$")
 ELSEWHERE = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "7", "LC_ALL": "C"}
