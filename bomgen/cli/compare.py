@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.resources import languages
 from bomgen.core.safety import read_sent
-from bomgen.documents.compare.comparison import compared, data, document
+from bomgen.documents.compare import compared, data, document
 from bomgen.output.drawing.charts import comparison_drawing
 from bomgen.reading.tables import is_bill
 from bomgen.workflow.plan_files import PlanFile

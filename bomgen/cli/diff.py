@@ -20,10 +20,10 @@ from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, show_problem
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
+from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import Limit, limit, passed, to_data
 from bomgen.documents.diff.difference import Difference, add_moves, compare
 from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
-from bomgen.documents.diff.review import review_document
 from bomgen.documents.diff.side import ComparedResult, Seen, bill_in, compared_result_of
 from bomgen.output.comment import comment
 from bomgen.output.writer import OutputError, render_difference

@@ -14,12 +14,12 @@ from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.safety import escape_formula
-from bomgen.documents.search.candidates import UNITS, Measured, SearchedDesign, values_of
-from bomgen.documents.search.contents import front_chart, search_document
-from bomgen.documents.search.front import Excess, Front
+from bomgen.documents.search import front_chart, search_document
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import render_page
 from bomgen.plan.search_space import NumberRange
+from bomgen.results.designs import UNITS, Measured, SearchedDesign, values_of
+from bomgen.results.front import Excess, Front
 
 FORMAT = 1
 """Version of the JSON format of a search."""

@@ -18,8 +18,9 @@ from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.limits import OutOfTime
-from bomgen.documents.search.candidates import SearchedDesign
-from bomgen.documents.search.front import (
+from bomgen.plan.search_space import SearchSpace, search_space
+from bomgen.results.designs import SearchedDesign
+from bomgen.results.front import (
     MAX_FRONT,
     Front,
     FrontTooLarge,
@@ -31,7 +32,6 @@ from bomgen.documents.search.front import (
     no_next_better,
     shown_designs,
 )
-from bomgen.plan.search_space import SearchSpace, search_space
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.plan_files import STANDARD_INPUT_NAME, PlanFile, real
 from bomgen.workflow.search_parts import (

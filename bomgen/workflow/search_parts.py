@@ -18,7 +18,9 @@ from bomgen import __version__
 from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.resources import folder
-from bomgen.documents.search.candidates import (
+from bomgen.plan.search_space import KEY, SearchSpace
+from bomgen.pricing.price_book import INDICATIVE
+from bomgen.results.designs import (
     UNITS,
     Columns,
     Evaluator,
@@ -29,7 +31,7 @@ from bomgen.documents.search.candidates import (
     columns_of,
     values_of,
 )
-from bomgen.documents.search.front import (
+from bomgen.results.front import (
     FrontTooLarge,
     NextBetter,
     PartialFront,
@@ -40,8 +42,6 @@ from bomgen.documents.search.front import (
     merge_next_better,
     no_next_better,
 )
-from bomgen.plan.search_space import KEY, SearchSpace
-from bomgen.pricing.price_book import INDICATIVE
 from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import Inputs, read_all, source_of
 from bomgen.workflow.pipeline import work_out_variant

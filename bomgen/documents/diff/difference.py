@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -15,19 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.messages import message
 from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
-from bomgen.documents.diff.changes import ChangedNumber, KeyChange, changed_keys, changed_numbers
+from bomgen.documents.comparison import Comparison
+from bomgen.documents.diff.changes import KeyChange, changed_keys, changed_numbers
 from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
 from bomgen.documents.diff.matching import NewNames, Pair, names, paired
-from bomgen.documents.diff.side import (
-    BILL,
-    BillTotals,
-    ComparedResult,
-    Item,
-    Warned,
-    bill_in,
-    compared_result_of,
-    sum_amounts,
-)
+from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
 
 if TYPE_CHECKING:
@@ -41,7 +34,6 @@ if TYPE_CHECKING:
 # steps of a line thus add up to its change exactly, whatever is rounded, and a price increase that a discount offsets
 # shows as both.
 
-_WHOLE = Decimal(1)
 MOST_REMEMBERED = 1 << 16
 """Number of cached amounts; most steps of a line change one input, and many lines are alike."""
 QUANTITY, PRICE, DISCOUNT, EXCHANGE = "quantity", "price", "discount", "exchange_rate"
@@ -101,8 +93,12 @@ def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
 
 
 def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
-    was, became = _unit(old), _unit(new)
-    at_old_rate = became if (repriced := _at_rate(new, old, currency)) is None else repriced
+    was, became = old.unit_price or Decimal(0), new.unit_price or Decimal(0)
+    at_old_rate = became
+    if new.original_currency == old.original_currency and new.original_currency not in (None, currency):
+        price, rate = new.original_price, old.exchange_rate
+        if price is not None and rate is not None and rate != new.exchange_rate:
+            at_old_rate = rounded(Fraction(price) * Fraction(rate), currency)
     steps = (
         ("", _amount(old.pieces, was, old.discount, currency)),
         (QUANTITY, _amount(new.pieces, was, old.discount, currency)),
@@ -110,28 +106,13 @@ def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
         (DISCOUNT, _amount(new.pieces, at_old_rate, new.discount, currency)),
         (EXCHANGE, _amount(new.pieces, became, new.discount, currency)),
     )
-    found = {}
-    for (_, before), (name, after) in pairwise(steps):
-        found[name] = ANY_AMOUNT.subtract(after, before)
-    return found
-
-
-def _unit(item: Item) -> Decimal:
-    return item.unit_price or Decimal(0)
-
-
-def _at_rate(new: Item, old: Item, currency: str) -> Decimal | None:
-    """Return the new price at the old exchange rate, in the currency of the quote; None if the rate is unchanged."""
-    same = new.original_currency == old.original_currency and new.original_currency not in (None, currency)
-    if not same or new.original_price is None or old.exchange_rate is None or old.exchange_rate == new.exchange_rate:
-        return None
-    return rounded(Fraction(new.original_price) * Fraction(old.exchange_rate), currency)
+    return {name: ANY_AMOUNT.subtract(after, before) for (_, before), (name, after) in pairwise(steps)}
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _amount(pieces: int, unit: Decimal, discount: Decimal, currency: str) -> Decimal:
     """Return the amount of pieces, rounded as in a quote; decimals are exact here, and faster than fractions."""
-    left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(_WHOLE, discount))
+    left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(Decimal(1), discount))
     exact = ANY_AMOUNT.multiply(Decimal(pieces), left)
     return exact.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT)
 
@@ -146,22 +127,17 @@ def line_change(pair: Pair, currency: str | None) -> Decimal | None:
 
 # difference ---------------------------------------------------------------------------------------------------------
 
-__all__ = ["ComparedResult", "Difference", "add_moves", "bill_in", "compare", "compared_result_of"]
-
 _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
 
-class Difference(NamedTuple):
-    """All changes from one result to another."""
+@dataclass(frozen=True)
+class Difference(Comparison[ComparedResult]):
+    """All changes from one result to another; the rows are changed numbers and words of the design."""
 
-    old: ComparedResult
-    new: ComparedResult
     keys: tuple[KeyChange, ...] | None
     """Changed plan keys; None if a side is not a plan."""
-    numbers: tuple[ChangedNumber, ...]
     added_fabrics: tuple[str, ...]
     removed_fabrics: tuple[str, ...]
-    renamed_fabrics: Mapping[str, str]
     names: NewNames
     """Corresponding clusters and fabrics of both sides."""
     added_warnings: tuple[Warned, ...]
@@ -184,6 +160,16 @@ class Difference(NamedTuple):
     """The reason why the moves of an expansion are unknown."""
 
     @property
+    def old(self) -> ComparedResult:
+        """Return the side before."""
+        return self.sides[0]
+
+    @property
+    def new(self) -> ComparedResult:
+        """Return the side after."""
+        return self.sides[1]
+
+    @property
     def currency(self) -> str | None:
         """Return the currency of changed amounts; None if the sides are in different currencies."""
         return self.new.totals.currency if self.money else None
@@ -194,8 +180,8 @@ class Difference(NamedTuple):
         money = self.money is None or bool(self.money.change)
         designed = self.added_clusters or self.removed_clusters or self.added_fabrics or self.removed_fabrics
         warnings = self.added_warnings or self.removed_warnings
-        renamed = self.renamed_fabrics
-        return bool(self.numbers or designed or renamed or warnings or self.pairs or money or self.alternatives)
+        renamed = self.names.renamed
+        return bool(self.rows or designed or renamed or warnings or self.pairs or money or self.alternatives)
 
     @property
     def changed(self) -> bool:
@@ -211,6 +197,14 @@ class Difference(NamedTuple):
     def removed_clusters(self) -> tuple[str, ...]:
         """Return the removed clusters, of a plan with several."""
         return tuple(name for name in self.old.clusters if name not in self.names.clusters)
+
+    @property
+    def on_one_side(self) -> tuple[tuple[ComparedResult, tuple[str, ...], tuple[str, ...]], ...]:
+        """Return the clusters and fabrics that only the new side has, then those that only the old one has."""
+        return (
+            (self.new, self.added_clusters, self.added_fabrics),
+            (self.old, self.removed_clusters, self.removed_fabrics),
+        )
 
     @property
     def renamed_clusters(self) -> Mapping[str, str]:
@@ -231,81 +225,68 @@ class Difference(NamedTuple):
     @property
     def unpriced_side(self) -> ComparedResult | None:
         """Return the side without any price if the other has some, so that totals are not comparable; else None."""
-        unknown = [side for side in (self.old, self.new) if side.totals.is_unknown]
+        unknown = [side for side in self.sides if side.totals.is_unknown]
         return unknown[0] if self.money and self.money.change and unknown else None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return messages about the limits of the comparison."""
-        return tuple(_notes(self))
 
 
 def compare(old: ComparedResult, new: ComparedResult) -> Difference:
     """Return the changes from one result to another."""
     same = names(old, new)
     pairs = paired(old.items, new.items, same)
-    changed = [pair for pair in pairs if pair.old != pair.new]
+    changed = tuple(pair for pair in pairs if pair.old != pair.new)
     fabrics = {name: same.fabrics.get(name, name) for name in old.fabrics}
-    was, became = ({_unplaced(warning): warning for warning in side.warnings} for side in (old, new))
+    # warnings are the same regardless of their place and numbers
+    was, became = (
+        {(warning.id, _NUMBERS.sub("#", warning.message)): warning for warning in side.warnings} for side in (old, new)
+    )
+    keys = tuple(changed_keys(old.source, new.source, same.clusters)) if old.source and new.source else None
+    money = split_total(old, new, changed)
+    both = {name: (old.alternatives.get(name), new.alternatives.get(name)) for name in new.alternatives}
+    both |= {name: (totals, None) for name, totals in old.alternatives.items() if name not in both}
     return Difference(
-        old=old,
-        new=new,
-        keys=tuple(changed_keys(old.source, new.source, same.clusters)) if old.source and new.source else None,
-        numbers=tuple(changed_numbers(old, new, same)),
+        sides=(old, new),
+        rows=tuple(changed_numbers(old, new, same)),
+        notes=tuple(_notes(old, new, keys, money)),
+        keys=keys,
         added_fabrics=tuple(name for name in new.fabrics if name not in fabrics.values()),
         removed_fabrics=tuple(name for name, now in fabrics.items() if now not in new.fabrics),
-        renamed_fabrics=same.renamed,
         names=same,
-        added_warnings=tuple(each for key, each in became.items() if key not in was),
-        removed_warnings=tuple(each for key, each in was.items() if key not in became),
-        pairs=tuple(changed),
+        added_warnings=tuple(warning for key, warning in became.items() if key not in was),
+        removed_warnings=tuple(warning for key, warning in was.items() if key not in became),
+        pairs=changed,
         unchanged=len(pairs) - len(changed),
-        money=split_total(old, new, changed),
+        money=money,
         rates=dict(_rates(changed)),
-        alternatives=dict(_alternatives(old, new)),
+        alternatives={name: totals for name, totals in both.items() if totals[0] != totals[1]},
         expansion=expansion(new, changed) if is_expansion(old, new, same) else None,
     )
 
 
 def add_moves(difference: Difference, moves: Moves | None, unknown: str = "") -> Difference:
     """Return a difference with its cable moves, or the reason why they are unknown."""
-    return difference._replace(moves=moves, moves_unknown=unknown)
+    return replace(difference, moves=moves, moves_unknown=unknown)
 
 
-def _unplaced(warning: Warned) -> tuple[str, str]:
-    """Return a warning without its place and numbers, for comparison."""
-    return warning.id, _NUMBERS.sub("#", warning.message)
-
-
-def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
-    for pair in pairs:
-        was, became = pair.old, pair.new
+def _rates(pairs: Iterable[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
+    for was, became in ((pair.old, pair.new) for pair in pairs):
         if was and became and was.exchange_rate is not None and became.exchange_rate is not None:
             same = was.original_currency == became.original_currency
             if same and became.original_currency and was.exchange_rate != became.exchange_rate:
                 yield became.original_currency, (was.exchange_rate, became.exchange_rate)
 
 
-def _alternatives(
-    old: ComparedResult, new: ComparedResult
-) -> Iterator[tuple[str, tuple[BillTotals | None, BillTotals | None]]]:
-    for name in dict.fromkeys((*new.alternatives, *old.alternatives)):
-        was, became = old.alternatives.get(name), new.alternatives.get(name)
-        if was != became:
-            yield name, (was, became)
-
-
-def _notes(difference: Difference) -> Iterator[str]:
-    old, new = difference.old, difference.new
-    if difference.keys is None:
+def _notes(
+    old: ComparedResult, new: ComparedResult, keys: tuple[KeyChange, ...] | None, money: PriceSplit | None
+) -> Iterator[str]:
+    if keys is None:
         bills = dict.fromkeys(side.name for side in (old, new) if side.kind == BILL)
         yield message("diff-no-plan", name=" and ".join(bills))
     if old.version != new.version:
         yield message("diff-versions", old=old.version or "unknown", new=new.version or "unknown")
-    if difference.money is None:
+    if money is None:
         yield message("diff-currencies", old=old.totals.currency, new=new.totals.currency)
     before, after = (sum(item.lacks_price for item in side.items) for side in (old, new))
     if before or after:
         yield message("diff-unpriced", old=before, old_lines=len(old.items), new=after, new_lines=len(new.items))
-    if difference.money and difference.money.change and not (old.rates_known and new.rates_known):
+    if money and money.change and not (old.rates_known and new.rates_known):
         yield message("diff-rates")

@@ -12,12 +12,11 @@ from math import ceil, dist
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
-from bomgen.documents.compare.comparison import Comparison, charted
+from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
+from bomgen.documents.compare import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
-from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.results.elevations.types import FREE, Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
@@ -435,7 +434,7 @@ _PALE = (0,)
 """An empty first segment, so that the next one is paler."""
 
 
-def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | None:
+def comparison_drawing(comparison: ComparedPlans, language: Language) -> Drawing | None:
     """Return a bar chart of compared totals, or of power or GPUs if not all have prices; None if nothing differs."""
     line = charted(comparison)
     if line is None:
@@ -444,7 +443,7 @@ def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | 
         Bar(
             each.name, _text(cell, language), () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
         )
-        for each, cell in zip(comparison.columns, line.cells, strict=True)
+        for each, cell in zip(comparison.sides, line.cells, strict=True)
     )
     return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
 
@@ -460,7 +459,7 @@ def _text(cell: Cell, language: Language) -> str:
 
 def changes_drawing(difference: Difference, language: Language) -> Drawing | None:
     """Return a bar chart of changed categories, before and after; None if no amount changed, or currencies differ."""
-    changed, word = changed_categories(difference), language.word
+    changed, word = changed_categories(difference, language), language.word
     if not changed:
         return None
 
@@ -471,7 +470,7 @@ def changes_drawing(difference: Difference, language: Language) -> Drawing | Non
         return Bar(name, word(key, amount=shown), () if amount is None else (*before, amount))
 
     bars = list[Bar]()
-    for each in changed:
-        name = word(f"category-{each.category}") if each.category in CATEGORIES else each.category
-        bars += [bar(name, each.old, "diff-bar-before", _PALE), bar("", each.new, "diff-bar-after")]
+    for row in changed:
+        before, after = row.cells
+        bars += [bar(row.label, before, "diff-bar-before", _PALE), bar("", after, "diff-bar-after")]
     return _drawn(Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars))), language)

@@ -1,4 +1,8 @@
-"""The charts of a report by chapter: sizing, site and costs."""
+"""Charts: their contents in words and numbers, and those of a report by chapter: sizing, site and costs.
+
+Their appearance is defined in `output/drawing/`. A chart shows numbers of the result; runs other than the plan's come
+from `sizing/sensitivity.py`. Every chart has all of its numbers as text next to the shapes, or in a table.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,112 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Column, Row, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
+from bomgen.documents.chapters.alternatives import compared_alternatives
 from bomgen.documents.chapters.money import costs_table
 from bomgen.documents.chapters.serving import load_points
 from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Point, Points, PowerNode
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
+from bomgen.results.elevations.types import Elevations
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
 from bomgen.sizing.serving.capacity import LoadPoint
+
+Length = int | float | Fraction | Decimal
+
+
+class Bar(NamedTuple):
+    """A bar with its name, and its numbers as text; all lengths are in the unit of the chart."""
+
+    name: str
+    text: str
+    parts: tuple[Length, ...] = ()
+    """Segments in order; empty if the value is unknown."""
+    start: Length = 0
+    """Start of the first segment."""
+    mark: Length | None = None
+    """A value between the ends that is marked by a line."""
+    frame: Length | None = None
+    """Total capacity that the segments fill."""
+
+
+class Bars(NamedTuple):
+    """Bars with a common origin and scale."""
+
+    bars: tuple[Bar, ...]
+    key: tuple[str, ...] = ()
+    """Meaning of the segments, if a bar has several."""
+
+
+class PairMatrix(NamedTuple):
+    """A value for every pair of a row and a column; larger values are darker."""
+
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Fraction, ...]], ...]
+    """The name of a row and its values."""
+    texts: tuple[tuple[str, ...], ...]
+    """The values as text, row by row."""
+    chosen: tuple[int, int]
+    """Row and column of the plan's value."""
+    foot: tuple[str, ...] = ()
+    """An unshaded row at the bottom: its name, and a text per column."""
+
+
+class PowerNode(NamedTuple):
+    """A consumer or supply of power, with a text of what is known about it."""
+
+    name: str
+    text: str
+
+
+class OneLine(NamedTuple):
+    """A one-line diagram from the facility down; the boxes of a level together supply those of the next."""
+
+    levels: tuple[tuple[PowerNode, ...], ...]
+
+
+class HeatMap(NamedTuple):
+    """The racks of a floor; racks with more power are darker."""
+
+    found: Elevations
+
+
+class Point(NamedTuple):
+    """A point with its number, and its meaning as text."""
+
+    name: str
+    x: Length
+    y: Length
+    text: str
+    joined: bool = True
+    """Whether the point is on the line that joins the best ones."""
+
+
+class Points(NamedTuple):
+    """Points in two dimensions."""
+
+    points: tuple[Point, ...]
+    names: tuple[str, str]
+    """Names of the horizontal and the vertical axis."""
+    ends: tuple[tuple[str, str], tuple[str, str]]
+    """Smallest and largest value of each axis, as text."""
+
+
+class Chart(NamedTuple):
+    """A chart with its title, a sentence about its contents, and its numbers if no other table has them."""
+
+    id: str
+    title: str
+    text: str
+    shape: Bars | PairMatrix | OneLine | HeatMap | Points
+    data: Table | None = None
+
 
 # money --------------------------------------------------------------------------------------------------------------
 # Charts of amounts: the categories, the range of the total, and the alternatives.
@@ -67,16 +163,15 @@ def price_range(writer: Writer) -> Iterator[Chart]:
 
 def alternatives(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the total of the plan and of each alternative."""
-    report, word = writer.report, writer.word
-    quotes = [report.quote, *(alternative.quote for alternative in report.alternatives)]
-    if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
+    sides = compared_alternatives(writer).sides
+    totals = [report.quote.totals for _, report in sides]
+    if not writer.report.alternatives or not any(total.priced_lines for total in totals):
         return
-    names = [word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives)]
-    totals = [quote.totals for quote in quotes]
-    amounts = (_money(writer, total.amount, total.currency, total.complete) for total in totals)
-    named = zip(names, amounts, totals, strict=True)
-    bars = tuple(Bar(name, amount, (total.amount,)) for name, amount, total in named)
-    yield Chart("alternatives", word("chart-alternatives"), word("chart-alternatives-text"), Bars(bars))
+    bars = tuple(
+        Bar(name, _money(writer, total.amount, total.currency, total.complete), (total.amount,))
+        for (name, _), total in zip(sides, totals, strict=True)
+    )
+    yield Chart("alternatives", writer.word("chart-alternatives"), writer.word("chart-alternatives-text"), Bars(bars))
 
 
 def _money(writer: Writer, amount: Decimal, currency: str, complete: bool = True) -> str:
