@@ -24,7 +24,6 @@ from bomgen.documents.customer_quote.record import (
 )
 from bomgen.documents.diff.difference import Difference
 from bomgen.documents.diff.expansion import Expansion, OrderedLine
-from bomgen.documents.diff.matching import cluster_prefix
 from bomgen.pricing.quote import lines_to_price
 
 EXPANSION = " / E1"
@@ -133,20 +132,17 @@ def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) ->
 
 
 def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
+    word = writer.word
     for old, new in difference.names.clusters.items():
-        before, after = cluster_prefix(difference.old, old), cluster_prefix(difference.new, new)
-        said = []
+        numbers = []
         for key in ("servers", "gpus"):
-            was, became = (
-                side.numbers.get(f"{path}cluster.{key}")
-                for side, path in ((difference.old, before), (difference.new, after))
-            )
-            if type(was) is int and type(became) is int and became > was:
-                old_count, new_count = map(writer.language.integer, (was, became))
-                said.append(writer.word(f"expansion-{key}", old=old_count, new=new_count))
-        if said:
-            sentence = writer.word("expansion-grows", numbers=writer.word("list-comma").join(said))
-            yield new, (f"{new}{writer.word('name-in')}{sentence}" if new else sentence,)
+            before, after = difference.old.of_cluster(old, key), difference.new.of_cluster(new, key)
+            if type(before) is int and type(after) is int and after > before:
+                counts = {"old": writer.language.integer(before), "new": writer.language.integer(after)}
+                numbers.append(word(f"expansion-{key}", **counts))
+        if numbers:
+            sentence = word("expansion-grows", numbers=word("list-comma").join(numbers))
+            yield new, (f"{new}{word('name-in')}{sentence}" if new else sentence,)
 
 
 def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:

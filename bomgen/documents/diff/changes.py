@@ -200,7 +200,7 @@ def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -
 
 def describe_fabric(side: ComparedResult, fabric: str, language: Language) -> str:
     """Return a short description of a fabric that was added or removed."""
-    base, get, word = fabric_path(side, fabric), side.numbers.get, language.word
+    base, get, word = side.fabric_path(fabric), side.numbers.get, language.word
     tiers = ((tier, get(f"{base}.switches.{tier}")) for tier in ("leaf", "spine", "core"))
     counts = [f"{count} {language.value(tier, 'word')}" for tier, count in tiers if count]
     links = (value for path, value in side.numbers.items() if path.startswith(f"{base}.links."))
@@ -211,12 +211,6 @@ def describe_fabric(side: ComparedResult, fabric: str, language: Language) -> st
         tiers=" + ".join(counts) or word("diff-no-switches"),
         links=sum(value for value in links if type(value) in (int, float)),
     )
-
-
-def fabric_path(side: ComparedResult, fabric: str) -> str:
-    """Return the bom.json path of a fabric's numbers."""
-    cluster, _, name = fabric.rpartition(".")
-    return f"{CLUSTERS}.{cluster}.{FABRICS}.{name}" if side.clusters else f"{FABRICS}.{fabric}"
 
 
 def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterator[tuple[str, str]]:

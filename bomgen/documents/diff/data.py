@@ -13,10 +13,10 @@ from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.money import minor_unit
 from bomgen.documents.comparison import ComparedRow
-from bomgen.documents.diff.changes import describe_fabric, fabric_path
+from bomgen.documents.diff.changes import describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change, split_line
 from bomgen.documents.diff.expansion import Ordered
-from bomgen.documents.diff.matching import ONLY, Pair, cluster_of, cluster_prefix, described_cluster
+from bomgen.documents.diff.matching import ONLY, Pair, cluster_of, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item
 
 FORMAT = 1
@@ -60,7 +60,7 @@ def _design_changes(difference: Difference, language: Language) -> Iterator[str]
     changed = {row.key: row for row in difference.rows}
     yield from (word("diff-new-cluster", name=name) for name in difference.added_clusters)
     yield from (word("diff-cluster-gone", name=name) for name in difference.removed_clusters)
-    clusters = [cluster_prefix(new, name) for name in new.clusters or (ONLY,)]
+    clusters = [new.prefix(name) for name in new.clusters or (ONLY,)]
     for row in (changed.get(f"{prefix}cluster.{key}") for prefix in clusters for key in ("gpu", "server")):
         if row:
             yield _from_to(row, "", language)
@@ -71,7 +71,7 @@ def _design_changes(difference: Difference, language: Language) -> Iterator[str]
         before, after = (
             sum(count for count in counts if type(count) is int)
             for counts in (
-                [side.numbers.get(f"{fabric_path(side, name)}.switches.{tier}") for name in side.fabrics]
+                [side.numbers.get(f"{side.fabric_path(name)}.switches.{tier}") for name in side.fabrics]
                 for side in (old, new)
             )
         )
@@ -84,7 +84,7 @@ def _design_changes(difference: Difference, language: Language) -> Iterator[str]
         if cluster_of(name) not in difference.removed_clusters:
             yield word("diff-fabric-gone", name=name)
     for name in new.fabrics:
-        if row := changed.get(f"{fabric_path(new, name)}.topology"):
+        if row := changed.get(f"{new.fabric_path(name)}.topology"):
             yield f"{name} {_from_to(row, '', language)}"
     for row in filter(None, (changed.get(f"{prefix}workload.days") for prefix in clusters)):
         yield _from_to(row, "days", language)

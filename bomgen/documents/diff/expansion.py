@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bomgen.core.grouping import group_by
 from bomgen.core.money import ANY_AMOUNT, Tax, rounded
-from bomgen.documents.diff.matching import NewNames, Pair, cluster_prefix, named_by_words
+from bomgen.documents.diff.matching import NewNames, Pair, named_by_words
 from bomgen.documents.diff.side import ComparedResult, Item, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.quote import taxes_on
@@ -79,11 +79,10 @@ def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> b
         return False
     grown = len(new.clusters) > len(names.clusters)
     for cluster, now in names.clusters.items():
-        was, became = f"{cluster_prefix(old, cluster)}cluster", f"{cluster_prefix(new, now)}cluster"
-        if any(old.numbers.get(f"{was}.{key}") != new.numbers.get(f"{became}.{key}") for key in ("gpu", "server")):
+        if any(old.of_cluster(cluster, key) != new.of_cluster(now, key) for key in ("gpu", "server")):
             return False
-        key = "servers" if f"{became}.servers" in new.numbers else "gpus"
-        before, after = old.numbers.get(f"{was}.{key}"), new.numbers.get(f"{became}.{key}")
+        key = "gpus" if new.of_cluster(now, "servers") is None else "servers"
+        before, after = old.of_cluster(cluster, key), new.of_cluster(now, key)
         if type(before) is not int or type(after) is not int or not after >= before > 0:
             return False
         grown = grown or after > before
