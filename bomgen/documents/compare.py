@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Section, Table, Value, row_of
@@ -20,7 +21,7 @@ from bomgen.core.provenance import quotient
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, best_of
-from bomgen.plan.types import ROLES
+from bomgen.plan.types import ROLES, Plan
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.pricing.quote import confidence
 from bomgen.results.numbers import WIDE
@@ -189,16 +190,14 @@ power_by_gpu = quotient("power_by_gpu", "W", "power_w", "gpus")
 def _rows(sides: Sequence[ComparedPlan]) -> Iterator[ComparedRow]:
     """Yield the rows of a comparison, amounts first, without rows that are empty for every plan."""
     writer = sides[0].writer
-    measures = {
+    model = partial(_parts, part=lambda plan: getattr(plan.training or plan.inference, "model", None))
+    gpu, server = (partial(_parts, part=attrgetter(f"cluster.{part}")) for part in ("gpu", "server"))
+    measures: dict[str, Iterable[Measure]] = {
         "money": _money_measures(sides),
-        "plan": [Measure("warnings", writer.word("compare-warnings"), NEITHER, _warned)],
-        "workload": [
-            Measure("workload.model", writer.word("compare-model"), NEITHER, _models),
-            *_numbers(sides, "workload"),
-        ],
+        "plan": [_fact(writer, "warnings", _warned)],
+        "workload": [_fact(writer, "workload.model", model), *_numbers(sides, "workload")],
         "cluster": [
-            Measure("cluster.gpu", writer.word("compare-gpu"), NEITHER, _gpus),
-            Measure("cluster.server", writer.word("compare-server"), NEITHER, _servers),
+            *(_fact(writer, "cluster.gpu", gpu), _fact(writer, "cluster.server", server)),
             *_numbers(sides, "cluster"),
         ],
         **{role: _fabric_measures(writer, role) for role in ROLES if any(_fabrics(side, role) for side in sides)},
@@ -211,6 +210,11 @@ def _rows(sides: Sequence[ComparedPlan]) -> Iterator[ComparedRow]:
                 best = best_of(cells, better if _comparable(sides, key, cells) else NEITHER)
                 marked = tuple(replace(each, best=is_best) for each, is_best in zip(cells, best, strict=True))
                 yield ComparedRow(key, writer.word(f"compare-{group}"), label, marked, better=better)
+
+
+def _fact(writer: Writer, key: str, cell: Callable[[ComparedPlan], Cell]) -> Measure:
+    """Return the definition of a row that has no better direction."""
+    return Measure(key, writer.word(f"compare-{key.rpartition('.')[2]}"), NEITHER, cell)
 
 
 def _comparable(sides: Sequence[ComparedPlan], key: str, cells: Sequence[Cell]) -> bool:
@@ -259,18 +263,10 @@ def _warned(side: ComparedPlan) -> Cell:
     return Cell(len(side.report.own_problems if side.alternative else side.report.problems))
 
 
-def _models(side: ComparedPlan) -> Cell:
-    workloads = (cluster.plan.training or cluster.plan.inference for cluster in side.report.each_cluster)
-    return _names(side, [workload.model.identity.name for workload in workloads if workload])
-
-
-def _gpus(side: ComparedPlan) -> Cell:
-    return _names(side, [cluster.plan.cluster.gpu.identity.name for cluster in side.report.each_cluster])
-
-
-def _servers(side: ComparedPlan) -> Cell:
-    servers = (cluster.plan.cluster.server for cluster in side.report.each_cluster)
-    return _names(side, [server.identity.name for server in servers if server])
+def _parts(side: ComparedPlan, part: Callable[[Plan], Any]) -> Cell:
+    """Return the names of a part or model of each cluster."""
+    parts = [part(cluster.plan) for cluster in side.report.each_cluster]
+    return _names(side, [each.identity.name for each in parts if each])
 
 
 def _names(side: ComparedPlan, names: Sequence[str]) -> Cell:
@@ -292,8 +288,8 @@ def _fabrics(side: ComparedPlan, role: str) -> list[tuple[Path, BuiltFabric]]:
 
 
 def _fabric_measures(writer: Writer, role: str) -> Iterator[Measure]:
-    yield Measure(f"{role}.topology", writer.word("compare-topology"), NEITHER, partial(_topologies, role=role))
-    yield Measure(f"{role}.switch", writer.word("compare-switch"), NEITHER, partial(_switches, role=role))
+    yield _fact(writer, f"{role}.topology", partial(_topologies, role=role))
+    yield _fact(writer, f"{role}.switch", partial(_switches, role=role))
     for row in (row for row in rows_below("fabrics", EACH) if row.compared):
         name = f"compare-{row.compared}"
         label = writer.word(name) if name in writer.language.words else writer.group_label(row.path[2:])
@@ -346,8 +342,8 @@ def _power_by_gpu(side: ComparedPlan) -> Cell:
 
 def _money_measures(sides: Sequence[ComparedPlan]) -> Iterator[Measure]:
     word = sides[0].writer.word
-    yield Measure(TOTAL, word("ui-total"), LESS, _amount)
-    yield Measure("totals.net", word("xlsx-net"), LESS, _net)
+    yield Measure(TOTAL, word("ui-total"), LESS, partial(_sum, name="amount"))
+    yield Measure("totals.net", word("xlsx-net"), LESS, partial(_sum, name="net"))
     yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
     yield from _numbers(sides, OPERATION, _running_cost)
     for key, name in ((f"{OPERATION}.{OF_RUN}", "cost"), ("workload.purchase", "purchase")):
@@ -355,7 +351,7 @@ def _money_measures(sides: Sequence[ComparedPlan]) -> Iterator[Measure]:
             label = word(f"compare-{name}-{end}")
             yield Measure(f"{key}_{end}", label, LESS, partial(_predicted_money, name=name, place=place))
     yield Measure("confidence.share", word("compare-doubtful"), LESS, _doubtful)
-    yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
+    yield _fact(sides[0].writer, "totals.priced", _priced)
 
 
 def _predicted_money(side: ComparedPlan, name: str, place: int) -> Cell:
@@ -373,17 +369,30 @@ def _priced(side: ComparedPlan) -> Cell:
     return Cell(side.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
 
 
-def _net(side: ComparedPlan) -> Cell:
+def _sum(side: ComparedPlan, name: str) -> Cell:
+    """Return the total or the net amount of a quote."""
     totals = side.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)
-    return Cell(totals.net, totals.currency, least=not totals.complete, estimate=_net_range(totals))
+    amount = getattr(totals, name)
+    return Cell(amount, totals.currency, least=not totals.complete, estimate=_range(totals, amount))
+
+
+def _range(totals: Totals, amount: Decimal) -> tuple[Decimal, Decimal] | None:
+    """Return the price range of the total or the net amount; None without one."""
+    low, high = totals.low, totals.high
+    if low is None or high is None or low >= high:
+        return None
+    if amount != totals.amount:
+        low, high = (rounded(Fraction(end * amount) / Fraction(totals.amount), totals.currency) for end in (low, high))
+    return low, high
 
 
 def _running_cost(row: Number, side: ComparedPlan) -> Cell:
     """Return a running cost with its range: the costs scale with the total, and the purchase has the price range."""
     cell, costs = _at(row, side), side.report.running.figures
-    ends = _net_range(side.report.quote.totals)
+    totals = side.report.quote.totals
+    ends = _range(totals, totals.net)
     if ends is None or cell.value is None or "purchase" not in costs:
         return cell
     total, purchase = costs["total_cost"].value, costs["purchase"].value
@@ -392,29 +401,8 @@ def _running_cost(row: Number, side: ComparedPlan) -> Cell:
     return replace(cell, estimate=(low, high))
 
 
-def _net_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    ends = _price_range(totals)
-    if ends is None or not totals.amount:
-        return None
-    net = totals.net
-    low, high = (rounded(Fraction(end * net) / Fraction(totals.amount), totals.currency) for end in ends)
-    return low, high
-
-
-def _price_range(totals: Totals) -> tuple[Decimal, Decimal] | None:
-    low, high = totals.low, totals.high
-    return (low, high) if low is not None and high is not None and low < high else None
-
-
-def _amount(side: ComparedPlan) -> Cell:
-    totals = side.report.quote.totals
-    if not totals.priced_lines:
-        return Cell(None)
-    return Cell(totals.amount, totals.currency, least=not totals.complete, estimate=_price_range(totals))
-
-
 def _net_by_gpu(side: ComparedPlan) -> Cell:
-    net, gpus = _net(side), side.writer.numbers["cluster", "gpus"]
+    net, gpus = _sum(side, "net"), side.writer.numbers["cluster", "gpus"]
     if net.value is None:
         return net
 

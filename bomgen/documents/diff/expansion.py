@@ -91,34 +91,31 @@ def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> b
 
 def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
     """Return the order that leads to the new side. Pieces freed on one line are used on other lines."""
-    bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
+    bought = (pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock)
     order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
-    for found in group_by(bought, lambda pair: _part(pair.item)).values():
-        pieces = sum(pair.pieces for pair in found)
+    for of_part in group_by(bought, _part).values():
+        pieces, amount = sum(pair.pieces for pair in of_part), None
         if pieces > 0:
-            taken = list(_take(found, pieces, new.totals.currency))
-            needing = [pair.item for pair in found if pair.pieces > 0]
-            known = all(line.amount is not None for line in taken)
-            order.append(_row(needing, pieces, sum_amounts(line.amount for line in taken) if known else None))
+            taken = list(_take(of_part, pieces, new.totals.currency))
             lines += taken
-        elif pieces < 0:
-            given = [pair.item for pair in found if pair.pieces < 0]
-            free.append(_row(given, -pieces, None))
+            if all(line.amount is not None for line in taken):
+                amount = sum_amounts(line.amount for line in taken)
+        items = [pair.item for pair in of_part if pair.pieces * pieces > 0]
+        if items:
+            names = items[0].part, items[0].sku, items[0].description, items[0].category
+            row = Ordered(*names, abs(pieces), amount, tuple(item.id for item in items))
+            (order if pieces > 0 else free).append(row)
     amount = sum_amounts(row.amount for row in lines)
     charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
-    charges = sum_amounts(row.amount for row in charged)
+    taxed = ((line.item.category, line.amount) for line in (*lines, *charged))
     places = {item.id: at for at, item in enumerate(new.items)}
     return Expansion(
         order=tuple(order),
         free=tuple(free),
         amount=amount,
         unpriced=sum(row.amount is None for row in order),
-        charges=charges,
-        taxes=taxes_on(
-            ((line.item.category, line.amount) for line in (*lines, *charged)),
-            new.totals.known_rates,
-            new.totals.currency,
-        ),
+        charges=sum_amounts(line.amount for line in charged),
+        taxes=taxes_on(taxed, new.totals.known_rates, new.totals.currency),
         lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
         charged=charged,
     )
@@ -150,9 +147,8 @@ def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal
     return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
 
 
-def _part(item: Item) -> Hashable:
-    words = item.description if named_by_words(item) else ""
-    return item.category, item.part, words
+def _part(pair: Pair) -> Hashable:
+    return pair.item.category, pair.item.part, pair.item.description if named_by_words(pair.item) else ""
 
 
 def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
@@ -166,9 +162,3 @@ def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[Ordered
         amount = None if price is None else _net(pair.new, taken, price, currency)
         spare = max(pair.new.spare - (pair.old.spare if pair.old else 0), 0)
         yield OrderedLine(pair.new, taken, amount, min(spare, taken))
-
-
-def _row(items: Sequence[Item], pieces: int, amount: Decimal | None) -> Ordered:
-    first = items[0]
-    lines = tuple(item.id for item in items)
-    return Ordered(first.part, first.sku, first.description, first.category, pieces, amount, lines)
