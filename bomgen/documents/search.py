@@ -34,18 +34,11 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
     tables = [_front_table(front, language)] if front.rows else []
     if front.refused:
         tables.append(_refused_table(front, language))
-    section = Section(
-        "front",
-        word("search-front"),
-        (text,),
-        tuple(tables),
-        tuple(Note("info", text) for text in _notes(front, language)),
-        (chart,) if chart else (),
-    )
+    notes, drawings = tuple(Note("info", text) for text in _notes(front, language)), (chart,) if chart else ()
     return Document(
         title=word("search-title", name=name),
         language=language.code,
-        sections=(section,),
+        sections=(Section("front", word("search-front"), (text,), tuple(tables), notes, drawings),),
         footer=word("compare-footer", version=__version__),
     )
 

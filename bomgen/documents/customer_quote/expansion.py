@@ -42,17 +42,15 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     known = {line.id: line for line in quote.lines}
     currency = quote.totals.currency
     ordered = {line.item.id: line for line in expansion.lines}
-    parts = [  # by category, as in any quote
-        known[id]._replace(
-            quantity=ordered[id].pieces - ordered[id].spare, spare=ordered[id].spare, amount=ordered[id].amount
-        )
-        for id in known
-        if id in ordered
+    both = ((line, ordered[id]) for id, line in known.items() if id in ordered)  # by category, as in any quote
+    parts = [
+        line._replace(quantity=more.pieces - more.spare, spare=more.spare, amount=more.amount) for line, more in both
     ]
     charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
     lines = (*parts, *charges)
     grown = dict(_grown(writer, difference))
     totals = _totals(lines, expansion, quote.totals)
+    offered = count_categories(writer, [line for line in parts if line.counted])
     return quote._replace(
         title=writer.word("expansion-title", title=quote.title),
         number=quote.number and f"{quote.number}{EXPANSION}",
@@ -70,12 +68,10 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         alternatives=(),
         id=None,
         expansion=QuotedExpansion(
-            _moves(writer, difference),
+            tuple(_moves(writer, difference)) if difference.moves else None,
             sum(difference.moves.elsewhere.values()) if difference.moves and writer.report.design.routed else 0,
             tuple(LeftOver(row.sku, writer.language.message(row.description), row.pieces) for row in expansion.free),
-            writer.word(
-                "expansion-headline", offered=count_categories(writer, [line for line in parts if line.counted])
-            ),
+            writer.word("expansion-headline", offered=offered),
         ),
     )
 
@@ -90,26 +86,20 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
         )
     share = known.share_of_hardware
     at_share = None if share is None else rounded(share * Fraction(expansion.amount), currency)
-    for pieces, unit, of_hardware in ((known.quantity, at_share, share), (line.pieces, known.unit_price, None)):
-        if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount:
-            return known._replace(
-                place=known.place if of_hardware == share else "",
-                quantity=pieces,
-                spare=0,
-                unit_price=unit,
-                amount=amount,
-                share_of_hardware=of_hardware,
-            )
-    return known._replace(
-        place="" if share is not None else known.place,
-        description=item.description,
-        quantity=1,
-        spare=0,
-        unit_price=amount,
-        discount=Fraction(0),
-        amount=amount,
-        share_of_hardware=None,
+    options = ((known.quantity, at_share, share), (line.pieces, known.unit_price, None))
+    fitting = next(
+        (
+            (pieces, unit, of_hardware)
+            for pieces, unit, of_hardware in options
+            if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount
+        ),
+        None,
     )
+    pieces, unit, of_hardware = fitting or (1, amount, None)
+    known = known if fitting else known._replace(description=item.description, discount=Fraction(0))
+    place = known.place if of_hardware == share else ""
+    of_order = known._replace(place=place, quantity=pieces, spare=0, share_of_hardware=of_hardware)
+    return of_order._replace(unit_price=unit, amount=amount)
 
 
 def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) -> Totals:
@@ -145,20 +135,10 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
             yield new, (f"{new}{word('name-in')}{sentence}" if new else sentence,)
 
 
-def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:
-    if difference.moves is None:
-        return None
-    return tuple(
-        QuotedMove(
-            _fabric_name(writer, cable.fabric),
-            name_links(writer, cable.kind),
-            *(cable.old, cable.stay, cable.moved, cable.free, cable.added),
-        )
-        for cable in difference.moves.cables
-        if cable.old
-    )
-
-
-def _fabric_name(writer: Writer, name: str) -> str:
-    cluster, _, fabric = name.rpartition(".")
-    return writer.joined(*(each for each in (cluster, writer.fabric_name(fabric)) if each))
+def _moves(writer: Writer, difference: Difference) -> Iterator[QuotedMove]:
+    for cable in difference.moves.cables if difference.moves else ():
+        if cable.old:
+            cluster, _, fabric = cable.fabric.rpartition(".")
+            name = writer.joined(*filter(None, (cluster, writer.fabric_name(fabric))))
+            counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
+            yield QuotedMove(name, name_links(writer, cable.kind), *counts)

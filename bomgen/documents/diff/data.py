@@ -15,7 +15,6 @@ from bomgen.core.money import minor_unit
 from bomgen.documents.comparison import ComparedRow
 from bomgen.documents.diff.changes import describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change, split_line
-from bomgen.documents.diff.expansion import Ordered
 from bomgen.documents.diff.matching import ONLY, Pair, cluster_of, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item
 
@@ -160,15 +159,15 @@ def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
 
 
 def _total(money: BillTotals | None) -> dict[str, Any] | None:
-    if money is None:
-        return None
-    amount = _amount(money.amount, money.currency)
-    return {"amount": amount, "currency": money.currency, "complete": money.complete}
+    return money and {
+        "amount": _amount(money.amount, money.currency),
+        "currency": money.currency,
+        "complete": money.complete,
+    }
 
 
 def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
-    item = pair.item
-    change = line_change(pair, currency)
+    item, change = pair.item, line_change(pair, currency)
     parts = split_line(pair, currency) if currency and change is not None else {}
     return {
         "change": pair.change,
@@ -182,64 +181,56 @@ def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
         "old": _item(pair.old),
         "new": _item(pair.new),
         "pieces": pair.pieces,
-        "amount": None if change is None or currency is None else _amount(change, currency),
-        "parts": {name: _amount(amount, currency or "") for name, amount in parts.items() if amount},
+        "amount": _amount(change, currency),
+        "parts": {name: _amount(amount, currency) for name, amount in parts.items() if amount},
     }
 
 
 def _item(item: Item | None) -> dict[str, Any] | None:
-    if item is None:
-        return None
     keys = ("quantity", "spare", "unit_price", "discount", "amount", "original_price", "original_currency")
-    values = {key: getattr(item, key) for key in (*keys, "exchange_rate")}
-    return {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in values.items()}
+    values = ((key, getattr(item, key)) for key in (*keys, "exchange_rate"))
+    return item and {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in values}
 
 
 def _money(difference: Difference) -> dict[str, Any] | None:
-    if difference.money is None:
-        return None
-    currency, old = difference.new.totals.currency, difference.money.old
-    change = difference.money.change
-    return {
+    money, currency = difference.money, difference.currency
+    return money and {
         "currency": currency,
-        "old": _amount(old, currency),
-        "new": _amount(difference.money.new, currency),
-        "change": _amount(change, currency),
-        "share": float(Fraction(change) / Fraction(old)) if old else None,
-        "parts": {name: _amount(amount, currency) for name, amount in difference.money.parts.items()},
+        "old": _amount(money.old, currency),
+        "new": _amount(money.new, currency),
+        "change": _amount(money.change, currency),
+        "share": float(Fraction(money.change) / Fraction(money.old)) if money.old else None,
+        "parts": {name: _amount(amount, currency) for name, amount in money.parts.items()},
     }
 
 
 def _expansion(difference: Difference) -> dict[str, Any] | None:
-    expansion = difference.expansion
-    if expansion is None:
-        return None
-    currency = difference.new.totals.currency
-    moves = None
-    if difference.moves:
-        cables = [
-            row._asdict() | {"of_pair_old": list(row.of_pair_old), "of_pair_new": list(row.of_pair_new)}
-            for row in difference.moves.cables
-        ]
-        moves = {"cables": cables, "elsewhere": dict(difference.moves.elsewhere)}
-    return {
-        "order": [_ordered(row, currency) for row in expansion.order],
-        "free": [_ordered(row, currency) for row in expansion.free],
+    expansion, currency, moves = difference.expansion, difference.new.totals.currency, difference.moves
+    return expansion and {
+        **{
+            key: [row._asdict() | {"amount": _amount(row.amount, currency), "lines": list(row.lines)} for row in rows]
+            for key, rows in (("order", expansion.order), ("free", expansion.free))
+        },
         "amount": _amount(expansion.amount, currency),
         "unpriced": expansion.unpriced,
-        "charges": _amount(expansion.charges, currency) if difference.money else None,
-        "tax": _amount(expansion.tax, currency) if difference.money else None,
-        "moves": moves,
+        "charges": _amount(expansion.charges, difference.currency),
+        "tax": _amount(expansion.tax, difference.currency),
+        "moves": moves
+        and {
+            "cables": [
+                cable._asdict() | {"of_pair_old": list(cable.of_pair_old), "of_pair_new": list(cable.of_pair_new)}
+                for cable in moves.cables
+            ],
+            "elsewhere": dict(moves.elsewhere),
+        },
         "moves_unknown": difference.moves_unknown or None,
     }
 
 
-def _ordered(row: Ordered, currency: str) -> dict[str, Any]:
-    amount = None if row.amount is None else _amount(row.amount, currency)
-    return row._asdict() | {"amount": amount, "lines": list(row.lines)}
-
-
-def _amount(amount: Decimal, currency: str) -> str:
+def _amount(amount: Decimal | None, currency: str | None) -> str | None:
+    """Return an amount with at least the decimal places of its currency; None if either is unknown."""
+    if amount is None or currency is None:
+        return None
     places = -int(minor_unit(currency).as_tuple().exponent)
     exponent = amount.as_tuple().exponent
     return f"{amount:.{places}f}" if isinstance(exponent, int) and -exponent < places else f"{amount:f}"
