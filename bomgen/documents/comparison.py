@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
 from bomgen.core.document import Cell, Value
-from bomgen.core.money import ANY_AMOUNT
+from bomgen.core.language import Language
+from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.number_registry import MORE, NEITHER, Better
+from bomgen.pricing.bill_line import CATEGORIES
 
 Side = TypeVar("Side")
 
@@ -58,6 +61,22 @@ def difference(old: Value, new: Value) -> int | Fraction | Decimal | None:
         return None
     increase = Fraction(new or 0) - Fraction(old or 0)
     return increase.numerator if increase.denominator == 1 else increase
+
+
+def category_rows(
+    sides: Sequence[Mapping[str, tuple[Decimal | None, bool]]], currency: str, language: Language
+) -> Iterator[ComparedRow]:
+    """Yield the amounts by category, in bill order, from those of each side and whether they are lower bounds."""
+    for name in dict.fromkeys((*CATEGORIES, *chain.from_iterable(sides))):
+        if any(name in side for side in sides):
+            amounts = (side.get(name, (Decimal(0) * minor_unit(currency), False)) for side in sides)
+            cells = tuple(Cell(amount, currency, least=least) for amount, least in amounts)
+            yield ComparedRow(name, "", category_label(name, language), cells, currency)
+
+
+def category_label(name: str, language: Language) -> str:
+    """Return the name of a category for a reader; that of a bill may be unknown."""
+    return language.word(f"category-{name}") if name in CATEGORIES else name
 
 
 def best_of(cells: Sequence[Cell], better: Better) -> list[bool]:

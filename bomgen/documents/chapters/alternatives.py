@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
 
 from bomgen.core.document import Cell, Column, Note, Row, Section, Table, row_of
-from bomgen.core.money import minor_unit
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.comparison import ComparedRow, Comparison
+from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import category_amounts
 from bomgen.results.reasons.topics import reasons
@@ -57,27 +55,16 @@ def compared_alternatives(writer: Writer) -> Alternatives:
     word, report, currency = writer.word, writer.report, writer.report.quote.totals.currency
     names = (word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
     sides = tuple(zip(names, (report, *report.alternatives), strict=True))
-    by_category = [{part.category: part for part in category_amounts(side.quote.lines)} for _, side in sides]
-    amounts: dict[str, list[tuple[Decimal | None, bool]]] = {
-        f"category-{category}": [
-            (parts[category].amount, parts[category].complete)
-            if category in parts
-            else (Decimal(0) * minor_unit(currency), True)
-            for parts in by_category
-        ]
-        for category in CATEGORIES
-        if any(category in parts for parts in by_category)
-    }
-    totals = [side.quote.totals for _, side in sides]
+    amounts = [
+        {part.category: (part.amount, not part.complete) for part in category_amounts(side.quote.lines)}
+        for _, side in sides
+    ]
+    rows, totals = list(category_rows(amounts, currency, writer.language)), [side.quote.totals for _, side in sides]
     for key, name in (("xlsx-net", "net"), ("ui-tax", "tax"), ("ui-total", "amount")):
         if name != "tax" or report.quote.totals.taxes:
-            amounts[key] = [
-                (getattr(each, name), each.complete) if each.priced_lines else (None, True) for each in totals
-            ]
-    rows = list[ComparedRow]()
-    for key, row in amounts.items():
-        cells = tuple(Cell(amount, currency, least=not complete) for amount, complete in row)
-        rows.append(ComparedRow(key, "", word(key), cells, currency))
+            sums = ((getattr(each, name), not each.complete) if each.priced_lines else (None, False) for each in totals)
+            cells = tuple(Cell(amount, currency, least=least) for amount, least in sums)
+            rows.append(ComparedRow(key, "", word(key), cells, currency))
     for category in COUNTED:
         cells = tuple(Cell(_count(side, category)) for _, side in sides)
         rows.append(ComparedRow(category, "", word(f"category-{category}"), cells))

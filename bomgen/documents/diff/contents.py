@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
+from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.messages import message
-from bomgen.documents.comparison import ComparedRow
+from bomgen.documents.comparison import ComparedRow, category_label, category_rows
 from bomgen.documents.comparison import difference as increase
 from bomgen.documents.diff.changes import FABRICS, describe_fabric
 from bomgen.documents.diff.data import ARROW, headline
@@ -49,22 +50,17 @@ def changed_categories(difference: Difference, language: Language) -> list[Compa
     """
     if difference.money is None:
         return []
-    rows = []
-    for name in dict.fromkeys((*CATEGORIES, *(item.category for side in difference.sides for item in side.items))):
-        cells = []
-        for side in difference.sides:
-            lines = (item for item in side.items if item.category == name)
-            amounts = [item.amount for item in lines if item.amount is not None or item.lacks_price]
-            priced = [amount for amount in amounts if amount is not None]
-            total = sum_amounts(priced) if priced or not amounts else None
-            cells.append(Cell(total, side.totals.currency, least=bool(priced) and len(priced) < len(amounts)))
-        if cells[0] != cells[1]:
-            rows.append(ComparedRow(name, "", _category(name, language), tuple(cells)))
-    return rows
-
-
-def _category(name: str, language: Language) -> str:
-    return language.word(f"category-{name}") if name in CATEGORIES else name
+    sides = []
+    for side in difference.sides:
+        amounts = dict[str, tuple[Decimal | None, bool]]()
+        for name, items in group_by(side.items, lambda item: item.category).items():
+            lines = [item.amount for item in items if item.amount is not None or item.lacks_price]
+            priced = [amount for amount in lines if amount is not None]
+            total = sum_amounts(priced) if priced or not lines else None
+            amounts[name] = total, bool(priced) and len(priced) < len(lines)
+        sides.append(amounts)
+    rows = category_rows(sides, difference.new.totals.currency, language)
+    return [row for row in rows if row.cells[0] != row.cells[1]]
 
 
 def changes_document(difference: Difference, language: Language, chart: Drawing | None = None) -> Document:
@@ -295,7 +291,7 @@ class _Writer:
                 *(pair.item.sku or pair.item.part, self.name(pair.item), pair.item.id),
                 *(item.pieces if item else 0 for item in (pair.old, pair.new)),
                 Cell(line_change(pair, currency), currency or ""),
-                group=_category(pair.item.category, self.language),
+                group=category_label(pair.item.category, self.language),
             )
             for pair in sorted(pairs, key=lambda pair: ranks.get(pair.item.category, len(ranks)))
         )
