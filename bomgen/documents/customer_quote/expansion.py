@@ -22,8 +22,7 @@ from bomgen.documents.customer_quote.record import (
     longest_lead_time,
     name_links,
 )
-from bomgen.documents.diff.difference import Difference
-from bomgen.documents.diff.expansion import Expansion, OrderedLine
+from bomgen.documents.diff.difference import Difference, Expansion, OrderedLine
 from bomgen.pricing.quote import lines_to_price
 
 EXPANSION = " / E1"

@@ -102,16 +102,11 @@ def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[P
     if isinstance(was, dict) and isinstance(became, dict):
         for key in dict.fromkeys((*became, *was)):
             yield from _compared((*was_at, key), (*at, key), was.get(key, _NOTHING), became.get(key, _NOTHING))
-    elif isinstance(was, list) and isinstance(became, list) and _all_named(was) and _all_named(became):
-        before = {_tag(each): place for place, each in enumerate(was)}
-        for place, each in enumerate(became):
-            known = before.pop(_tag(each), None)
-            yield from _compared(
-                (*was_at, place if known is None else known),
-                (*at, place),
-                _NOTHING if known is None else was[known],
-                each,
-            )
+    elif (before := _places(was)) is not None and (after := _places(became)) is not None:
+        for tag, place in after.items():
+            known = before.pop(tag, None)
+            paths = (*was_at, place if known is None else known), (*at, place)
+            yield from _compared(*paths, _NOTHING if known is None else was[known], became[place])
         for place in before.values():
             yield (*was_at, place), (), was[place], _NOTHING
     elif was != became and not all(value is _NOTHING or value in ({}, [], None) for value in (was, became)):
@@ -119,15 +114,18 @@ def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[P
         yield was_at, at, was, became
 
 
-def _tag(each: Any) -> str:
-    return next((f"{key}={each[key]}" for key in NAMED_BY if each.get(key) is not None), "")
-
-
-def _all_named(values: list[Any]) -> bool:
-    if not all(isinstance(each, dict) for each in values):
-        return False
-    tags = [_tag(each) for each in values]
-    return "" not in tags and len(set(tags)) == len(tags)
+def _places(entries: Any) -> dict[str, int] | None:
+    """Return the places of mappings by what identifies them; None for anything but a list of such mappings."""
+    if not isinstance(entries, list):
+        return None
+    places = dict[str, int]()
+    for place, entry in enumerate(entries):
+        named = isinstance(entry, dict) and (key for key in NAMED_BY if entry.get(key) is not None)
+        tag = next((f"{key}={entry[key]}" for key in named or ()), "")
+        if not tag or tag in places:
+            return None
+        places[tag] = place
+    return places
 
 
 def written(value: Any) -> str:

@@ -17,8 +17,7 @@ from bomgen.documents.comparison import ComparedRow, category_label, category_ro
 from bomgen.documents.comparison import difference as increase
 from bomgen.documents.diff.changes import FABRICS, describe_fabric
 from bomgen.documents.diff.data import ARROW, headline
-from bomgen.documents.diff.difference import EXCHANGE, Difference, line_change
-from bomgen.documents.diff.expansion import Ordered
+from bomgen.documents.diff.difference import EXCHANGE, Difference, Ordered, line_change
 from bomgen.documents.diff.matching import ADDED, REMOVED, RENAMED, Pair, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item, sum_amounts
 from bomgen.documents.tables import part_columns, section_of

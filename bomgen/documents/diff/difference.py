@@ -1,4 +1,4 @@
-"""The difference between two results, and the split of its amount by cause: quantities, prices, discounts, rates.
+"""The difference between two results, the split of its amount by cause, and the order that an expansion is.
 
 `compare` works on the data of two bom.json files.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -14,14 +14,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
-from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
+from bomgen.core.money import ANY_AMOUNT, Tax, minor_unit, rounded
 from bomgen.documents.comparison import Comparison
 from bomgen.documents.diff.changes import KeyChange, changed_keys, changed_numbers
-from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
-from bomgen.documents.diff.matching import NewNames, Pair, names, paired
+from bomgen.documents.diff.matching import NewNames, Pair, named_by_words, names, paired
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
+from bomgen.pricing.quote import taxes_on
 
 if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moves
@@ -123,6 +124,159 @@ def line_change(pair: Pair, currency: str | None) -> Decimal | None:
     if currency is None or all(amount is None for amount in amounts):
         return None
     return sum_amounts(split_line(pair, currency).values())
+
+
+# order --------------------------------------------------------------------------------------------------------------
+# An expansion as an order: parts to buy in addition to the existing ones, and surplus parts.
+
+
+class Ordered(NamedTuple):
+    """A part of which more or fewer pieces are needed."""
+
+    part: str | None
+    sku: str | None
+    description: str
+    category: str
+    pieces: int
+    amount: Decimal | None
+    """Amount at the new prices and discounts; None if a price is unknown, or nothing is to be paid."""
+    lines: tuple[str, ...]
+    """Ids of the lines whose quantity changes."""
+
+
+class OrderedLine(NamedTuple):
+    """Ordered pieces of a new bill line, or the amount of a charge for the order."""
+
+    item: Item
+    pieces: int
+    amount: Decimal | None
+    """None if the price is unknown."""
+    spare: int = 0
+    """How many of the pieces are spares."""
+
+
+class Expansion(NamedTuple):
+    """The order that turns the old cluster into the new one."""
+
+    order: tuple[Ordered, ...]
+    free: tuple[Ordered, ...]
+    """Surplus pieces."""
+    amount: Decimal
+    """Amount of the order as far as it is priced, without charges and tax."""
+    unpriced: int
+    """Number of ordered parts without a price."""
+    charges: Decimal
+    """Amount of freight, installation, support and software for the order."""
+    taxes: tuple[Tax, ...]
+    """Tax on the order and its charges, at the new rates."""
+    lines: tuple[OrderedLine, ...]
+    """The order line by line, in the order of the new bill."""
+    charged: tuple[OrderedLine, ...]
+    """Charges of the order: shares of its amount, and piece charges for additional pieces."""
+
+    @property
+    def tax(self) -> Decimal:
+        """Return the tax at all rates."""
+        return sum_amounts(part.tax for part in self.taxes)
+
+    @property
+    def total(self) -> Decimal:
+        """Return the amount of the order with charges and tax."""
+        return ANY_AMOUNT.add(ANY_AMOUNT.add(self.amount, self.charges), self.tax)
+
+
+def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> bool:
+    """Return whether the new clusters are the old ones with more servers, or more GPUs if they have no servers.
+
+    No cluster may be smaller; an added cluster counts as more.
+    """
+    if len(names.clusters) < max(len(old.clusters), 1):
+        return False
+    grown = len(new.clusters) > len(names.clusters)
+    for cluster, now in names.clusters.items():
+        if any(old.of_cluster(cluster, key) != new.of_cluster(now, key) for key in ("gpu", "server")):
+            return False
+        key = "gpus" if new.of_cluster(now, "servers") is None else "servers"
+        before, after = old.of_cluster(cluster, key), new.of_cluster(now, key)
+        if type(before) is not int or type(after) is not int or not after >= before > 0:
+            return False
+        grown = grown or after > before
+    return grown
+
+
+def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
+    """Return the order that leads to the new side. Pieces freed on one line are used on other lines."""
+    bought = (pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock)
+    order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
+    for of_part in group_by(bought, _part).values():
+        pieces, amount = sum(pair.pieces for pair in of_part), None
+        if pieces > 0:
+            taken = list(_take(of_part, pieces, new.totals.currency))
+            lines += taken
+            if all(line.amount is not None for line in taken):
+                amount = sum_amounts(line.amount for line in taken)
+        items = [pair.item for pair in of_part if pair.pieces * pieces > 0]
+        if items:
+            names = items[0].part, items[0].sku, items[0].description, items[0].category
+            row = Ordered(*names, abs(pieces), amount, tuple(item.id for item in items))
+            (order if pieces > 0 else free).append(row)
+    amount = sum_amounts(row.amount for row in lines)
+    charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
+    taxed = ((line.item.category, line.amount) for line in (*lines, *charged))
+    places = {item.id: at for at, item in enumerate(new.items)}
+    return Expansion(
+        order=tuple(order),
+        free=tuple(free),
+        amount=amount,
+        unpriced=sum(row.amount is None for row in order),
+        charges=sum_amounts(line.amount for line in charged),
+        taxes=taxes_on(taxed, new.totals.known_rates, new.totals.currency),
+        lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
+        charged=charged,
+    )
+
+
+def _charge(new: ComparedResult, pair: Pair, ordered: Decimal) -> OrderedLine:
+    """Return the amount of a charge for an order of hardware; None if it has no price now.
+
+    A share applies to the amount of the order. Additional pieces are charged at the new price, like parts. Otherwise
+    the amount is the increase of the charge, at least 0: surplus parts and their services are not credited.
+    """
+    item = pair.new
+    if item is None:
+        return OrderedLine(pair.item, 0, Decimal(0))
+    if item.amount is None:
+        return OrderedLine(item, pair.pieces, None)
+    currency = new.totals.currency
+    if share := new.shares.get(item.id):
+        unit_price = rounded(share * Fraction(ordered), currency)
+        return OrderedLine(item, item.pieces, _net(item, item.pieces, unit_price, currency))
+    if pair.pieces > 0 and item.unit_price is not None:
+        return OrderedLine(item, pair.pieces, _net(item, pair.pieces, item.unit_price, currency))
+    before = (pair.old.amount if pair.old else None) or Decimal(0)
+    more = ANY_AMOUNT.subtract(item.amount, before) if pair.pieces == 0 else Decimal(0)
+    return OrderedLine(item, max(pair.pieces, 0), max(more, Decimal(0)))
+
+
+def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal:
+    return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
+
+
+def _part(pair: Pair) -> Hashable:
+    return pair.item.category, pair.item.part, pair.item.description if named_by_words(pair.item) else ""
+
+
+def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
+    """Yield the ordered pieces of a part per line, in the order of the bill."""
+    for pair in pairs:
+        taken = min(pair.pieces, pieces)
+        if pair.new is None or taken <= 0:
+            continue
+        pieces -= taken
+        price = pair.new.unit_price
+        amount = None if price is None else _net(pair.new, taken, price, currency)
+        spare = max(pair.new.spare - (pair.old.spare if pair.old else 0), 0)
+        yield OrderedLine(pair.new, taken, amount, min(spare, taken))
 
 
 # difference ---------------------------------------------------------------------------------------------------------
