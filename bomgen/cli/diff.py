@@ -24,7 +24,7 @@ from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import Limit, limit, passed, to_data
 from bomgen.documents.diff.difference import Difference, add_moves, compare
 from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
-from bomgen.documents.diff.side import ComparedResult, Seen, bill_in, compared_result_of
+from bomgen.documents.diff.side import ComparedResult, bill_in, compared_result_of
 from bomgen.output.comment import comment
 from bomgen.output.writer import OutputError, render_difference
 from bomgen.reading.bills import require_whole
@@ -127,7 +127,6 @@ def _found(
         sys.exit(WRONG_USAGE)
     read: list[tuple[ComparedResult, Report | None]] = []
     sent: list[tuple[int, ComparedResult]] = []
-    seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
         if each is None:
@@ -139,9 +138,7 @@ def _found(
                 continue
             data = bill_in(each.content, each.name)
             read.append(
-                _build_side(each.file(), of_side)
-                if data is None
-                else (compared_result_of(data, each.name, seen=seen), None)
+                _build_side(each.file(), of_side) if data is None else (compared_result_of(data, each.name), None)
             )
         except PlanErrors as errors:
             show_problems([problem for problem in errors.problems if str(problem) not in shown], each)

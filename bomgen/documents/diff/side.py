@@ -191,21 +191,13 @@ def _finite(text: str) -> float:
     return number
 
 
-Seen = dict[str, tuple[Mapping[str, Any], Item]]
-"""Lines read before, by id: the data, and the resulting item."""
-
-
-def compared_result_of(
-    data: Mapping[str, Any], name: str, source: Source | None = None, seen: Seen | None = None
-) -> ComparedResult:
+def compared_result_of(data: Mapping[str, Any], name: str, source: Source | None = None) -> ComparedResult:
     """Return a side from the data of a bom.json; `source` is the plan it was just calculated from.
-
-    `seen` has the lines of the other side and collects those of this one: most are equal, and are read once.
 
     Raises PlanErrors if the data is not what `bomgen build` writes, or of an unknown format.
     """
     try:
-        return _ResultReader(name, {} if seen is None else seen).side(data, source)
+        return _side(data, name, source)
     except _Wrong as error:
         message = f"{error}; use a bom.json written by `bomgen build`, or the plan"
         raise PlanErrors([Problem(Mark(name, 1, 1), "error", message, RULE)]) from None
@@ -225,153 +217,144 @@ def _mappings(data: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
     return value
 
 
-class _ResultReader:
-    """Reader for the data of one bom.json."""
+def _side(data: Mapping[str, Any], name: str, source: Source | None) -> ComparedResult:
+    version = data.get("bomgen")
+    if version != FORMAT or isinstance(version, bool):
+        raise _unknown(data, name)
+    plan = _mapping(data, "plan")
+    lines = data.get("lines")
+    if not isinstance(lines, list):
+        raise _Wrong("`lines` is not a list")
+    items = tuple(_item(line, at) for at, line in enumerate(lines))
+    if len({item.id for item in items}) < len(items):
+        raise _Wrong("two lines have the same id")
+    optional: dict[str, Any] = {CLUSTERS: {}, "checks": [], "alternatives": []}
+    data = {**data, **{key: data.get(key) or empty for key, empty in optional.items()}}
+    plan_name, totals = _text(plan, "plan.name"), _totals(data, "")
+    clusters = _mappings(data, CLUSTERS, dict)
+    parts = {f"{CLUSTERS}.{cluster}.": inner for cluster, inner in clusters.items()}
+    numbers = {
+        path: value
+        for prefix, part in {"": data, **parts}.items()
+        for section in SECTIONS
+        for path, value in _below(part.get(section), f"{prefix}{section}", 0)
+    }
+    derivations = data.get(DERIVATIONS)
+    derived = derivations.items() if isinstance(derivations, dict) else ()
+    units = {path: unit.get("unit") for path, unit in derived if isinstance(unit, dict)}
+    fabrics = {
+        f"{cluster}.{fabric}" if clusters else fabric: str(each.get("role", ""))
+        for cluster, part in (clusters or {"": data}).items()
+        for fabric, each in _mappings(part, "fabrics", dict).items()
+    }
+    checks = [
+        [check.get(key, "") for key in Warned._fields]
+        for check in _mappings(data, "checks", list)
+        if check.get("status") == "warn"
+    ]
+    others = enumerate(_mappings(data, "alternatives", list))
+    return ComparedResult(
+        name=name,
+        kind=BILL if source is None else PLAN,
+        plan=plan_name,
+        version=str(data.get("version", "")),
+        items=items,
+        totals=totals,
+        numbers=numbers,
+        units={path: unit for path, unit in units.items() if isinstance(unit, str)},
+        fabrics=fabrics,
+        # a text of a plan's result is a message, which can be translated: it is kept as it is
+        warnings=tuple(Warned(*(text if isinstance(text, str) else str(text) for text in each)) for each in checks),
+        alternatives={
+            _text(other, f"alternatives.{at}.name"): _totals(other, f"alternatives.{at}.") for at, other in others
+        },
+        rates_known=all("exchange_rate" in line for line in lines),
+        source=source,
+        clusters=tuple(clusters),
+    )
 
-    def __init__(self, name: str, seen: Seen) -> None:
-        self.name, self.seen = name, seen
-        self.amounts: dict[str, Decimal] = {}
-        """Amounts by text, cached because a bill repeats prices."""
 
-    def side(self, data: Mapping[str, Any], source: Source | None) -> ComparedResult:
-        version = data.get("bomgen")
-        if version != FORMAT or isinstance(version, bool):
-            raise self.unknown(data)
-        plan = self.mapping(data, "plan")
-        lines = data.get("lines")
-        if not isinstance(lines, list):
-            raise _Wrong("`lines` is not a list")
-        items = tuple(self.item(line, at) for at, line in enumerate(lines))
-        if len({item.id for item in items}) < len(items):
-            raise _Wrong("two lines have the same id")
-        optional: dict[str, Any] = {CLUSTERS: {}, "checks": [], "alternatives": []}
-        data = {**data, **{key: data.get(key) or empty for key, empty in optional.items()}}
-        name, totals = self.text(plan, "plan.name"), self.totals(data, "")
-        clusters = _mappings(data, CLUSTERS, dict)
-        parts = {f"{CLUSTERS}.{cluster}.": inner for cluster, inner in clusters.items()}
-        numbers = {
-            path: value
-            for prefix, part in {"": data, **parts}.items()
-            for section in SECTIONS
-            for path, value in self.below(part.get(section), f"{prefix}{section}", 0)
-        }
-        derivations = data.get(DERIVATIONS)
-        derived = derivations.items() if isinstance(derivations, dict) else ()
-        units = {path: unit.get("unit") for path, unit in derived if isinstance(unit, dict)}
-        fabrics = {
-            f"{cluster}.{fabric}" if clusters else fabric: str(each.get("role", ""))
-            for cluster, part in (clusters or {"": data}).items()
-            for fabric, each in _mappings(part, "fabrics", dict).items()
-        }
-        checks = [
-            [check.get(key, "") for key in Warned._fields]
-            for check in _mappings(data, "checks", list)
-            if check.get("status") == "warn"
-        ]
-        others = enumerate(_mappings(data, "alternatives", list))
-        return ComparedResult(
-            name=self.name,
-            kind=BILL if source is None else PLAN,
-            plan=name,
-            version=str(data.get("version", "")),
-            items=items,
-            totals=totals,
-            numbers=numbers,
-            units={path: unit for path, unit in units.items() if isinstance(unit, str)},
-            fabrics=fabrics,
-            # a text of a plan's result is a message, which can be translated: it is kept as it is
-            warnings=tuple(Warned(*(text if isinstance(text, str) else str(text) for text in each)) for each in checks),
-            alternatives={
-                self.text(other, f"alternatives.{at}.name"): self.totals(other, f"alternatives.{at}.")
-                for at, other in others
-            },
-            rates_known=all("exchange_rate" in line for line in lines),
-            source=source,
-            clusters=tuple(clusters),
-        )
+def _unknown(data: Mapping[str, Any], name: str) -> PlanErrors | _Wrong:
+    """Return an error for an unknown format; the module for it is imported on demand."""
+    from bomgen.core import schema
 
-    def unknown(self, data: Mapping[str, Any]) -> PlanErrors | _Wrong:
-        """Return an error for an unknown format; the module for it is imported on demand."""
-        from bomgen.core import schema
+    whole = Source(name, "", data, {}, {(): Mark(name, 1, 1)})
+    if newer := schema.newer(whole, "bomgen", "a bom.json", FORMAT, RULE):
+        return PlanErrors([newer])
+    return _Wrong(f"`bomgen` is {json.dumps(data.get('bomgen'))[: schema.MAX_QUOTED]}, not {FORMAT}")
 
-        whole = Source(self.name, "", data, {}, {(): Mark(self.name, 1, 1)})
-        if newer := schema.newer(whole, "bomgen", "a bom.json", FORMAT, RULE):
-            return PlanErrors([newer])
-        return _Wrong(f"`bomgen` is {json.dumps(data.get('bomgen'))[: schema.MAX_QUOTED]}, not {FORMAT}")
 
-    def mapping(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        value = data.get(key)
-        if not isinstance(value, dict):
-            raise _Wrong(f"`{key}` is not a mapping")
-        return value
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    if not isinstance(value, dict):
+        raise _Wrong(f"`{key}` is not a mapping")
+    return value
 
-    def text(self, data: Mapping[str, Any], path: str) -> str:
-        value = data.get(path.rpartition(".")[2])
-        if not isinstance(value, str):
-            raise _Wrong(f"`{path}` is not text")
-        return value
 
-    def item(self, line: Any, at: int) -> Item:
-        if not isinstance(line, dict):
-            raise _Wrong(f"`lines.{at}` is not a mapping")
-        get = line.get
-        id, category, description = get("id"), get("category"), get("description")
-        known = self.seen.get(id) if isinstance(id, str) else None
-        if known and known[0] == line:
-            return known[1]
-        if not (isinstance(id, str) and isinstance(category, str) and isinstance(description, str)):
-            raise _Wrong(f"`lines.{at}` lacks an id, a category or a description")
-        fabric, role, part, sku, vendor = words = [get(key) for key in ("fabric", "role", "part", "sku", "vendor")]
-        if not {*map(type, words)} <= WORDS_OR_NOTHING:
-            raise _Wrong(f"`lines.{at}` has a fabric, role, part, sku or vendor that is no text")
-        quantity, spare = get("quantity"), get("spare", 0)
-        if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
-            raise _Wrong(f"`lines.{at}` has a quantity or spares that are no whole number")
-        currency, cluster = get("original_currency"), get("cluster") or ""
-        if not isinstance(cluster, str):
-            raise _Wrong(f"`lines.{at}` has a cluster that is no text")
-        path = f"lines.{at}"
-        item = Item(
-            *(id, category, f"{cluster}.{fabric}" if cluster and fabric else fabric, role, part, sku, vendor),
-            *(description, quantity, spare, self.amount(get("unit_price"), path)),
-            *(self.amount(get("discount"), path) or Decimal(0), self.amount(get("amount"), path)),
-            *(bool(get("in_stock")), self.amount(get("original_price"), path)),
-            *(currency if isinstance(currency, str) else None, self.amount(get("exchange_rate"), path)),
-            *(cluster, get("required_by") is not None),
-        )
-        self.seen[id] = line, item
-        return item
+def _text(data: Mapping[str, Any], path: str) -> str:
+    value = data.get(path.rpartition(".")[2])
+    if not isinstance(value, str):
+        raise _Wrong(f"`{path}` is not text")
+    return value
 
-    def amount(self, value: Any, path: str) -> Decimal | None:
-        if value is None:
-            return None
-        if isinstance(value, str) and value in self.amounts:
-            return self.amounts[value]
-        if not isinstance(value, str) or not _MONEY.fullmatch(value):
-            raise _Wrong(f"`{path}` has an amount that is no decimal number in quotes")
-        return self.amounts.setdefault(value, Decimal(value, ANY_AMOUNT))
 
-    def totals(self, holder: Mapping[str, Any], prefix: str) -> BillTotals:
-        path, data = f"{prefix}totals", self.mapping(holder, "totals")
-        currency, complete = data.get("currency"), data.get("complete")
-        if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency) or not isinstance(complete, bool):
-            raise _Wrong(f"`{path}` lacks a currency, or whether it is complete")
-        tax, amount = (self.amount(data.get(key), f"{path}.{key}") for key in ("tax", "amount"))
-        if amount is None:
-            raise _Wrong(f"`{path}.amount` is missing")
-        return BillTotals(currency, tax or Decimal(0), amount, complete)
+def _item(line: Any, at: int) -> Item:
+    if not isinstance(line, dict):
+        raise _Wrong(f"`lines.{at}` is not a mapping")
+    get = line.get
+    id, category, description = get("id"), get("category"), get("description")
+    if not (isinstance(id, str) and isinstance(category, str) and isinstance(description, str)):
+        raise _Wrong(f"`lines.{at}` lacks an id, a category or a description")
+    fabric, role, part, sku, vendor = words = [get(key) for key in ("fabric", "role", "part", "sku", "vendor")]
+    if not {*map(type, words)} <= WORDS_OR_NOTHING:
+        raise _Wrong(f"`lines.{at}` has a fabric, role, part, sku or vendor that is no text")
+    quantity, spare = get("quantity"), get("spare", 0)
+    if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
+        raise _Wrong(f"`lines.{at}` has a quantity or spares that are no whole number")
+    currency, cluster = get("original_currency"), get("cluster") or ""
+    if not isinstance(cluster, str):
+        raise _Wrong(f"`lines.{at}` has a cluster that is no text")
+    path = f"lines.{at}"
+    return Item(
+        *(id, category, f"{cluster}.{fabric}" if cluster and fabric else fabric, role, part, sku, vendor),
+        *(description, quantity, spare, _amount(get("unit_price"), path)),
+        *(_amount(get("discount"), path) or Decimal(0), _amount(get("amount"), path)),
+        *(bool(get("in_stock")), _amount(get("original_price"), path)),
+        *(currency if isinstance(currency, str) else None, _amount(get("exchange_rate"), path)),
+        *(cluster, get("required_by") is not None),
+    )
 
-    def below(self, value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-        if depth > MAX_DEPTH:
-            raise _Wrong(f"`{path[:MAX_DEPTH]}...` is nested too deep")
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                if key not in NOT_COMPARED:
-                    yield from self.below(inner, f"{path}.{key}", depth + 1)
-        elif isinstance(value, list):
-            if all(isinstance(each, str) for each in value):
-                yield path, ", ".join(value)
-        elif isinstance(value, int | float) and abs(value) > LARGEST:
-            raise _Wrong(f"`{path}` is too large")
-        elif value is not None:
-            yield path, value
+
+def _amount(value: Any, path: str) -> Decimal | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not _MONEY.fullmatch(value):
+        raise _Wrong(f"`{path}` has an amount that is no decimal number in quotes")
+    return Decimal(value, ANY_AMOUNT)
+
+
+def _totals(holder: Mapping[str, Any], prefix: str) -> BillTotals:
+    path, data = f"{prefix}totals", _mapping(holder, "totals")
+    currency, complete = data.get("currency"), data.get("complete")
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency) or not isinstance(complete, bool):
+        raise _Wrong(f"`{path}` lacks a currency, or whether it is complete")
+    tax, amount = (_amount(data.get(key), f"{path}.{key}") for key in ("tax", "amount"))
+    if amount is None:
+        raise _Wrong(f"`{path}.amount` is missing")
+    return BillTotals(currency, tax or Decimal(0), amount, complete)
+
+
+def _below(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > MAX_DEPTH:
+        raise _Wrong(f"`{path[:MAX_DEPTH]}...` is nested too deep")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in NOT_COMPARED:
+                yield from _below(inner, f"{path}.{key}", depth + 1)
+    elif isinstance(value, list):
+        if all(isinstance(each, str) for each in value):
+            yield path, ", ".join(value)
+    elif isinstance(value, int | float) and abs(value) > LARGEST:
+        raise _Wrong(f"`{path}` is too large")
+    elif value is not None:
+        yield path, value
