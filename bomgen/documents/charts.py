@@ -149,12 +149,12 @@ def price_range(writer: Writer) -> Iterator[Chart]:
     length = totals.high - totals.low
     bars = [Bar(word("ui-total"), word("range-ends", low=low, high=high), (length,), totals.low, mark)]
     rows = [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
-    found = confidence(writer.report.quote.lines, writer.report.plan.quote)
-    share = writer.language.rough_share(found.share(found.doubtful))
-    rows += [("chart-net", found.net), ("chart-doubtful", found.doubtful)]
-    bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
-    doubtful = f"{_money(writer, found.doubtful, totals.currency)} · {share}"
-    bars.append(Bar(word("chart-doubtful"), doubtful, (found.doubtful,)))
+    certainty = confidence(writer.report.quote.lines, writer.report.plan.quote)
+    share = writer.language.rough_share(certainty.share(certainty.doubtful))
+    rows += [("chart-net", certainty.net), ("chart-doubtful", certainty.doubtful)]
+    bars.append(Bar(word("chart-net"), _money(writer, certainty.net, totals.currency), (certainty.net,)))
+    doubtful = f"{_money(writer, certainty.doubtful, totals.currency)} · {share}"
+    bars.append(Bar(word("chart-doubtful"), doubtful, (certainty.doubtful,)))
     columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
     shown = tuple(row_of(word(key), Cell(amount, totals.currency)) for key, amount in rows)
     data = Table("price-range", word("chart-range"), columns, shown)
@@ -211,9 +211,11 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
 
 def rack_power(writer: Writer) -> Iterator[Chart]:
     """Yield a floor plan with the power of each rack; nothing if no power is known."""
-    found = writer.report.elevations
-    if found and any(group.sums.power_w and group.sums.power_w.value for group in found.groups):
-        yield Chart("rack-power", writer.word("chart-rack-power"), writer.word("chart-rack-power-text"), HeatMap(found))
+    elevations = writer.report.elevations
+    if elevations and any(group.sums.power_w and group.sums.power_w.value for group in elevations.groups):
+        yield Chart(
+            "rack-power", writer.word("chart-rack-power"), writer.word("chart-rack-power-text"), HeatMap(elevations)
+        )
 
 
 LEVELS = (

@@ -206,7 +206,7 @@ def candidate_at(columns: Columns, row: int, currency: str) -> SearchedDesign:
             values[name] = Fraction(str(value))
     ends = {name: (values.pop(f"{name}_low"), values.pop(f"{name}_high")) for name in RANGED}
     parts = columns.unpriced_parts[columns.unpriced[row] - 1] if columns.unpriced[row] else ()
-    ends = {name: found for name, found in ends.items() if found != (None, None)}
+    ends = {name: both for name, both in ends.items() if both != (None, None)}
     return SearchedDesign(columns.start + row, values, currency, parts, ends)
 
 

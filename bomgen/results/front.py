@@ -265,12 +265,12 @@ def describe_front(
 
 def excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ...]:
     """Return the bounds that a design exceeds, or whose measure is unknown."""
-    found = list[Excess]()
+    excess = list[Excess]()
     for bound in space.within:
         value = candidate.measures[bound.measure]
         if value is None or column_value(bound.measure, value, space.currency) > _most(bound, space.currency)[0]:
-            found.append(Excess(bound, None if value is None else Fraction(value)))
-    return tuple(found)
+            excess.append(Excess(bound, None if value is None else Fraction(value)))
+    return tuple(excess)
 
 
 def best_of_two(front: Front, first: str, second: str) -> tuple[int, ...]:
@@ -462,16 +462,16 @@ def _best_of_sorted(keys: Keys) -> NDArray[np.intp]:
 
 def _reached(keys: Keys, by: Keys) -> Mask:
     """Return the rows for which a row of `by` is at most equal in every column."""
-    found = np.zeros(len(keys[0]), np.bool_)
-    if not len(found) or not len(by[0]):
-        return found
+    reached = np.zeros(len(keys[0]), np.bool_)
+    if not len(reached) or not len(by[0]):
+        return reached
     if len(keys) == 1:
         return np.asarray(keys[0] >= by[0].min())
     if len(keys) == 2:
         order = np.argsort(by[0], kind="stable")
         at = np.searchsorted(by[0][order], keys[0], side="right") - 1
         return np.asarray((at >= 0) & (np.minimum.accumulate(by[1][order])[at] <= keys[1]))
-    if len(found) * len(by[0]) <= PAIRS:
+    if len(reached) * len(by[0]) <= PAIRS:
         return np.asarray(_at_most(keys, by).any(axis=1))
     if by[0].max() <= keys[0].min():
         return _reached(keys[1:], by[1:])
@@ -482,19 +482,19 @@ def _reached(keys: Keys, by: Keys) -> Mask:
     if by_low.all():
         # rows equal in this column are decided by the other columns
         rows = np.flatnonzero(keys[0] >= middle)
-        found[rows] = _reached(take(keys[1:], rows), by[1:])
-        return found
+        reached[rows] = _reached(take(keys[1:], rows), by[1:])
+        return reached
     below, above = np.flatnonzero(low), np.flatnonzero(~low)
-    found[below] = _reached(take(keys, below), take(by, by_low))
-    found[above] = _reached(take(keys[1:], above), take(by[1:], by_low))
-    above = above[~found[above]]
-    found[above] = _reached(take(keys, above), take(by, ~by_low))
-    return found
+    reached[below] = _reached(take(keys, below), take(by, by_low))
+    reached[above] = _reached(take(keys[1:], above), take(by[1:], by_low))
+    above = above[~reached[above]]
+    reached[above] = _reached(take(keys, above), take(by, ~by_low))
+    return reached
 
 
 def _at_most(keys: Keys, by: Keys) -> Mask:
     """Return for each row which rows of `by` are at most equal in every column."""
-    found = by[0] <= keys[0][:, None]
+    at_most = by[0] <= keys[0][:, None]
     for column, other in zip(keys[1:], by[1:], strict=True):
-        found &= other <= column[:, None]
-    return np.asarray(found)
+        at_most &= other <= column[:, None]
+    return np.asarray(at_most)

@@ -38,14 +38,16 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     if expansion is None or not expansion.lines or difference.money is None:
         return None
     quote = customer_quote(writer)
-    known = {line.id: line for line in quote.lines}
+    quoted = {line.id: line for line in quote.lines}
     currency = quote.totals.currency
     ordered = {line.item.id: line for line in expansion.lines}
-    both = ((line, ordered[id]) for id, line in known.items() if id in ordered)  # by category, as in any quote
+    both = ((line, ordered[id]) for id, line in quoted.items() if id in ordered)  # by category, as in any quote
     parts = [
         line._replace(quantity=more.pieces - more.spare, spare=more.spare, amount=more.amount) for line, more in both
     ]
-    charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
+    charges = [
+        _charge(line, quoted.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount
+    ]
     lines = (*parts, *charges)
     grown = dict(_grown(writer, difference))
     totals = _totals(lines, expansion, quote.totals)
@@ -75,29 +77,29 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     )
 
 
-def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
+def _charge(line: OrderedLine, quoted: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
     """Return the line of a charge for the order: a share of what is ordered, or its increase."""
     amount, item = line.amount or Decimal(0), line.item
-    if known is None:
-        known = QuotedLine(
+    if quoted is None:
+        quoted = QuotedLine(
             *(item.id, item.category, "", None, item.role, item.description, item.description, 1, 0),
             *(amount, Fraction(0), amount, False, None, False, True),
         )
-    share = known.share_of_hardware
+    share = quoted.share_of_hardware
     at_share = None if share is None else rounded(share * Fraction(expansion.amount), currency)
-    options = ((known.quantity, at_share, share), (line.pieces, known.unit_price, None))
+    options = ((quoted.quantity, at_share, share), (line.pieces, quoted.unit_price, None))
     fitting = next(
         (
             (pieces, unit, of_hardware)
             for pieces, unit, of_hardware in options
-            if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount
+            if unit is not None and rounded(pieces * Fraction(unit) * (1 - quoted.discount), currency) == amount
         ),
         None,
     )
     pieces, unit, of_hardware = fitting or (1, amount, None)
-    known = known if fitting else known._replace(description=item.description, discount=Fraction(0))
-    place = known.place if of_hardware == share else ""
-    of_order = known._replace(place=place, quantity=pieces, spare=0, share_of_hardware=of_hardware)
+    quoted = quoted if fitting else quoted._replace(description=item.description, discount=Fraction(0))
+    place = quoted.place if of_hardware == share else ""
+    of_order = quoted._replace(place=place, quantity=pieces, spare=0, share_of_hardware=of_hardware)
     return of_order._replace(unit_price=unit, amount=amount)
 
 

@@ -31,10 +31,10 @@ def headline(difference: Difference, language: Language) -> str:
         return word("diff-same")
     if not difference.result_changed:
         return word("diff-same-result")
-    said = [*_design_changes(difference, language), *_change_of_total(difference, language)]
+    changes = [*_design_changes(difference, language), *_change_of_total(difference, language)]
     if unknown := len(difference.unpriced):
-        said.append(language.message(message("diff-need-price", count=unknown)))
-    return word("list-comma").join(said)
+        changes.append(language.message(message("diff-need-price", count=unknown)))
+    return word("list-comma").join(changes)
 
 
 def _change_of_total(difference: Difference, language: Language) -> Iterator[str]:
