@@ -36,13 +36,13 @@ from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, open_one_pla
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
-from bomgen.documents.compare.comparison import compared, data, document
+from bomgen.documents.compare import compared, data, document
+from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import Limit, limit, passed, to_data
 from bomgen.documents.diff.difference import Difference, add_moves
 from bomgen.documents.diff.difference import compare as compare_sides
 from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
-from bomgen.documents.diff.review import review_document
-from bomgen.documents.diff.side import ComparedResult, Seen, bill_in, compared_result_of
+from bomgen.documents.diff.side import ComparedResult, bill_in, compared_result_of
 from bomgen.output.comment import comment
 from bomgen.output.drawing.charts import comparison_drawing
 from bomgen.output.writer import render_difference
@@ -190,7 +190,6 @@ def _found(
     if outcome.code:
         sys.exit(outcome.code)
     read: list[tuple[ComparedResult, Report | None]] = []
-    seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
         try:
@@ -200,9 +199,7 @@ def _found(
                 continue
             data = bill_in(each.content, each.name)
             read.append(
-                _build_side(each.file(), of_side)
-                if data is None
-                else (compared_result_of(data, each.name, seen=seen), None)
+                _build_side(each.file(), of_side) if data is None else (compared_result_of(data, each.name), None)
             )
         except PlanErrors as errors:
             show_problems([problem for problem in errors.problems if str(problem) not in shown], each)

@@ -29,10 +29,10 @@ from bomgen.core.language import language
 from bomgen.core.limits import OutOfTime
 from bomgen.core.messages import ENGLISH
 from bomgen.core.progress import heard_by
-from bomgen.documents.search.contents import search_document
-from bomgen.documents.search.front import Front
+from bomgen.documents.search import search_document
 from bomgen.output.search_results import render_search
 from bomgen.output.writer import write_files
+from bomgen.results.front import Front
 from bomgen.workflow.design_search import EngineLost, find_front, front_plans, open_search
 from bomgen.workflow.inputs import source_of, text_of
 from bomgen.workflow.plan_files import PlanFile

@@ -10,16 +10,16 @@ from io import StringIO
 from typing import Any
 
 from bomgen import __version__
-from bomgen.core.document import Document, Drawing
+from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.safety import escape_formula
-from bomgen.documents.search.candidates import UNITS, Measured, SearchedDesign, values_of
-from bomgen.documents.search.contents import front_chart, search_document
-from bomgen.documents.search.front import Excess, Front
+from bomgen.documents.search import front_chart, search_document
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import render_page
 from bomgen.plan.search_space import NumberRange
+from bomgen.results.designs import UNITS, Measured, SearchedDesign, values_of
+from bomgen.results.front import Excess, Front
 
 FORMAT = 1
 """Version of the JSON format of a search."""
@@ -31,38 +31,19 @@ def render_search(front: Front, name: str, language: Language, form: str) -> byt
         return (json.dumps(_data(front, name), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     if form == "csv":
         return _csv(front)
-    return render_page(_page(front, name, language, form), language, form, every=True)
-
-
-def _page(front: Front, name: str, language: Language, form: str) -> Document:
     chart = front_chart(front, language) if form == "html" else None
     drawing = Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text) if chart else None
-    return search_document(front, name, language, drawing)
-
-
-def _columns(front: Front) -> list[str]:
-    keys = [axis.key for axis in front.space.axes]
-    return [*keys, *UNITS, "currency", "equal_designs"]
-
-
-def _records(front: Front) -> list[list[Any]]:
-    """Return a row per design of the front: axis values as YAML, exact measures."""
-    return [
-        [
-            *front.space.values(row.candidate.place),
-            *values_of(row.candidate).values(),
-            row.candidate.currency,
-            row.equals,
-        ]
-        for row in front.rows
-    ]
+    return render_page(search_document(front, name, language, drawing), language, form, every=True)
 
 
 def _csv(front: Front) -> bytes:
+    """Return a row per design of the front: axis values as YAML, exact measures."""
     out = StringIO()
     writer = csv.writer(out)
-    writer.writerow(_columns(front))
-    for record in _records(front):
+    writer.writerow([*(axis.key for axis in front.space.axes), *UNITS, "currency", "equal_designs"])
+    for row in front.rows:
+        design = row.candidate
+        record = (*front.space.values(design.place), *values_of(design).values(), design.currency, row.equals)
         values = (_exact(value) if not isinstance(value, str) else escape_formula(value) for value in record)
         writer.writerow("" if value is None else value for value in values)
     return out.getvalue().encode("utf-8")

@@ -15,7 +15,7 @@ from bomgen.output.registry import DOCUMENTS, QUOTE
 from bomgen.results.result import Report
 
 if TYPE_CHECKING:
-    from bomgen.documents.charts.types import Chart
+    from bomgen.documents.charts import Chart
     from bomgen.documents.diff.difference import Difference
 
 

@@ -228,7 +228,7 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
 
 def compare_plans(workspace: Workspace, request: Request) -> Data:
     """Return a comparison of plans as a page. Raises PlanErrors for an invalid one."""
-    from bomgen.documents.compare.comparison import compared, document
+    from bomgen.documents.compare import compared, document
     from bomgen.output.drawing.charts import comparison_drawing
 
     if len(request["plans"]) < 2:

@@ -27,7 +27,9 @@ from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.limits import OutOfTime
 from bomgen.core.resources import folder
-from bomgen.documents.search.candidates import (
+from bomgen.plan.search_space import KEY, SearchSpace, search_space
+from bomgen.pricing.price_book import INDICATIVE
+from bomgen.results.designs import (
     UNITS,
     Columns,
     Evaluator,
@@ -38,7 +40,7 @@ from bomgen.documents.search.candidates import (
     columns_of,
     values_of,
 )
-from bomgen.documents.search.front import (
+from bomgen.results.front import (
     MAX_FRONT,
     Front,
     FrontTooLarge,
@@ -54,8 +56,6 @@ from bomgen.documents.search.front import (
     no_next_better,
     shown_designs,
 )
-from bomgen.plan.search_space import KEY, SearchSpace, search_space
-from bomgen.pricing.price_book import INDICATIVE
 from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import Inputs, read_all, source_of
 from bomgen.workflow.pipeline import BrokenResult, work_out_variant

@@ -23,16 +23,6 @@ from bomgen.core.exact_vectors import RowsDiffer
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
-from bomgen.documents.search.candidates import (
-    UNITS,
-    Columns,
-    SearchedDesign,
-    column_type,
-    column_value,
-    days_of_runs,
-    measure_hardware,
-    values_of,
-)
 from bomgen.plan import rules
 from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
@@ -43,6 +33,16 @@ from bomgen.pricing.bill import bill
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import quote
 from bomgen.pricing.unit_prices import missing_rates, part_price
+from bomgen.results.designs import (
+    UNITS,
+    Columns,
+    SearchedDesign,
+    column_type,
+    column_value,
+    days_of_runs,
+    measure_hardware,
+    values_of,
+)
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
 from bomgen.sizing.size_counts import size_counts, with_count
@@ -169,7 +169,7 @@ class _Table:
 
 
 class DesignTables:
-    """The designs of a separable space (documents/search/candidates.py, `Evaluator`)."""
+    """The designs of a separable space (results/designs.py, `Evaluator`)."""
 
     def __init__(self, inputs: Inputs, space: SearchSpace) -> None:
         """Allocate the tables of a separable space. Raises MemoryError if one takes more than MAX_BYTES."""

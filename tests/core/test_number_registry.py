@@ -62,5 +62,5 @@ def test_measures_are_those_of_the_plan_schema_and_the_page() -> None:
 def test_a_number_that_is_given_has_the_unit_of_its_row() -> None:
     """No derivation says the unit of a number that a plan or a part gives; a diff has it all the same."""
     old, new = (compared_result_of(bom(workload={"memory": {"gpu": size}}), f"{size}.json") for size in (80, 141))
-    (number,) = compare(old, new).numbers
-    assert (number.path, number.unit) == ("workload.memory.gpu", "bytes")
+    (number,) = compare(old, new).rows
+    assert (number.key, number.unit) == ("workload.memory.gpu", "bytes")

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from bomgen.documents.search.candidates import SearchedDesign
-from bomgen.documents.search.front import Excess, Front, FrontRow
 from bomgen.plan.search_space import SearchSpace
+from bomgen.results.designs import SearchedDesign
+from bomgen.results.front import Excess, Front, FrontRow
 
 
 def judge_front(space: SearchSpace, candidates: Sequence[SearchedDesign]) -> Front:

@@ -17,8 +17,18 @@ import pytest
 
 from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, charts_of
-from bomgen.documents.charts.types import Bars, Chart, HeatMap, OneLine, PairMatrix, Point, Points
+from bomgen.documents.charts import (
+    OF_CLUSTER,
+    OF_PLAN,
+    Bars,
+    Chart,
+    HeatMap,
+    OneLine,
+    PairMatrix,
+    Point,
+    Points,
+    charts_of,
+)
 from bomgen.output.drawing.canvas import NARROW, text_width
 from bomgen.output.drawing.charts import PLANE, chart_svg, tones
 from bomgen.output.writer import render

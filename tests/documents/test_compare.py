@@ -16,7 +16,8 @@ from openpyxl import load_workbook
 
 from bomgen.cli import command
 from bomgen.core.document import Cell
-from bomgen.documents.compare.rows import LESS, MORE, NEITHER, Better, best_of
+from bomgen.core.number_registry import LESS, MORE, NEITHER, Better
+from bomgen.documents.comparison import best_of
 from bomgen.results.result import result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan

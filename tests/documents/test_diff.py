@@ -17,10 +17,9 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import Language, language
 from bomgen.core.yaml_source import override, read
 from bomgen.documents.diff.changes import changed_keys
-from bomgen.documents.diff.data import limit, passed, to_data
+from bomgen.documents.diff.contents import review_document
+from bomgen.documents.diff.data import headline, limit, passed, to_data
 from bomgen.documents.diff.difference import compare
-from bomgen.documents.diff.headline import headline
-from bomgen.documents.diff.review import review_document
 from bomgen.documents.diff.side import DERIVATIONS, bill_in, compared_result_of
 from bomgen.output.comment import MOST_LINES, comment, safe
 from bomgen.output.terminal import text as text_of
@@ -90,9 +89,9 @@ def test_a_renamed_fabric_keeps_its_lines() -> None:
     old = side(line("compute.switch.leaf", 4, "10", fabric="compute"), fabrics={"compute": fabric})
     new = side(line("gpu-net.switch.leaf", 4, "10", fabric="gpu-net"), fabrics={"gpu-net": fabric})
     found = compare(old, new)
-    assert {"compute": "gpu-net"} == found.renamed_fabrics
+    assert {"compute": "gpu-net"} == found.names.renamed
     assert ["renamed"] == [pair.change for pair in found.pairs]
-    assert () == found.numbers
+    assert () == found.rows
     assert "was compute" in shown(found)
 
 

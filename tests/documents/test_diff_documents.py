@@ -301,8 +301,8 @@ def test_what_has_no_price_is_said() -> None:
     """Of a category without a price there is no amount, of one with some a lower bound, of one that is new nothing."""
     old = side(line("a", 2), line("b", 1, "5.00", category="cable"), line("c", 1, category="cable"))
     new = side(line("a", 2, "3.00"), line("b", 1, "6.00", category="cable"), line("d", 1, "1.00", category="rack"))
-    changed = {each.category: each for each in changed_categories(compare(old, new))}
-    shown = {name: (each.old.value, each.old.least, each.new.value) for name, each in changed.items()}
+    changed = {row.key: row.cells for row in changed_categories(compare(old, new), language("en"))}
+    shown = {name: (before.value, before.least, after.value) for name, (before, after) in changed.items()}
     assert shown["switch"] == (None, False, Decimal("6.00"))
     assert shown["cable"] == (Decimal("5.00"), True, Decimal("6.00"))
     assert shown["rack"] == (Decimal(0), False, Decimal("1.00"))

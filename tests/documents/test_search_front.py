@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from bomgen.core.diagnostics import Problem
 from bomgen.core.language import language
 from bomgen.core.provenance import Mark
-from bomgen.documents.search.candidates import SearchedDesign, columns_of
-from bomgen.documents.search.contents import search_document
-from bomgen.documents.search.front import (
+from bomgen.documents.search import search_document
+from bomgen.plan.search_space import MEASURES, Axis, MeasureLimit, SearchSpace
+from bomgen.results.designs import SearchedDesign, columns_of
+from bomgen.results.front import (
     Front,
     NextBetter,
     PartialFront,
     describe_front,
+    drop_beaten,
     empty_front,
     extend_front,
     look_for_better,
@@ -31,8 +33,6 @@ from bomgen.documents.search.front import (
     merge_next_better,
     no_next_better,
 )
-from bomgen.documents.search.pareto import drop_beaten
-from bomgen.plan.search_space import MEASURES, Axis, MeasureLimit, SearchSpace
 
 MARK = Mark("plan.yaml", 1, 1)
 NAMES = ("cost", "days", "power")

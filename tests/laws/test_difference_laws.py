@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
+from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import to_data
 from bomgen.documents.diff.difference import Difference, compare
-from bomgen.documents.diff.review import review_document
 from bomgen.documents.diff.side import Item, bill_in, compared_result_of
 from bomgen.output.comment import comment
 from bomgen.output.terminal import text

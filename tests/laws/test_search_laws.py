@@ -10,7 +10,7 @@ import pytest
 from depth import DEEPER
 from written_plans import plan_file
 
-from bomgen.documents.search.candidates import Columns
+from bomgen.results.designs import Columns
 from bomgen.workflow.design_search import DesignByDesign, SearchRequest, open_search
 from bomgen.workflow.design_tables import DesignTables
 

@@ -41,7 +41,14 @@ THIRD_PARTY = {
     "numpy": (
         *("core.exact_vectors", "fabric.clos.many", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
-        *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.wiring.*"),
+        *(
+            "site.floor_plan",
+            "cabling.*",
+            "results.elevations.placement",
+            "results.designs",
+            "results.front",
+            "output.wiring.*",
+        ),
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.design_search",),

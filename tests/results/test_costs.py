@@ -12,8 +12,7 @@ import pytest
 
 from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.charts.contents import categories, describe_category
-from bomgen.documents.charts.types import Bar, Bars, Chart
+from bomgen.documents.charts import Bar, Bars, Chart, categories, describe_category
 from bomgen.output.drawing.canvas import NARROW
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.face import width_in_ems

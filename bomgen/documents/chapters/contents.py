@@ -24,8 +24,7 @@ from bomgen.documents.chapters import (
     summary,
 )
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
-from bomgen.documents.charts.types import Chart
+from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of
 from bomgen.documents.totals import sums_of
 from bomgen.results.result import Report
 

@@ -13,6 +13,7 @@ from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.money import minor_unit
 from bomgen.documents.chapters.money import tax_terms
+from bomgen.documents.comparison import category_rows, difference
 from bomgen.documents.customer_quote.inclusive import including_tax, inclusive_columns
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
@@ -27,7 +28,6 @@ from bomgen.documents.customer_quote.record import (
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.documents.totals import TOTAL, headline_total, sums_of, total_label
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
-from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
 
 CHINESE = "zh"
@@ -399,17 +399,13 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         Column("name", word("xlsx-category"), "text", 30),
         *(Column(f"amount-{at}", each.name, "money", 20) for at, each in enumerate(quote.alternatives)),
     )
-    rows = [
-        row_of(
-            word(f"category-{category}"),
-            *(_category_amount(alternative, category, currency) for alternative in quote.alternatives),
-        )
-        for category in CATEGORIES
-        if any(category in alternative.amounts for alternative in quote.alternatives)
-    ]
+    amounts = [alternative.amounts for alternative in quote.alternatives]
+    rows = [row_of(row.label, *row.cells) for row in category_rows(amounts, currency, language)]
     totals = [alternative.totals for alternative in quote.alternatives]
-    amounts = ((total.amount, not total.complete) if total.priced_lines else (None, False) for total in totals)
-    cells = (Cell(amount, currency, least=least) for amount, least in amounts)
+    cells = (
+        Cell(total.amount, currency, least=not total.complete) if total.priced_lines else Cell(None, currency)
+        for total in totals
+    )
     rows.append(row_of(total_label(quote.totals, language), *cells, id=TOTAL))
     if all(total.complete for total in totals):
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
@@ -455,7 +451,7 @@ def _changed_parts(number: int, alternative: QuotedAlternative, language: Langua
             change.description,
             change.before,
             change.after,
-            _difference(change.amount_before, change.amount_after, currency),
+            Cell(difference(change.amount_before, change.amount_after), currency),
         )
         for change in alternative.changes
     ]
@@ -465,15 +461,6 @@ def _changed_parts(number: int, alternative: QuotedAlternative, language: Langua
         rows.append(row_of(word("quote-difference-net"), "", "", "", Cell(whole, currency), id=TOTAL))
     title = word("quote-changes-of", name=alternative.name)
     return Table(f"alternative-{number}", title, columns, tuple(rows), open=True)
-
-
-def _difference(before: Decimal | None, after: Decimal | None, currency: str) -> Cell:
-    return Cell(None if before is None or after is None else after - before, currency)
-
-
-def _category_amount(quoted_alternative: QuotedAlternative, category: str, currency: str) -> Cell:
-    amount, least = quoted_alternative.amounts.get(category, (Decimal(0) * minor_unit(currency), False))
-    return Cell(amount, currency, least=least)
 
 
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:

@@ -22,9 +22,7 @@ from bomgen.documents.customer_quote.record import (
     longest_lead_time,
     name_links,
 )
-from bomgen.documents.diff.difference import Difference
-from bomgen.documents.diff.expansion import Expansion, OrderedLine
-from bomgen.documents.diff.matching import cluster_prefix
+from bomgen.documents.diff.difference import Difference, Expansion, OrderedLine
 from bomgen.pricing.quote import lines_to_price
 
 EXPANSION = " / E1"
@@ -40,20 +38,20 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     if expansion is None or not expansion.lines or difference.money is None:
         return None
     quote = customer_quote(writer)
-    known = {line.id: line for line in quote.lines}
+    quoted = {line.id: line for line in quote.lines}
     currency = quote.totals.currency
     ordered = {line.item.id: line for line in expansion.lines}
-    parts = [  # by category, as in any quote
-        known[id]._replace(
-            quantity=ordered[id].pieces - ordered[id].spare, spare=ordered[id].spare, amount=ordered[id].amount
-        )
-        for id in known
-        if id in ordered
+    both = ((line, ordered[id]) for id, line in quoted.items() if id in ordered)  # by category, as in any quote
+    parts = [
+        line._replace(quantity=more.pieces - more.spare, spare=more.spare, amount=more.amount) for line, more in both
     ]
-    charges = [_charge(line, known.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount]
+    charges = [
+        _charge(line, quoted.get(line.item.id), expansion, currency) for line in expansion.charged if line.amount
+    ]
     lines = (*parts, *charges)
     grown = dict(_grown(writer, difference))
     totals = _totals(lines, expansion, quote.totals)
+    offered = count_categories(writer, [line for line in parts if line.counted])
     return quote._replace(
         title=writer.word("expansion-title", title=quote.title),
         number=quote.number and f"{quote.number}{EXPANSION}",
@@ -71,46 +69,38 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         alternatives=(),
         id=None,
         expansion=QuotedExpansion(
-            _moves(writer, difference),
+            tuple(_moves(writer, difference)) if difference.moves else None,
             sum(difference.moves.elsewhere.values()) if difference.moves and writer.report.design.routed else 0,
             tuple(LeftOver(row.sku, writer.language.message(row.description), row.pieces) for row in expansion.free),
-            writer.word(
-                "expansion-headline", offered=count_categories(writer, [line for line in parts if line.counted])
-            ),
+            writer.word("expansion-headline", offered=offered),
         ),
     )
 
 
-def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
+def _charge(line: OrderedLine, quoted: QuotedLine | None, expansion: Expansion, currency: str) -> QuotedLine:
     """Return the line of a charge for the order: a share of what is ordered, or its increase."""
     amount, item = line.amount or Decimal(0), line.item
-    if known is None:
-        known = QuotedLine(
+    if quoted is None:
+        quoted = QuotedLine(
             *(item.id, item.category, "", None, item.role, item.description, item.description, 1, 0),
             *(amount, Fraction(0), amount, False, None, False, True),
         )
-    share = known.share_of_hardware
+    share = quoted.share_of_hardware
     at_share = None if share is None else rounded(share * Fraction(expansion.amount), currency)
-    for pieces, unit, of_hardware in ((known.quantity, at_share, share), (line.pieces, known.unit_price, None)):
-        if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount:
-            return known._replace(
-                place=known.place if of_hardware == share else "",
-                quantity=pieces,
-                spare=0,
-                unit_price=unit,
-                amount=amount,
-                share_of_hardware=of_hardware,
-            )
-    return known._replace(
-        place="" if share is not None else known.place,
-        description=item.description,
-        quantity=1,
-        spare=0,
-        unit_price=amount,
-        discount=Fraction(0),
-        amount=amount,
-        share_of_hardware=None,
+    options = ((quoted.quantity, at_share, share), (line.pieces, quoted.unit_price, None))
+    fitting = next(
+        (
+            (pieces, unit, of_hardware)
+            for pieces, unit, of_hardware in options
+            if unit is not None and rounded(pieces * Fraction(unit) * (1 - quoted.discount), currency) == amount
+        ),
+        None,
     )
+    pieces, unit, of_hardware = fitting or (1, amount, None)
+    quoted = quoted if fitting else quoted._replace(description=item.description, discount=Fraction(0))
+    place = quoted.place if of_hardware == share else ""
+    of_order = quoted._replace(place=place, quantity=pieces, spare=0, share_of_hardware=of_hardware)
+    return of_order._replace(unit_price=unit, amount=amount)
 
 
 def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) -> Totals:
@@ -133,36 +123,23 @@ def _totals(lines: Sequence[QuotedLine], expansion: Expansion, whole: Totals) ->
 
 
 def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
+    word = writer.word
     for old, new in difference.names.clusters.items():
-        before, after = cluster_prefix(difference.old, old), cluster_prefix(difference.new, new)
-        said = []
+        numbers = []
         for key in ("servers", "gpus"):
-            was, became = (
-                side.numbers.get(f"{path}cluster.{key}")
-                for side, path in ((difference.old, before), (difference.new, after))
-            )
-            if type(was) is int and type(became) is int and became > was:
-                old_count, new_count = map(writer.language.integer, (was, became))
-                said.append(writer.word(f"expansion-{key}", old=old_count, new=new_count))
-        if said:
-            sentence = writer.word("expansion-grows", numbers=writer.word("list-comma").join(said))
-            yield new, (f"{new}{writer.word('name-in')}{sentence}" if new else sentence,)
+            before, after = difference.old.of_cluster(old, key), difference.new.of_cluster(new, key)
+            if type(before) is int and type(after) is int and after > before:
+                counts = {"old": writer.language.integer(before), "new": writer.language.integer(after)}
+                numbers.append(word(f"expansion-{key}", **counts))
+        if numbers:
+            sentence = word("expansion-grows", numbers=word("list-comma").join(numbers))
+            yield new, (f"{new}{word('name-in')}{sentence}" if new else sentence,)
 
 
-def _moves(writer: Writer, difference: Difference) -> tuple[QuotedMove, ...] | None:
-    if difference.moves is None:
-        return None
-    return tuple(
-        QuotedMove(
-            _fabric_name(writer, cable.fabric),
-            name_links(writer, cable.kind),
-            *(cable.old, cable.stay, cable.moved, cable.free, cable.added),
-        )
-        for cable in difference.moves.cables
-        if cable.old
-    )
-
-
-def _fabric_name(writer: Writer, name: str) -> str:
-    cluster, _, fabric = name.rpartition(".")
-    return writer.joined(*(each for each in (cluster, writer.fabric_name(fabric)) if each))
+def _moves(writer: Writer, difference: Difference) -> Iterator[QuotedMove]:
+    for cable in difference.moves.cables if difference.moves else ():
+        if cable.old:
+            cluster, _, fabric = cable.fabric.rpartition(".")
+            name = writer.joined(*filter(None, (cluster, writer.fabric_name(fabric))))
+            counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
+            yield QuotedMove(name, name_links(writer, cable.kind), *counts)

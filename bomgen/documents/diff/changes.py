@@ -6,27 +6,24 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bomgen.core.document import Cell
 from bomgen.core.language import Language
 from bomgen.core.number_registry import row_at
-from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import OVERRIDES, Source
+from bomgen.documents.comparison import ComparedRow, difference
 from bomgen.documents.diff.matching import ONLY, NewNames, cluster_of
-from bomgen.documents.diff.side import ComparedResult, Ends
+from bomgen.documents.diff.side import ComparedResult
 from bomgen.plan.clusters import BESIDE as OF_CLUSTER
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import SECRET_KEYS
-
-if TYPE_CHECKING:
-    from bomgen.core.yaml_source import Source
 
 NAMED_BY = ("name", "kind", "model")
 """Keys that identify the mappings of a list."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./%+-][A-Za-z0-9_./%+ -]*")
 _WIDTH = 100
 """Maximum length of a shown value."""
-ABSENT = None
-"""Value shown for a missing key."""
 
 Path = tuple[str | int, ...]
 
@@ -44,15 +41,18 @@ class KeyChange(NamedTuple):
 
 def changed_keys(old: Source, new: Source, clusters: Mapping[str, str] | None = None) -> list[KeyChange]:
     """Return the changed keys of two plans; `clusters` maps old cluster names to new ones."""
-    return [
-        KeyChange(
-            key=".".join(str(step) for step in (at or was_at)),
-            old=ABSENT if was is _NOTHING else written(was),
-            new=ABSENT if became is _NOTHING else written(became),
-            place=_place(old.key_mark(was_at) if became is _NOTHING else new.key_mark(at)),
+    changes = []
+    for was_at, at, was, became in _plans(_open(old.data), _open(new.data), clusters or {}):
+        mark = old.key_mark(was_at) if became is _NOTHING else new.key_mark(at)
+        changes.append(
+            KeyChange(
+                key=".".join(map(str, at or was_at)),
+                old=None if was is _NOTHING else written(was),
+                new=None if became is _NOTHING else written(became),
+                place="--set" if mark.file == OVERRIDES else f"{mark.file}:{mark.line}",
+            )
         )
-        for was_at, at, was, became in _plans(_open(old.data), _open(new.data), clusters or {})
-    ]
+    return changes
 
 
 _NOTHING = object()
@@ -102,42 +102,30 @@ def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[P
     if isinstance(was, dict) and isinstance(became, dict):
         for key in dict.fromkeys((*became, *was)):
             yield from _compared((*was_at, key), (*at, key), was.get(key, _NOTHING), became.get(key, _NOTHING))
-    elif isinstance(was, list) and isinstance(became, list) and _all_named(was) and _all_named(became):
-        before = {_tag(each): place for place, each in enumerate(was)}
-        for place, each in enumerate(became):
-            known = before.pop(_tag(each), None)
-            yield from _compared(
-                (*was_at, place if known is None else known),
-                (*at, place),
-                _NOTHING if known is None else was[known],
-                each,
-            )
+    elif (before := _places(was)) is not None and (after := _places(became)) is not None:
+        for tag, place in after.items():
+            known = before.pop(tag, None)
+            paths = (*was_at, place if known is None else known), (*at, place)
+            yield from _compared(*paths, _NOTHING if known is None else was[known], became[place])
         for place in before.values():
             yield (*was_at, place), (), was[place], _NOTHING
-    elif was != became and not _both_empty(was, became):
+    elif was != became and not all(value is _NOTHING or value in ({}, [], None) for value in (was, became)):
+        # a mapping that had only the seller's costs is left empty
         yield was_at, at, was, became
 
 
-def _both_empty(was: Any, became: Any) -> bool:
-    """Return whether nothing is left on both sides, such as a mapping that had only the seller's costs."""
-    return all(value is _NOTHING or value in ({}, [], None) for value in (was, became))
-
-
-def _tag(each: Any) -> str:
-    return next((f"{key}={each[key]}" for key in NAMED_BY if each.get(key) is not None), "")
-
-
-def _all_named(values: list[Any]) -> bool:
-    if not all(isinstance(each, dict) for each in values):
-        return False
-    tags = [_tag(each) for each in values]
-    return "" not in tags and len(set(tags)) == len(tags)
-
-
-def _place(mark: Mark) -> str:
-    from bomgen.core.yaml_source import OVERRIDES
-
-    return "--set" if mark.file == OVERRIDES else f"{mark.file}:{mark.line}"
+def _places(entries: Any) -> dict[str, int] | None:
+    """Return the places of mappings by what identifies them; None for anything but a list of such mappings."""
+    if not isinstance(entries, list):
+        return None
+    places = dict[str, int]()
+    for place, entry in enumerate(entries):
+        named = isinstance(entry, dict) and (key for key in NAMED_BY if entry.get(key) is not None)
+        tag = next((f"{key}={entry[key]}" for key in named or ()), "")
+        if not tag or tag in places:
+            return None
+        places[tag] = place
+    return places
 
 
 def written(value: Any) -> str:
@@ -170,96 +158,57 @@ UNRANKED = 1000
 """Rank of unimportant numbers, which come last."""
 
 
-class ChangedNumber(NamedTuple):
-    """A changed number or word of the design; None on the side that lacks it."""
+def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -> list[ComparedRow]:
+    """Return the changes in clusters and fabrics that both sides have, by group, in order of importance.
 
-    path: str
-    group: str
-    """`cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`, `site`, `operation`; for one of several
-    clusters with the prefix `clusters.NAME.`."""
-    label: str
-    unit: str
-    old: Any
-    new: Any
-    rank: int
-    """Importance to a reader, over all groups; 1 first."""
-    ends: tuple[Ends | None, Ends | None]
-    """Ranges of an estimate on each side."""
-
-    @property
-    def important(self) -> bool:
-        """Return whether the number has a rank."""
-        return self.rank < UNRANKED
-
-    @property
-    def change(self) -> int | Fraction | None:
-        """Return the increase; None for words, and if one side lacks the number."""
-        if not (_is_number(self.old) and _is_number(self.new)):
-            return None
-        more = Fraction(self.new) - Fraction(self.old)
-        return more.numerator if more.denominator == 1 else more
-
-
-def changed_numbers(old: ComparedResult, new: ComparedResult, names: NewNames) -> list[ChangedNumber]:
-    """Return the changes in clusters and fabrics that both sides have, by group, in order of importance."""
+    The key of a row is its path. Its group is `cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`,
+    `site`, `operation`; for one of several clusters with the prefix `clusters.NAME.`.
+    """
     before = dict(_moved(old, new, names))
     kept = set(new.fabrics) & {names.fabrics.get(name, name) for name in old.fabrics}
-    found = []
+    changed = []
     for path in dict.fromkeys((*new.numbers, *before)):
-        was = old.numbers.get(before.get(path, ""))
-        became = new.numbers.get(path)
+        was_at = before.get(path, "")
+        was, became = old.numbers.get(was_at), new.numbers.get(path)
         if was == became and type(was) is type(became):
             continue
-        group, key = _group(path)
-        if not _is_kept(group, kept, names) or (was is None and _is_of_each(path, old, new)):
+        cluster, own = _split(path)
+        section, _, key = own.partition(".")
+        group = f"{CLUSTERS}.{cluster}.{section}" if cluster else section
+        if section == FABRICS:
+            fabric, _, key = key.partition(".")
+            group = f"{group}.{fabric}"
+            if (f"{cluster}.{fabric}" if cluster else fabric) not in kept:
+                continue
+        if cluster and cluster not in names.clusters.values():
             continue
-        if not (was or became) or _only_spelled(was, became):
+        # a sum over clusters stands at the path that a plan with one cluster uses for its own number
+        if was is None and bool(new.clusters) != bool(old.clusters) and not cluster and path not in old.numbers:
             continue
+        if not (was or became) or difference(was, became) == 0:
+            continue  # 0 instead of none, or a number that is written differently, such as 1.0
         row = row_at(tuple(path.split(".")))
-        unit = new.units.get(path) or old.units.get(before.get(path, "")) or (row.unit if row else "")
+        unit = new.units.get(path) or old.units.get(was_at) or (row.unit if row else "")
         label = (row and row.title) or key.replace("_", " ").replace(".", ", ")
-        rank = row.rank if row and row.rank else UNRANKED
-        ends = old.ends(before.get(path, "")), new.ends(path)
-        found.append(ChangedNumber(path, group, label, unit, was, became, rank, ends))
+        cells = Cell(was, unit, estimate=old.ends(was_at)), Cell(became, unit, estimate=new.ends(path))
+        changed.append(ComparedRow(path, group, label, cells, unit, rank=(row and row.rank) or None))
     groups = {group: place for place, group in enumerate(dict.fromkeys(_groups(old, new)))}
-    return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), each.rank))
+    return sorted(changed, key=lambda row: (groups.get(row.group, len(groups)), row.rank or UNRANKED))
 
 
 def describe_fabric(side: ComparedResult, fabric: str, language: Language) -> str:
     """Return a short description of a fabric that was added or removed."""
-    base = fabric_path(side, fabric)
-    get = side.numbers.get
-    tiers = [
-        f"{count} {language.value(tier, 'word')}"
-        for tier in ("leaf", "spine", "core")
-        if (count := get(f"{base}.switches.{tier}"))
-    ]
-    links = sum(
-        value for path, value in side.numbers.items() if path.startswith(f"{base}.links.") and _is_number(value)
-    )
-    return language.word(
+    base, get, word = side.fabric_path(fabric), side.numbers.get, language.word
+    tiers = ((tier, get(f"{base}.switches.{tier}")) for tier in ("leaf", "spine", "core"))
+    counts = [f"{count} {language.value(tier, 'word')}" for tier, count in tiers if count]
+    links = (value for path, value in side.numbers.items() if path.startswith(f"{base}.links."))
+    topology = get(f"{base}.topology")
+    return word(
         "diff-fabric",
-        topology=language.value(get(f"{base}.topology"), "word")
-        if f"{base}.topology" in side.numbers
-        else language.word("diff-a-fabric"),
-        tiers=" + ".join(tiers) or language.word("diff-no-switches"),
-        links=links,
+        topology=word("diff-a-fabric") if topology is None else language.value(topology, "word"),
+        tiers=" + ".join(counts) or word("diff-no-switches"),
+        links=sum(value for value in links if type(value) in (int, float)),
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _only_spelled(was: Any, became: Any) -> bool:
-    """Return whether two numbers are equal but written differently, such as 1 and 1.0."""
-    return _is_number(was) and _is_number(became) and Fraction(was) == Fraction(became)
-
-
-def fabric_path(side: ComparedResult, fabric: str) -> str:
-    """Return the bom.json path of a fabric's numbers."""
-    cluster, _, name = fabric.rpartition(".")
-    return f"{CLUSTERS}.{cluster}.{FABRICS}.{name}" if side.clusters else f"{FABRICS}.{fabric}"
 
 
 def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterator[tuple[str, str]]:
@@ -275,33 +224,16 @@ def _moved(old: ComparedResult, new: ComparedResult, names: NewNames) -> Iterato
                 later.append((path, path))
             if old.clusters:
                 continue
-        if cluster in names.clusters:
-            now = names.clusters[cluster]
-            own = _in_fabric(own, cluster, now, names)
-            yield f"{CLUSTERS}.{now}.{own}" if now else own, path
+        if cluster not in names.clusters:
+            continue
+        now = names.clusters[cluster]
+        section, _, rest = own.partition(".")
+        name, dot, key = rest.partition(".")
+        became = names.fabrics.get(f"{cluster}.{name}" if cluster else name)
+        if section == FABRICS and became is not None:
+            own = f"{FABRICS}.{became.removeprefix(f'{now}.') if now else became}{dot}{key}"
+        yield f"{CLUSTERS}.{now}.{own}" if now else own, path
     yield from later
-
-
-def _in_fabric(own: str, cluster: str, now: str, names: NewNames) -> str:
-    first, _, rest = own.partition(".")
-    name, dot, key = rest.partition(".")
-    became = names.fabrics.get(f"{cluster}.{name}" if cluster else name)
-    if first != FABRICS or became is None:
-        return own
-    return f"{FABRICS}.{became.removeprefix(f'{now}.') if now else became}{dot}{key}"
-
-
-def _is_kept(group: str, kept: set[str], names: NewNames) -> bool:
-    cluster, own = _split(group)
-    if cluster and cluster not in names.clusters.values():
-        return False
-    kind, _, name = own.partition(".")
-    return kind != FABRICS or (f"{cluster}.{name}" if cluster else name) in kept
-
-
-def _is_of_each(path: str, old: ComparedResult, new: ComparedResult) -> bool:
-    """Return whether a number is a sum over clusters at a path that a single-cluster plan uses for its own."""
-    return bool(new.clusters) != bool(old.clusters) and not _split(path)[0] and path not in old.numbers
 
 
 def _split(path: str) -> tuple[str, str]:
@@ -309,16 +241,6 @@ def _split(path: str) -> tuple[str, str]:
         return ONLY, path
     cluster, _, own = path[len(CLUSTERS) + 1 :].partition(".")
     return cluster, own
-
-
-def _group(path: str) -> tuple[str, str]:
-    cluster, own = _split(path)
-    first, _, key = own.partition(".")
-    before = f"{CLUSTERS}.{cluster}." if cluster else ""
-    if first != FABRICS:
-        return before + first, key
-    name, _, key = key.partition(".")
-    return f"{before}{FABRICS}.{name}", key
 
 
 def _groups(old: ComparedResult, new: ComparedResult) -> Iterator[str]:

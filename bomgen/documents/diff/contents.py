@@ -1,25 +1,31 @@
-"""The difference as a document, amounts first, in the language of the quote."""
+"""The difference as a document: amounts first, or for a review, as text or a comment, the plan keys first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
-from typing import NamedTuple
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
+from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
-from bomgen.core.money import ANY_AMOUNT
-from bomgen.documents.diff.changes import FABRICS, ChangedNumber, describe_fabric
-from bomgen.documents.diff.difference import Difference, line_change
-from bomgen.documents.diff.expansion import Ordered
-from bomgen.documents.diff.matching import RENAMED, Pair, described_cluster
-from bomgen.documents.diff.side import BillTotals, ComparedResult, Ends, Item, Warned, sum_amounts
+from bomgen.core.messages import message
+from bomgen.documents.comparison import ComparedRow, category_label, category_rows
+from bomgen.documents.comparison import difference as increase
+from bomgen.documents.diff.changes import FABRICS, describe_fabric
+from bomgen.documents.diff.data import ARROW, headline
+from bomgen.documents.diff.difference import EXCHANGE, Difference, Ordered, line_change
+from bomgen.documents.diff.matching import ADDED, REMOVED, RENAMED, Pair, described_cluster
+from bomgen.documents.diff.side import BillTotals, Item, sum_amounts
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
+
+if TYPE_CHECKING:
+    from bomgen.cabling.recabling import Moved
 
 MOST_ROWS = 40
 """Maximum number of initially visible rows of a review table."""
@@ -36,336 +42,418 @@ GROUPS = {
 """Words for the groups of numbers."""
 
 
-class CategoryChange(NamedTuple):
-    """The old and new amount of a bill category: None without a priced line, a lower bound if some lack a price."""
+def changed_categories(difference: Difference, language: Language) -> list[ComparedRow]:
+    """Return the categories whose amounts changed, in bill order; none if the currencies differ.
 
-    category: str
-    old: Cell
-    new: Cell
-
-
-def changed_categories(difference: Difference) -> list[CategoryChange]:
-    """Return the categories whose amounts changed, in bill order; none if the currencies differ."""
+    The amount of a category without a priced line is unknown, and a lower bound if some lines lack a price.
+    """
     if difference.money is None:
         return []
-    names = dict.fromkeys(
-        (*CATEGORIES, *(item.category for side in (difference.old, difference.new) for item in side.items))
-    )
-    changes = (CategoryChange(name, _sum(difference.old, name), _sum(difference.new, name)) for name in names)
-    return [change for change in changes if change.old != change.new]
-
-
-def _sum(side: ComparedResult, category: str) -> Cell:
-    lines = (item for item in side.items if item.category == category)
-    amounts = [item.amount for item in lines if item.amount is not None or item.lacks_price]
-    priced = [amount for amount in amounts if amount is not None]
-    if amounts and not priced:
-        return Cell(None, side.totals.currency)
-    return Cell(sum_amounts(priced), side.totals.currency, least=len(priced) < len(amounts))
+    sides = []
+    for side in difference.sides:
+        amounts = dict[str, tuple[Decimal | None, bool]]()
+        for name, items in group_by(side.items, lambda item: item.category).items():
+            lines = [item.amount for item in items if item.amount is not None or item.lacks_price]
+            priced = [amount for amount in lines if amount is not None]
+            total = sum_amounts(priced) if priced or not lines else None
+            amounts[name] = total, bool(priced) and len(priced) < len(lines)
+        sides.append(amounts)
+    rows = category_rows(sides, difference.new.totals.currency, language)
+    return [row for row in rows if row.cells[0] != row.cells[1]]
 
 
 def changes_document(difference: Difference, language: Language, chart: Drawing | None = None) -> Document:
     """Return all changes as a document; equal values are omitted."""
-    word = language.word
-    notes = notes_of(difference.notes, language)
-    sections = (
-        _money(difference, language, chart),
-        order_section(difference, language),
-        bill_section(difference, language, partial(_bill, language=language, currency=difference.currency)),
-        design_section(difference, language),
-        plan_section(difference, language),
-        alternatives_section(difference, language),
-        warnings_section(difference, language),
-    )
+    word, writer = language.word, _Writer(difference, language)
+    sections = [
+        *(writer.money(chart), writer.order(), writer.bill(), writer.design()),
+        *(writer.plan(), writer.alternatives(), writer.warnings()),
+    ]
     held = [section for section in sections if section and section.tables]
     if held:
-        held[0] = replace(held[0], notes=notes)
+        held[0] = replace(held[0], notes=writer.notes(difference.notes))
     else:
-        held = [
-            Section(
-                "money", word("compare-money"), text=(word("diff-nothing"),), tables=(_totals(difference, language),)
-            )
-        ]
+        held = [Section("money", word("compare-money"), (word("diff-nothing"),), (writer.totals(),))]
+    headlines = [
+        (word("diff-total-before"), _total_of(difference.old.totals)),
+        (word("diff-total-after"), _total_of(difference.new.totals)),
+    ]
+    if difference.money and not difference.unpriced_side:
+        headlines.append((word("diff-change"), Cell(difference.money.change, writer.currency)))
     return Document(
         title=word("diff-heading", old=difference.old.name, new=difference.new.name),
         language=language.code,
-        headline=tuple(_headline(difference, language)),
+        headline=tuple(headlines),
         sections=tuple(held),
         footer=word("compare-footer", version=__version__),
     )
 
 
-def notes_of(texts: Iterable[str], language: Language) -> tuple[Note, ...]:
-    """Return messages as notes."""
-    return tuple(Note("info", language.message(text)) for text in texts)
-
-
-def _headline(difference: Difference, language: Language) -> Iterator[tuple[str, Cell]]:
-    for side, key in ((difference.old, "diff-total-before"), (difference.new, "diff-total-after")):
-        yield language.word(key), total_of(side.totals)
-    if difference.money and not difference.unpriced_side:
-        yield language.word("diff-change"), Cell(difference.money.change, difference.new.totals.currency)
-
-
-def _known(cell: Cell) -> Decimal:
-    return cell.value if isinstance(cell.value, Decimal) else Decimal(0)
-
-
-def total_of(money: BillTotals) -> Cell:
-    """Return a total as a cell."""
-    if money.is_unknown:
-        return Cell(None, money.currency)
-    return Cell(money.amount, money.currency, least=not money.complete)
-
-
-def _before_and_after(language: Language, first: Column, kind: ColumnKind) -> tuple[Column, ...]:
-    return first, *(Column(key, language.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
-
-
-def _totals(difference: Difference, language: Language) -> Table:
-    columns = _before_and_after(language, Column("name", language.word("column-category"), "text", 34), "money")
-    known = difference.money if not difference.unpriced_side else None
-    change = Cell(known.change, difference.new.totals.currency) if known else Cell(None)
-    row = row_of(language.word("ui-total"), total_of(difference.old.totals), total_of(difference.new.totals), change)
-    return Table("money", language.word("compare-money"), columns, (row,), open=True)
-
-
-def _money(difference: Difference, language: Language, chart: Drawing | None) -> Section | None:
-    if difference.money is not None and not difference.money.changed:
-        return None
-    word, currency = language.word, difference.new.totals.currency
-    totals = _totals(difference, language)
-    rows = [
-        row_of(
-            word(f"category-{changed_category.category}")
-            if changed_category.category in CATEGORIES
-            else changed_category.category,
-            changed_category.old,
-            changed_category.new,
-            Cell(ANY_AMOUNT.subtract(_known(changed_category.new), _known(changed_category.old)), currency),
-        )
-        for changed_category in changed_categories(difference)
-    ]
-    if difference.money and (tax := difference.money.parts["tax"]):
-        amounts = (difference.old.totals.tax, difference.new.totals.tax, tax)
-        rows.append(row_of(word("quote-tax"), *(Cell(amount, currency) for amount in amounts)))
-    by_category = Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)
-    tables = (by_category, *([_causes(difference, language)] if difference.money else []))
-    return Section("money", word("compare-money"), tables=tables, drawings=(chart,) if chart else ())
-
-
-def _causes(difference: Difference, language: Language) -> Table:
-    word, currency = language.word, difference.new.totals.currency
-    columns = (
-        Column("cause", word("diff-cause"), "text", 50),
-        Column("amount", word("column-amount"), "money", 20),
+def review_document(difference: Difference, language: Language, ranked: bool = False) -> Document:
+    """Return all changes for a review, with numbers `ranked` by importance or by group."""
+    writer = _Writer(difference, language, review=True)
+    sections = (
+        *(writer.plan(), writer.reviewed_money(), *writer.reviewed_order(), writer.moves()),
+        *(writer.design(ranked), writer.bill(), writer.alternatives(), writer.warnings()),
+        Section("notes", "", notes=writer.notes(difference.notes)),
     )
-    parts = difference.money.parts if difference.money else {}
-    rows = [row_of(word(f"diff-{name}"), Cell(amount, currency)) for name, amount in parts.items() if amount]
-    return Table("causes", word("diff-by-cause"), columns, tuple(rows), open=True)
-
-
-def order_section(difference: Difference, language: Language) -> Section | None:
-    """Return the section of an expansion's order and surplus parts; None if it is not an expansion."""
-    if difference.expansion is None:
-        return None
-    word, currency = language.word, difference.new.totals.currency
-
-    def table(id: str, title: str, parts: Sequence[Ordered], priced: bool, sign: Sign) -> Table:
-        rows = (
-            row_of(
-                part.sku or part.part,
-                language.message(part.description),
-                part.pieces,
-                *([Cell(part.amount, currency)] if priced else []),
-                sign=sign,
-            )
-            for part in parts
-        )
-        return Table(id, title, part_columns(language, amount=priced), tuple(rows), open=True)
-
-    tables = (
-        table("order", word("diff-order"), difference.expansion.order, True, "+"),
-        table("left-over", word("expansion-left-over"), difference.expansion.free, False, "-"),
+    return Document(
+        title=f"{difference.old.name} {ARROW} {difference.new.name}",
+        subtitle=headline(difference, language),
+        language=language.code,
+        sections=tuple(section for section in sections if section) if difference.changed else (),
     )
-    return Section("order", word("diff-order"), tables=tuple(table for table in tables if table.rows))
 
 
-def bill_section(difference: Difference, language: Language, table: Callable[[Sequence[Pair]], Table]) -> Section:
-    """Return the section of the changed lines in a table, with the number of unchanged ones."""
-    shown = [pair for pair in difference.pairs if pair.change != RENAMED]
-    same, all_ = difference.unchanged + len(difference.pairs) - len(shown), difference.unchanged + len(difference.pairs)
-    text = language.word("diff-unchanged", same=language.integer(same), lines=language.integer(all_))
-    return section_of(table(shown), (text,) if difference.pairs else ())
-
-
-def _bill(pairs: Sequence[Pair], language: Language, currency: str | None) -> Table:
-    word = language.word
-    columns = (
-        Column("part", word("column-sku"), "text", 36),
-        Column("description", word("column-description"), "text", 44),
-        Column("line", word("diff-line"), "text", 40),
-        Column("before", word("diff-before"), "number", 10),
-        Column("after", word("diff-after"), "number", 10),
-        Column("change", word("column-amount"), "money", 20),
-    )
-    ranks = {name: rank for rank, name in enumerate(CATEGORIES)}
-    ordered = sorted(pairs, key=lambda pair: ranks.get(pair.item.category, len(ranks)))
-    rows = tuple(_line(pair, language, currency) for pair in ordered)
-    return Table("lines", word("section-bill"), columns, rows, open=True)
-
-
-def _line(pair: Pair, language: Language, currency: str | None) -> Row:
-    item = pair.item
-    pieces = (Cell(each.pieces if each else 0) for each in (pair.old, pair.new))
-    category = language.word(f"category-{item.category}") if item.category in CATEGORIES else item.category
-    name, change = item_name(item, language), line_change(pair, currency)
-    return row_of(item.sku or item.part, name, item.id, *pieces, Cell(change, currency or ""), group=category)
-
-
-def item_name(item: Item, language: Language) -> str:
-    """Return the name of a bill line."""
-    name = language.message(item.description)
-    if item.description == item.role and f"charge-{item.role}" in language.words:
-        name = language.word(f"charge-{item.role}")
-    return language.word("in-stock", name=name) if item.in_stock else name
-
-
-def design_section(difference: Difference, language: Language, review: bool = False, ranked: bool = False) -> Section:
-    """Return the section of changed numbers, `ranked` by importance or by group; unimportant ones are folded."""
-    word = language.word
-    columns = _before_and_after(language, Column("name", word("column-name"), "text", 40), "number")
-    status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
-
-    def table(id: str, title: str, important: bool) -> Table:
-        of = [number for number in difference.numbers if number.important is important]
-        of = sorted(of, key=lambda number: number.rank) if ranked else of
-        return Table(
-            id,
-            title,
-            columns,
-            tuple(_number(each, difference, language) for each in of),
-            folded=not important,
-            open=important,
-        )
-
-    tables = (
-        Table(
-            "fabrics",
-            "" if review else word("diff-status"),
-            status,
-            tuple(_added_and_removed(difference, language, review)),
-            open=True,
-        ),
-        table("design", word("diff-design"), True),
-        table("numbers", word("diff-other-numbers"), False),
-    )
-    return Section("design", word("diff-design"), tables=tuple(table for table in tables if table.rows))
-
-
-def _added_and_removed(difference: Difference, language: Language, review: bool) -> Iterator[Row]:
-    def said(key: str, what: str) -> str:
-        return language.word(key) + (language.word("list-comma") + what if review else "")
-
-    changes: tuple[tuple[str, Sign, ComparedResult, Sequence[str], Sequence[str]], ...] = (
-        ("diff-new", "+", difference.new, difference.added_clusters, difference.added_fabrics),
-        ("diff-gone", "-", difference.old, difference.removed_clusters, difference.removed_fabrics),
-    )
-    for key, sign, side, clusters, fabrics in changes:
-        for name in clusters:
-            yield row_of(name, said(key, described_cluster(side, name)), sign=sign)
-        for name in fabrics:
-            yield row_of(name, said(key, describe_fabric(side, name, language)), sign=sign)
-    for old, new in (*difference.renamed_clusters.items(), *difference.renamed_fabrics.items()):
-        if old and new:
-            yield row_of(new, language.word("diff-renamed", name=old), sign="~")
-        elif review:
-            yield row_of(new or old, language.word("diff-was-only" if new else "diff-is-only"), sign="~")
-
-
-def _number(number: ChangedNumber, difference: Difference, language: Language) -> Row:
-    currency = difference.new.totals.currency
-    unit = currency if number.unit == MONEY else number.unit if number.unit in SHOWN_UNITS else ""
-    values = zip((number.old, number.new), number.ends, strict=True)
-    cells = (_value(value, unit, language, ends) for value, ends in values)
-    change = Cell(number.change, unit, base=None if number.change is None else number.old)
-    sign = _sign_of(number.old, number.new)
-    return row_of(_label(number, language), *cells, change, group=_group(number, language), sign=sign)
+def _total_of(money: BillTotals) -> Cell:
+    return Cell(None if money.is_unknown else money.amount, money.currency, least=not money.complete)
 
 
 def _sign_of(old: object, new: object) -> Sign:
     return "+" if old is None else "-" if new is None else "~"
 
 
-def _value(value: object, unit: str, language: Language, ends: Ends | None) -> Cell:
-    if isinstance(value, bool):
-        return Cell(language.message(str(value)))
-    return Cell(value, "" if isinstance(value, str) else unit, estimate=ends)  # type: ignore[arg-type]
+def _sign(change: int | Decimal) -> Sign:
+    return "+" if change > 0 else "-" if change < 0 else ""
 
 
-def _label(number: ChangedNumber, language: Language) -> str:
-    steps = number.path.split(".")
-    ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
-    keys = (*(f"diff-number-{end}" for end in ends), f"label-{number.path}", *(f"label-{end}" for end in ends[1:]))
-    return next((language.word(key) for key in keys if key in language.words), number.label)
+class _Writer:
+    """Writer of the sections of a difference, of a document or for a review."""
 
+    def __init__(self, difference: Difference, language: Language, review: bool = False) -> None:
+        self.difference, self.language, self.word, self.review = difference, language, language.word, review
+        self.currency = difference.new.totals.currency
 
-def _group(number: ChangedNumber, language: Language) -> str:
-    cluster, own = "", number.group
-    if own.startswith(f"{CLUSTERS}."):
-        _, cluster, own = own.split(".", 2)
-    kind, _, name = own.partition(".")
-    title = language.word("drawing-title", name=name) if kind == FABRICS else language.word(GROUPS[kind])
-    return language.word("name-in").join(part for part in (cluster, title) if part)
+    def notes(self, texts: Iterable[str]) -> tuple[Note, ...]:
+        return tuple(Note("info", self.language.message(text)) for text in texts)
 
+    def changes(self, kind: ColumnKind) -> tuple[Column, ...]:
+        """Return the columns of the values before and after, and of the change."""
+        return tuple(Column(key, self.word(f"diff-{key}"), kind, 20) for key in ("before", "after", "change"))
 
-def plan_section(difference: Difference, language: Language) -> Section:
-    """Return the section of changed plan keys."""
-    word = language.word
-    columns = (
-        Column("key", word("diff-key"), "text", 50),
-        Column("before", word("diff-before"), "text", 24),
-        Column("after", word("diff-after"), "text", 24),
-        Column("place", word("diff-place"), "text", 44),
-    )
-    keys = difference.keys or ()
-    rows = tuple(row_of(each.key, each.old, each.new, each.place, sign=_sign_of(each.old, each.new)) for each in keys)
-    return section_of(Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS))
+    # money
 
+    def totals(self) -> Table:
+        word, difference = self.word, self.difference
+        columns = (Column("name", word("column-category"), "text", 34), *self.changes("money"))
+        known = difference.money if not difference.unpriced_side else None
+        change = Cell(known.change, self.currency) if known else Cell(None)
+        row = row_of(word("ui-total"), *(_total_of(side.totals) for side in difference.sides), change)
+        return Table("money", word("compare-money"), columns, (row,), open=True)
 
-def alternatives_section(difference: Difference, language: Language, review: bool = False) -> Section:
-    """Return the section of alternatives that changed their total, were added or removed."""
-    word = language.word
-    columns = (
-        Column("name", word("section-alternatives"), "text", 40),
-        Column("before", word("diff-before"), "money", 20),
-        Column("after", word("diff-after"), "money", 20),
-    )
-    rows = tuple(
-        row_of(
-            name,
-            *(Cell("" if review else None) if money is None else total_of(money) for money in each),
-            sign=_sign_of(*each),
+    def money(self, chart: Drawing | None) -> Section | None:
+        word, currency, split = self.word, self.currency, self.difference.money
+        if split is not None and not split.changed:
+            return None
+        totals, rows = self.totals(), []
+        for row in changed_categories(self.difference, self.language):
+            before, after = (cell.value or Decimal(0) for cell in row.cells)
+            rows.append(row_of(row.label, *row.cells, Cell(increase(before, after), currency)))
+        if split and (tax := split.parts["tax"]):
+            amounts = (*(side.totals.tax for side in self.difference.sides), tax)
+            rows.append(row_of(word("quote-tax"), *(Cell(amount, currency) for amount in amounts)))
+        tables = [Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)]
+        if split:
+            columns = (
+                Column("cause", word("diff-cause"), "text", 50),
+                Column("amount", word("column-amount"), "money", 20),
+            )
+            causes = (row_of(word(f"diff-{name}"), Cell(part, currency)) for name, part in split.parts.items() if part)
+            tables.append(Table("causes", word("diff-by-cause"), columns, tuple(causes), open=True))
+        return Section("money", word("compare-money"), tables=tuple(tables), drawings=(chart,) if chart else ())
+
+    def reviewed_money(self) -> Section | None:
+        word, language, split = self.word, self.language, self.difference.money
+        if split is not None and not split.changed:
+            return None
+        totals = [
+            word("ui-no-price") if side.totals.is_unknown else language.cell(_total_of(side.totals))
+            for side in self.difference.sides
+        ]
+        total = f"{word('ui-total')} {f' {ARROW} '.join(totals)}"
+        if split is None or self.difference.unpriced_side:
+            return Section("money", word("compare-money"), text=(total,))
+        changes = [(total, split.change)]
+        for name, amount in split.parts.items():
+            rates = self.difference.rates.items() if name == EXCHANGE else ()
+            ends = ", ".join(f"1 {currency}: {was} {ARROW} {became}" for currency, (was, became) in rates)
+            changes += [(word(f"diff-{name}") + (f" ({ends})" if name == EXCHANGE else ""), amount)] if amount else []
+        columns = (
+            Column("cause", word("diff-cause")),
+            Column("amount", word("diff-change"), "money"),
+            Column("share", word("diff-share"), "number"),
         )
-        for name, each in difference.alternatives.items()
-    )
-    return section_of(Table("alternatives", word("section-alternatives"), columns, rows, open=True))
+        rows = tuple(
+            row_of(
+                *(name, Cell(amount, self.currency, base=0)),
+                language.relative(Fraction(amount), Fraction(split.old)),
+                sign=_sign(amount),
+            )
+            for name, amount in changes
+        )
+        return section_of(Table("money", word("compare-money"), columns, rows))
+
+    # order of an expansion
+
+    def order(self) -> Section | None:
+        """Return the section of an expansion's order and surplus parts; None if it is not an expansion."""
+        if self.difference.expansion is None:
+            return None
+
+        def table(id: str, title: str, parts: Sequence[Ordered], priced: bool, sign: Sign) -> Table:
+            rows = (
+                row_of(
+                    *(part.sku or part.part, self.language.message(part.description), part.pieces),
+                    *([Cell(part.amount, self.currency)] if priced else []),
+                    sign=sign,
+                )
+                for part in parts
+            )
+            return Table(id, self.word(title), part_columns(self.language, amount=priced), tuple(rows), open=True)
+
+        tables = (
+            table("order", "diff-order", self.difference.expansion.order, True, "+"),
+            table("left-over", "expansion-left-over", self.difference.expansion.free, False, "-"),
+        )
+        return Section("order", self.word("diff-order"), tables=tuple(table for table in tables if table.rows))
+
+    def reviewed_order(self) -> Iterator[Section]:
+        section, expansion = self.order(), self.difference.expansion
+        if section is None or expansion is None:
+            return
+        texts = []
+        if expansion.order and expansion.unpriced == len(expansion.order):
+            texts.append(message("diff-order-unpriced"))
+        elif expansion.order:
+            amount, parts = self.language.money(expansion.amount, self.currency), len(expansion.order)
+            key = "diff-order-partly-priced" if expansion.unpriced else "diff-order-priced"
+            texts.append(message(key, amount=amount, unpriced=expansion.unpriced, parts=parts))
+        total = expansion.total if expansion.charges or expansion.tax else None
+        for key, sum_ in (("charges", expansion.charges), ("tax", expansion.tax), ("total", total)):
+            if sum_ or (key == "total" and sum_ is not None):
+                texts.append(message(f"diff-order-{key}", amount=self.language.money(sum_, self.currency)))
+        for table in section.tables:
+            yield section_of(table, notes=self.notes(texts) if table.id == "order" else ())
+
+    def moves(self) -> Section | None:
+        word, moves, title = self.word, self.difference.moves, self.word("diff-moves")
+        if moves is None:
+            unknown = self.difference.moves_unknown
+            notes = self.notes([message("diff-moves-unknown", why=unknown)] if unknown else [])
+            return Section("moves", title, notes=notes) if notes else None
+        keys = ("before", "stay", "moved", "free", "added")
+        columns = (
+            Column("fabric", word("column-fabric")),
+            Column("kind", word("expansion-moves")),
+            *(Column(key, word(f"expansion-{key}"), "number") for key in keys),
+            Column("remarks", word("diff-remarks")),
+        )
+        rows = []
+        for cable in (cable for cable in moves.cables if cable.old):
+            rows.append(
+                row_of(
+                    *(cable.fabric, Cell(cable.kind, "word")),
+                    *(cable.old, cable.stay, cable.moved, cable.free, cable.added),
+                    word("list-comma").join(_remarks(cable, self.language)),
+                    sign="~" if cable.moved or cable.free else "",
+                )
+            )
+        texts = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
+        if machines := sum(moves.elsewhere.values()):
+            texts.append(message("diff-machines-move", machines=machines))
+        return section_of(Table("moves", title, columns, tuple(rows), keys=2), notes=self.notes(texts))
+
+    # bill
+
+    def bill(self) -> Section:
+        """Return the section of the changed lines in a table, with the number of unchanged ones."""
+        difference = self.difference
+        shown = [pair for pair in difference.pairs if pair.change != RENAMED]
+        lines = difference.unchanged + len(difference.pairs)
+        numbers = {"same": self.language.integer(lines - len(shown)), "lines": self.language.integer(lines)}
+        text = (self.word("diff-unchanged", **numbers),) if difference.pairs else ()
+        return section_of(self.reviewed_lines(shown) if self.review else self.lines(shown), text)
+
+    def lines(self, pairs: Sequence[Pair]) -> Table:
+        word = self.word
+        columns = (
+            Column("part", word("column-sku"), "text", 36),
+            Column("description", word("column-description"), "text", 44),
+            Column("line", word("diff-line"), "text", 40),
+            Column("before", word("diff-before"), "number", 10),
+            Column("after", word("diff-after"), "number", 10),
+            Column("change", word("column-amount"), "money", 20),
+        )
+        ranks, currency = {name: rank for rank, name in enumerate(CATEGORIES)}, self.difference.currency
+        rows = tuple(
+            row_of(
+                *(pair.item.sku or pair.item.part, self.name(pair.item), pair.item.id),
+                *(item.pieces if item else 0 for item in (pair.old, pair.new)),
+                Cell(line_change(pair, currency), currency or ""),
+                group=category_label(pair.item.category, self.language),
+            )
+            for pair in sorted(pairs, key=lambda pair: ranks.get(pair.item.category, len(ranks)))
+        )
+        return Table("lines", word("section-bill"), columns, rows, open=True)
+
+    def reviewed_lines(self, pairs: Sequence[Pair]) -> Table:
+        word, currency = self.word, self.difference.currency
+        columns = (
+            Column("pieces", word("quote-pieces"), "number"),
+            Column("part", word("column-description")),
+            Column("line", word("diff-line")),
+            Column("what", word("diff-what")),
+            *((Column("amount", word("column-amount"), "money"),) if currency else ()),
+        )
+        signs: dict[str, Sign] = {ADDED: "+", REMOVED: "-"}
+        rows = tuple(
+            row_of(
+                *(abs(pair.pieces) or "", self.name(pair.item), pair.item.id),
+                word("list-comma").join(_line_changes(pair, self.language, currency or "")),
+                *((Cell(line_change(pair, currency), currency, base=0),) if currency else ()),
+                sign=signs.get(pair.change) or _sign(pair.pieces) or "~",
+            )
+            for pair in pairs
+        )
+        return Table("lines", word("section-bill"), columns, rows, most=MOST_ROWS, keys=2)
+
+    def name(self, item: Item) -> str:
+        """Return the name of a bill line."""
+        name = self.language.message(item.description)
+        if item.description == item.role and f"charge-{item.role}" in self.language.words:
+            name = self.word(f"charge-{item.role}")
+        return self.word("in-stock", name=name) if item.in_stock else name
+
+    # design
+
+    def design(self, ranked: bool = False) -> Section:
+        """Return the section of changed numbers, `ranked` by importance or by group; unimportant ones are folded."""
+        word = self.word
+        status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
+        columns = (Column("name", word("column-name"), "text", 40), *self.changes("number"))
+        heading = "" if self.review else word("diff-status")
+        tables = [Table("fabrics", heading, status, tuple(self.added_and_removed()), open=True)]
+        for id, title, important in (("design", "diff-design", True), ("numbers", "diff-other-numbers", False)):
+            rows = [row for row in self.difference.rows if (row.rank is not None) is important]
+            if ranked:
+                rows.sort(key=lambda row: row.rank or 0)
+            numbers = tuple(map(self.number, rows))
+            tables.append(Table(id, word(title), columns, numbers, folded=not important, open=important))
+        return Section("design", word("diff-design"), tables=tuple(table for table in tables if table.rows))
+
+    def added_and_removed(self) -> Iterator[Row]:
+        word, difference = self.word, self.difference
+        signs: tuple[tuple[str, Sign], ...] = (("diff-new", "+"), ("diff-gone", "-"))
+        for (key, sign), (side, clusters, fabrics) in zip(signs, difference.on_one_side, strict=True):
+            described = [(name, described_cluster(side, name)) for name in clusters]
+            described += [(name, describe_fabric(side, name, self.language)) for name in fabrics]
+            for name, description in described:
+                yield row_of(name, word(key) + (word("list-comma") + description if self.review else ""), sign=sign)
+        for old, new in (*difference.renamed_clusters.items(), *difference.names.renamed.items()):
+            if old and new:
+                yield row_of(new, word("diff-renamed", name=old), sign="~")
+            elif self.review:
+                yield row_of(new or old, word("diff-was-only" if new else "diff-is-only"), sign="~")
+
+    def number(self, row: ComparedRow) -> Row:
+        word, words = self.word, self.language.words
+        unit = self.currency if row.unit == MONEY else row.unit if row.unit in SHOWN_UNITS else ""
+        old, new = (cell.value for cell in row.cells)
+        cells = (
+            Cell(self.language.message(str(cell.value)))
+            if isinstance(cell.value, bool)
+            else replace(cell, unit="" if isinstance(cell.value, str) else unit)
+            for cell in row.cells
+        )
+        (change,) = row.differences
+        steps = row.key.split(".")
+        ends = (".".join(steps[-3:]), ".".join(steps[-2:]), steps[-1])
+        labels = (*(f"diff-number-{end}" for end in ends), f"label-{row.key}", *(f"label-{end}" for end in ends[1:]))
+        label = next((word(key) for key in labels if key in words), row.label)
+        cluster, own = "", row.group
+        if own.startswith(f"{CLUSTERS}."):
+            _, cluster, own = own.split(".", 2)
+        kind, _, name = own.partition(".")
+        title = word("drawing-title", name=name) if kind == FABRICS else word(GROUPS[kind])
+        group = word("name-in").join(part for part in (cluster, title) if part)
+        increased = Cell(change, unit, base=None if change is None else old)
+        return row_of(label, *cells, increased, group=group, sign=_sign_of(old, new))
+
+    # plan, alternatives, warnings
+
+    def plan(self) -> Section:
+        """Return the section of changed plan keys."""
+        word = self.word
+        columns = (
+            Column("key", word("diff-key"), "text", 50),
+            Column("before", word("diff-before"), "text", 24),
+            Column("after", word("diff-after"), "text", 24),
+            Column("place", word("diff-place"), "text", 44),
+        )
+        keys = self.difference.keys or ()
+        rows = tuple(row_of(*key, sign=_sign_of(key.old, key.new)) for key in keys)
+        return section_of(Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS))
+
+    def alternatives(self) -> Section:
+        """Return the section of alternatives that changed their total, were added or removed."""
+        title = self.word("section-alternatives")
+        columns = (Column("name", title, "text", 40), *self.changes("money")[:2])
+        missing = Cell("" if self.review else None)
+        rows = tuple(
+            row_of(name, *(_total_of(money) if money else missing for money in totals), sign=_sign_of(*totals))
+            for name, totals in self.difference.alternatives.items()
+        )
+        return section_of(Table("alternatives", title, columns, rows, open=True))
+
+    def warnings(self) -> Section:
+        """Return the section of added and removed warnings; a review shows their rule ids."""
+        word, title = self.word, self.word("diff-warnings")
+        status, warning = Column("status", word("diff-status"), "text", 12), Column("warning", title, "text", 90)
+        rows = []
+        signs: tuple[tuple[str, Sign], ...] = (("diff-new", "+"), ("diff-gone", "-"))
+        both = (self.difference.added_warnings, self.difference.removed_warnings)
+        for (key, sign), warnings in zip(signs, both, strict=True):
+            for warned in warnings:
+                cells = (word(key), self.language.message(warned.message), warned.id)
+                rows.append(row_of(*(cells[1:] if self.review else cells[:2]), sign=sign))
+        columns = (warning, Column("id", word("diff-rule"))) if self.review else (status, warning)
+        return section_of(Table("warnings", title, columns, tuple(rows), open=True, most=MOST_ROWS))
 
 
-def warnings_section(difference: Difference, language: Language, review: bool = False) -> Section:
-    """Return the section of added and removed warnings; a review shows their rule ids."""
-    word = language.word
-    columns = [Column("status", word("diff-status"), "text", 12), Column("warning", word("diff-warnings"), "text", 90)]
-    rows = []
-    warnings: tuple[tuple[str, Sign, Sequence[Warned]], ...] = (
-        ("diff-new", "+", difference.added_warnings),
-        ("diff-gone", "-", difference.removed_warnings),
+def _remarks(moved: Moved, language: Language) -> Iterator[str]:
+    if moved.of_pair_old != moved.of_pair_new and moved.of_pair_new[1]:
+        old, new = ("–".join(map(str, dict.fromkeys(ends))) for ends in (moved.of_pair_old, moved.of_pair_new))
+        yield language.word("diff-between-devices", old=old, new=new)
+    for key, count in (("diff-other-length", moved.other_length), ("diff-other-cable", moved.other_cable)):
+        if count:
+            yield language.word(key, count=language.integer(count))
+
+
+def _line_changes(pair: Pair, language: Language, currency: str) -> Iterator[str]:
+    word, old, new = language.word, pair.old, pair.new
+    if old is None or new is None:
+        yield word("diff-new" if old is None else "diff-gone")
+        if pair.item.spare:
+            yield word("diff-spares-of", count=pair.item.spare)
+        if pair.replaces:
+            yield word("diff-in-place")
+        return
+    texts = []
+    if old.quantity != new.quantity:
+        texts.append(f"{language.integer(old.quantity)} {ARROW} {language.integer(new.quantity)}")
+    if old.spare != new.spare:
+        texts.append(word("diff-spares", old=old.spare, new=new.spare))
+    was, became = (
+        "" if each.unit_price is None else language.unit_price(each.unit_price, currency) for each in (old, new)
     )
-    for key, sign, those in warnings:
-        for each in those:
-            cells = (Cell(word(key)), Cell(language.message(each.message)), Cell(each.id))
-            rows.append(Row(cells[1:] if review else cells[:2], sign=sign))
-    if review:
-        columns = [columns[1], Column("id", word("diff-rule"))]
-    table = Table("warnings", word("diff-warnings"), tuple(columns), tuple(rows), open=True, most=MOST_ROWS)
-    return section_of(table)
+    if was != became:
+        key = "diff-unit-price" if was and became else "diff-priced-now" if became else "diff-unpriced-now"
+        texts.append(word(key, old=was, new=became))
+    if old.discount != new.discount:
+        shares = (language.exact_share(Fraction(each.discount)) for each in (old, new))
+        texts.append(word("diff-discount-was", change=f" {ARROW} ".join(shares)))
+    if not texts and old.exchange_rate != new.exchange_rate:
+        texts.append(word("diff-rate-was", old=old.exchange_rate, new=new.exchange_rate))
+    if not texts and old.id != new.id:
+        texts.append(word("diff-renamed", name=old.id))
+    yield from texts or [word("diff-only-description")]

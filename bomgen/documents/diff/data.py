@@ -1,55 +1,143 @@
-"""The difference as data for programs, and the thresholds on it."""
+"""The difference on one line, as data for programs, and the thresholds on it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.core.language import language
-from bomgen.core.messages import ENGLISH
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.money import minor_unit
+from bomgen.documents.comparison import ComparedRow
 from bomgen.documents.diff.changes import describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change, split_line
-from bomgen.documents.diff.expansion import Ordered
-from bomgen.documents.diff.headline import headline
-from bomgen.documents.diff.matching import Pair, described_cluster
-from bomgen.documents.diff.side import BillTotals, ComparedResult, Item
+from bomgen.documents.diff.matching import ONLY, Pair, cluster_of, described_cluster
+from bomgen.documents.diff.side import BillTotals, Item
 
 FORMAT = 1
 """Version of this data format."""
+ARROW = "->"
+TIERS = ("leaf", "spine", "core")
+
+
+def headline(difference: Difference, language: Language) -> str:
+    """Return the summary of a difference on one line."""
+    word = language.word
+    if not difference.changed:
+        return word("diff-same")
+    if not difference.result_changed:
+        return word("diff-same-result")
+    changes = [*_design_changes(difference, language), *_change_of_total(difference, language)]
+    if unknown := len(difference.unpriced):
+        changes.append(language.message(message("diff-need-price", count=unknown)))
+    return word("list-comma").join(changes)
+
+
+def _change_of_total(difference: Difference, language: Language) -> Iterator[str]:
+    totals = difference.new.totals
+    if difference.unpriced_side:
+        yield language.word("diff-no-prices", name=difference.unpriced_side.name)
+    elif difference.money and difference.money.change:
+        change = difference.money.change
+        share = language.relative(Fraction(change), Fraction(difference.money.old))
+        sign = "+" if change > 0 else "-"
+        yield f"{sign}{totals.currency} {language.amount(abs(change), totals.currency)}" + (share and f" ({share})")
+    elif difference.money is None:
+        yield f" {ARROW} ".join(
+            language.money(side.totals.amount, side.totals.currency) for side in (difference.old, difference.new)
+        )
+    elif totals.amount:
+        yield language.word("diff-same-total")
+
+
+def _design_changes(difference: Difference, language: Language) -> Iterator[str]:
+    word, old, new = language.word, difference.old, difference.new
+    changed = {row.key: row for row in difference.rows}
+    yield from (word("diff-new-cluster", name=name) for name in difference.added_clusters)
+    yield from (word("diff-cluster-gone", name=name) for name in difference.removed_clusters)
+    clusters = [new.prefix(name) for name in new.clusters or (ONLY,)]
+    for row in (changed.get(f"{prefix}cluster.{key}") for prefix in clusters for key in ("gpu", "server")):
+        if row:
+            yield _from_to(row, "", language)
+    for unit in ("GPUs", "servers"):
+        if (row := changed.get(f"cluster.{unit.lower()}")) and (more := row.differences[0]):
+            yield f"{'+' if more > 0 else '-'}{language.value(abs(int(more)), unit)}"
+    for tier in TIERS:
+        before, after = (
+            sum(count for count in counts if type(count) is int)
+            for counts in (
+                [side.numbers.get(f"{side.fabric_path(name)}.switches.{tier}") for name in side.fabrics]
+                for side in (old, new)
+            )
+        )
+        if more := after - before:
+            yield f"{'+' if more > 0 else '-'}{language.integer(abs(more))} {language.value(tier, 'word')}"
+    for name in difference.added_fabrics:
+        if cluster_of(name) not in difference.added_clusters:
+            yield word("diff-new-fabric", name=name)
+    for name in difference.removed_fabrics:
+        if cluster_of(name) not in difference.removed_clusters:
+            yield word("diff-fabric-gone", name=name)
+    for name in new.fabrics:
+        if row := changed.get(f"{new.fabric_path(name)}.topology"):
+            yield f"{name} {_from_to(row, '', language)}"
+    for row in filter(None, (changed.get(f"{prefix}workload.days") for prefix in clusters)):
+        yield _from_to(row, "days", language)
+
+
+def _from_to(row: ComparedRow, unit: str, language: Language) -> str:
+    old, new = (
+        language.word("diff-none") if cell.value is None else language.value(cell.value, shown)
+        for cell, shown in zip(row.cells, ("", unit), strict=True)
+    )
+    return f"{old} {ARROW} {new}"
+
+
+# data ---------------------------------------------------------------------------------------------------------------
 
 
 def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
     """Return the difference as plain data; `passed` gives the exceeded thresholds and the reasons."""
     words = language(ENGLISH)
+    changes = dict(zip(("added", "removed"), difference.on_one_side, strict=True))
     return {
         "bomgen_diff": FORMAT,
         "version": __version__,
-        "old": _side(difference.old),
-        "new": _side(difference.new),
+        **{
+            key: {name: getattr(side, name) for name in ("name", "kind", "plan", "version")}
+            | {"lines": len(side.items), "totals": _total(side.totals)}
+            for key, side in zip(("old", "new"), difference.sides, strict=True)
+        },
         "changed": difference.changed,
         "headline": headline(difference, words),
         "plan": None if difference.keys is None else [change._asdict() for change in difference.keys],
         "numbers": [
-            {name: getattr(number, name) for name in ("path", "group", "label", "unit", "old", "new")}
-            | {"change": _number(number.change), "important": number.important}
-            for number in difference.numbers
+            {
+                "path": row.key,
+                "group": row.group,
+                "label": row.label,
+                "unit": row.unit,
+                "old": row.cells[0].value,
+                "new": row.cells[1].value,
+                "change": float(change) if isinstance(change := row.differences[0], Fraction) else change,
+                "important": row.rank is not None,
+            }
+            for row in difference.rows
         ],
         "clusters": {
-            "added": _described(described_cluster, difference.new, difference.added_clusters),
-            "removed": _described(described_cluster, difference.old, difference.removed_clusters),
-            "renamed": [{"old": old, "new": new} for old, new in difference.renamed_clusters.items()],
-        },
+            key: [{"name": name, "description": described_cluster(side, name)} for name in clusters]
+            for key, (side, clusters, _) in changes.items()
+        }
+        | {"renamed": [{"old": was, "new": now} for was, now in difference.renamed_clusters.items()]},
         "fabrics": {
-            "added": _described(partial(describe_fabric, language=words), difference.new, difference.added_fabrics),
-            "removed": _described(partial(describe_fabric, language=words), difference.old, difference.removed_fabrics),
-            "renamed": [{"old": old, "new": new} for old, new in difference.renamed_fabrics.items()],
-        },
+            key: [{"name": name, "description": describe_fabric(side, name, words)} for name in fabrics]
+            for key, (side, _, fabrics) in changes.items()
+        }
+        | {"renamed": [{"old": was, "new": now} for was, now in difference.names.renamed.items()]},
         "warnings": {
             "added": [warning._asdict() for warning in difference.added_warnings],
             "removed": [warning._asdict() for warning in difference.removed_warnings],
@@ -58,7 +146,7 @@ def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
         "unchanged_lines": difference.unchanged,
         "money": _money(difference),
         "exchange_rates": {
-            name: {"old": _text(was), "new": _text(became)} for name, (was, became) in difference.rates.items()
+            name: {"old": f"{was:f}", "new": f"{became:f}"} for name, (was, became) in difference.rates.items()
         },
         "alternatives": [
             {"name": name, "old": _total(was), "new": _total(became)}
@@ -70,31 +158,16 @@ def to_data(difference: Difference, passed: list[str]) -> dict[str, Any]:
     }
 
 
-def _described(
-    describe: Callable[[ComparedResult, str], str], side: ComparedResult, names: Iterable[str]
-) -> list[dict[str, str]]:
-    return [{"name": name, "description": describe(side, name)} for name in names]
-
-
-def _side(side: ComparedResult) -> dict[str, Any]:
-    named = {key: getattr(side, key) for key in ("name", "kind", "plan", "version")}
-    return {**named, "lines": len(side.items), "totals": _total(side.totals)}
-
-
 def _total(money: BillTotals | None) -> dict[str, Any] | None:
-    if money is None:
-        return None
-    amount = _amount(money.amount, money.currency)
-    return {"amount": amount, "currency": money.currency, "complete": money.complete}
-
-
-def _number(value: int | Fraction | None) -> int | float | None:
-    return float(value) if isinstance(value, Fraction) else value
+    return money and {
+        "amount": _amount(money.amount, money.currency),
+        "currency": money.currency,
+        "complete": money.complete,
+    }
 
 
 def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
-    item = pair.item
-    change = line_change(pair, currency)
+    item, change = pair.item, line_change(pair, currency)
     parts = split_line(pair, currency) if currency and change is not None else {}
     return {
         "change": pair.change,
@@ -108,71 +181,59 @@ def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
         "old": _item(pair.old),
         "new": _item(pair.new),
         "pieces": pair.pieces,
-        "amount": None if change is None or currency is None else _amount(change, currency),
-        "parts": {name: _amount(amount, currency or "") for name, amount in parts.items() if amount},
+        "amount": _amount(change, currency),
+        "parts": {name: _amount(amount, currency) for name, amount in parts.items() if amount},
     }
 
 
 def _item(item: Item | None) -> dict[str, Any] | None:
-    if item is None:
-        return None
     keys = ("quantity", "spare", "unit_price", "discount", "amount", "original_price", "original_currency")
-    values = {key: getattr(item, key) for key in (*keys, "exchange_rate")}
-    return {key: _text(value) if isinstance(value, Decimal) else value for key, value in values.items()}
+    values = ((key, getattr(item, key)) for key in (*keys, "exchange_rate"))
+    return item and {key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in values}
 
 
 def _money(difference: Difference) -> dict[str, Any] | None:
-    if difference.money is None:
-        return None
-    currency, old = difference.new.totals.currency, difference.money.old
-    change = difference.money.change
-    return {
+    money, currency = difference.money, difference.currency
+    return money and {
         "currency": currency,
-        "old": _amount(old, currency),
-        "new": _amount(difference.money.new, currency),
-        "change": _amount(change, currency),
-        "share": float(Fraction(change) / Fraction(old)) if old else None,
-        "parts": {name: _amount(amount, currency) for name, amount in difference.money.parts.items()},
+        "old": _amount(money.old, currency),
+        "new": _amount(money.new, currency),
+        "change": _amount(money.change, currency),
+        "share": float(Fraction(money.change) / Fraction(money.old)) if money.old else None,
+        "parts": {name: _amount(amount, currency) for name, amount in money.parts.items()},
     }
 
 
 def _expansion(difference: Difference) -> dict[str, Any] | None:
-    each = difference.expansion
-    if each is None:
-        return None
-    currency = difference.new.totals.currency
-    moves = None
-    if difference.moves:
-        cables = [
-            row._asdict() | {"of_pair_old": list(row.of_pair_old), "of_pair_new": list(row.of_pair_new)}
-            for row in difference.moves.cables
-        ]
-        moves = {"cables": cables, "elsewhere": dict(difference.moves.elsewhere)}
-    return {
-        "order": [_ordered(row, currency) for row in each.order],
-        "free": [_ordered(row, currency) for row in each.free],
-        "amount": _amount(each.amount, currency),
-        "unpriced": each.unpriced,
-        "charges": _amount(each.charges, currency) if difference.money else None,
-        "tax": _amount(each.tax, currency) if difference.money else None,
-        "moves": moves,
+    expansion, currency, moves = difference.expansion, difference.new.totals.currency, difference.moves
+    return expansion and {
+        **{
+            key: [row._asdict() | {"amount": _amount(row.amount, currency), "lines": list(row.lines)} for row in rows]
+            for key, rows in (("order", expansion.order), ("free", expansion.free))
+        },
+        "amount": _amount(expansion.amount, currency),
+        "unpriced": expansion.unpriced,
+        "charges": _amount(expansion.charges, difference.currency),
+        "tax": _amount(expansion.tax, difference.currency),
+        "moves": moves
+        and {
+            "cables": [
+                cable._asdict() | {"of_pair_old": list(cable.of_pair_old), "of_pair_new": list(cable.of_pair_new)}
+                for cable in moves.cables
+            ],
+            "elsewhere": dict(moves.elsewhere),
+        },
         "moves_unknown": difference.moves_unknown or None,
     }
 
 
-def _ordered(row: Ordered, currency: str) -> dict[str, Any]:
-    amount = None if row.amount is None else _amount(row.amount, currency)
-    return row._asdict() | {"amount": amount, "lines": list(row.lines)}
-
-
-def _amount(amount: Decimal, currency: str) -> str:
+def _amount(amount: Decimal | None, currency: str | None) -> str | None:
+    """Return an amount with at least the decimal places of its currency; None if either is unknown."""
+    if amount is None or currency is None:
+        return None
     places = -int(minor_unit(currency).as_tuple().exponent)
     exponent = amount.as_tuple().exponent
     return f"{amount:.{places}f}" if isinstance(exponent, int) and -exponent < places else f"{amount:f}"
-
-
-def _text(amount: Decimal | None) -> str | None:
-    return None if amount is None else f"{amount:f}"
 
 
 # threshold ----------------------------------------------------------------------------------------------------------
@@ -191,45 +252,37 @@ class Limit(NamedTuple):
 
 def limit(text: str) -> Limit | None:
     """Return a limit from text such as `5%` or `100000`; None for other text."""
-    found = _LIMIT.fullmatch(text.strip())
-    if found is None:
+    written = _LIMIT.fullmatch(text.strip())
+    if written is None:
         return None
-    number = Decimal(found[1])
-    return Limit(Fraction(number) / _HUNDRED, None) if found[2] else Limit(None, number)
+    number = Decimal(written[1])
+    return Limit(Fraction(number) / _HUNDRED, None) if written[2] else Limit(None, number)
 
 
 def passed(difference: Difference, limits: list[Limit], on_change: bool) -> Iterator[str]:
     """Yield a reason for each exceeded threshold; one that cannot be evaluated counts as exceeded."""
     if on_change and difference.changed:
         yield "something changed"
-    for each in limits:
-        if reason := _passed(difference, each):
-            yield reason
-
-
-def _passed(difference: Difference, most: Limit) -> str:
     old, new = difference.old.totals, difference.new.totals
-    if difference.money is None:
-        return f"the increase cannot be judged: the totals are in {old.currency} and {new.currency}"
-    if unknown := difference.unpriced:
-        ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
-        return f"the increase cannot be judged: there is more without a price ({ids})"
-    return exceeds(difference.money.old, difference.money.new, new.currency, most)
+    for most in limits:
+        if difference.money is None:
+            yield f"the increase cannot be judged: the totals are in {old.currency} and {new.currency}"
+        elif unknown := difference.unpriced:
+            ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
+            yield f"the increase cannot be judged: there is more without a price ({ids})"
+        elif reason := exceeds(difference.money.old, difference.money.new, new.currency, most):
+            yield reason
 
 
 def exceeds(old: Decimal, new: Decimal, currency: str, most: Limit) -> str:
     """Return a text that says how a total exceeds a limit; empty if it does not."""
-    change = new - old
-    allowed = Fraction(old) * most.share if most.share is not None else Fraction(most.amount or 0)
+    change, words = new - old, language(ENGLISH)
+    if most.share is None:
+        allowed, bound = Fraction(most.amount or 0), words.money(most.amount or Decimal(0), currency)
+    else:
+        allowed, bound = Fraction(old) * most.share, f"{float(most.share * _HUNDRED):g} %"
     if Fraction(change) <= allowed:
         return ""
-    words = language(ENGLISH)
     share = words.relative(Fraction(change), Fraction(old))
     more = f"{words.money(change, currency)} more" + (f" ({share})" if share else "")
-    return f"{more} than before; at most {_limit_text(most, currency)} is allowed"
-
-
-def _limit_text(most: Limit, currency: str) -> str:
-    if most.share is not None:
-        return f"{float(most.share * _HUNDRED):g} %"
-    return language(ENGLISH).money(most.amount or Decimal(0), currency)
+    return f"{more} than before; at most {bound} is allowed"

@@ -1,4 +1,4 @@
-"""The difference between two results, and the split of its amount by cause: quantities, prices, discounts, rates.
+"""The difference between two results, the split of its amount by cause, and the order that an expansion is.
 
 `compare` works on the data of two bom.json files.
 """
@@ -6,29 +6,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
-from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
-from bomgen.documents.diff.changes import ChangedNumber, KeyChange, changed_keys, changed_numbers
-from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
-from bomgen.documents.diff.matching import NewNames, Pair, names, paired
-from bomgen.documents.diff.side import (
-    BILL,
-    BillTotals,
-    ComparedResult,
-    Item,
-    Warned,
-    bill_in,
-    compared_result_of,
-    sum_amounts,
-)
+from bomgen.core.money import ANY_AMOUNT, Tax, minor_unit, rounded
+from bomgen.documents.comparison import Comparison
+from bomgen.documents.diff.changes import KeyChange, changed_keys, changed_numbers
+from bomgen.documents.diff.matching import NewNames, Pair, named_by_words, names, paired
+from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
+from bomgen.pricing.quote import taxes_on
 
 if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moves
@@ -41,7 +35,6 @@ if TYPE_CHECKING:
 # steps of a line thus add up to its change exactly, whatever is rounded, and a price increase that a discount offsets
 # shows as both.
 
-_WHOLE = Decimal(1)
 MOST_REMEMBERED = 1 << 16
 """Number of cached amounts; most steps of a line change one input, and many lines are alike."""
 QUANTITY, PRICE, DISCOUNT, EXCHANGE = "quantity", "price", "discount", "exchange_rate"
@@ -101,8 +94,12 @@ def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
 
 
 def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
-    was, became = _unit(old), _unit(new)
-    at_old_rate = became if (repriced := _at_rate(new, old, currency)) is None else repriced
+    was, became = old.unit_price or Decimal(0), new.unit_price or Decimal(0)
+    at_old_rate = became
+    if new.original_currency == old.original_currency and new.original_currency not in (None, currency):
+        price, rate = new.original_price, old.exchange_rate
+        if price is not None and rate is not None and rate != new.exchange_rate:
+            at_old_rate = rounded(Fraction(price) * Fraction(rate), currency)
     steps = (
         ("", _amount(old.pieces, was, old.discount, currency)),
         (QUANTITY, _amount(new.pieces, was, old.discount, currency)),
@@ -110,28 +107,13 @@ def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:
         (DISCOUNT, _amount(new.pieces, at_old_rate, new.discount, currency)),
         (EXCHANGE, _amount(new.pieces, became, new.discount, currency)),
     )
-    found = {}
-    for (_, before), (name, after) in pairwise(steps):
-        found[name] = ANY_AMOUNT.subtract(after, before)
-    return found
-
-
-def _unit(item: Item) -> Decimal:
-    return item.unit_price or Decimal(0)
-
-
-def _at_rate(new: Item, old: Item, currency: str) -> Decimal | None:
-    """Return the new price at the old exchange rate, in the currency of the quote; None if the rate is unchanged."""
-    same = new.original_currency == old.original_currency and new.original_currency not in (None, currency)
-    if not same or new.original_price is None or old.exchange_rate is None or old.exchange_rate == new.exchange_rate:
-        return None
-    return rounded(Fraction(new.original_price) * Fraction(old.exchange_rate), currency)
+    return {name: ANY_AMOUNT.subtract(after, before) for (_, before), (name, after) in pairwise(steps)}
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _amount(pieces: int, unit: Decimal, discount: Decimal, currency: str) -> Decimal:
     """Return the amount of pieces, rounded as in a quote; decimals are exact here, and faster than fractions."""
-    left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(_WHOLE, discount))
+    left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(Decimal(1), discount))
     exact = ANY_AMOUNT.multiply(Decimal(pieces), left)
     return exact.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT)
 
@@ -144,24 +126,172 @@ def line_change(pair: Pair, currency: str | None) -> Decimal | None:
     return sum_amounts(split_line(pair, currency).values())
 
 
-# difference ---------------------------------------------------------------------------------------------------------
+# order --------------------------------------------------------------------------------------------------------------
+# An expansion as an order: parts to buy in addition to the existing ones, and surplus parts.
 
-__all__ = ["ComparedResult", "Difference", "add_moves", "bill_in", "compare", "compared_result_of"]
+
+class Ordered(NamedTuple):
+    """A part of which more or fewer pieces are needed."""
+
+    part: str | None
+    sku: str | None
+    description: str
+    category: str
+    pieces: int
+    amount: Decimal | None
+    """Amount at the new prices and discounts; None if a price is unknown, or nothing is to be paid."""
+    lines: tuple[str, ...]
+    """Ids of the lines whose quantity changes."""
+
+
+class OrderedLine(NamedTuple):
+    """Ordered pieces of a new bill line, or the amount of a charge for the order."""
+
+    item: Item
+    pieces: int
+    amount: Decimal | None
+    """None if the price is unknown."""
+    spare: int = 0
+    """How many of the pieces are spares."""
+
+
+class Expansion(NamedTuple):
+    """The order that turns the old cluster into the new one."""
+
+    order: tuple[Ordered, ...]
+    free: tuple[Ordered, ...]
+    """Surplus pieces."""
+    amount: Decimal
+    """Amount of the order as far as it is priced, without charges and tax."""
+    unpriced: int
+    """Number of ordered parts without a price."""
+    charges: Decimal
+    """Amount of freight, installation, support and software for the order."""
+    taxes: tuple[Tax, ...]
+    """Tax on the order and its charges, at the new rates."""
+    lines: tuple[OrderedLine, ...]
+    """The order line by line, in the order of the new bill."""
+    charged: tuple[OrderedLine, ...]
+    """Charges of the order: shares of its amount, and piece charges for additional pieces."""
+
+    @property
+    def tax(self) -> Decimal:
+        """Return the tax at all rates."""
+        return sum_amounts(part.tax for part in self.taxes)
+
+    @property
+    def total(self) -> Decimal:
+        """Return the amount of the order with charges and tax."""
+        return ANY_AMOUNT.add(ANY_AMOUNT.add(self.amount, self.charges), self.tax)
+
+
+def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> bool:
+    """Return whether the new clusters are the old ones with more servers, or more GPUs if they have no servers.
+
+    No cluster may be smaller; an added cluster counts as more.
+    """
+    if len(names.clusters) < max(len(old.clusters), 1):
+        return False
+    grown = len(new.clusters) > len(names.clusters)
+    for cluster, now in names.clusters.items():
+        if any(old.of_cluster(cluster, key) != new.of_cluster(now, key) for key in ("gpu", "server")):
+            return False
+        key = "gpus" if new.of_cluster(now, "servers") is None else "servers"
+        before, after = old.of_cluster(cluster, key), new.of_cluster(now, key)
+        if type(before) is not int or type(after) is not int or not after >= before > 0:
+            return False
+        grown = grown or after > before
+    return grown
+
+
+def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
+    """Return the order that leads to the new side. Pieces freed on one line are used on other lines."""
+    bought = (pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock)
+    order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
+    for of_part in group_by(bought, _part).values():
+        pieces, amount = sum(pair.pieces for pair in of_part), None
+        if pieces > 0:
+            taken = list(_take(of_part, pieces, new.totals.currency))
+            lines += taken
+            if all(line.amount is not None for line in taken):
+                amount = sum_amounts(line.amount for line in taken)
+        items = [pair.item for pair in of_part if pair.pieces * pieces > 0]
+        if items:
+            names = items[0].part, items[0].sku, items[0].description, items[0].category
+            row = Ordered(*names, abs(pieces), amount, tuple(item.id for item in items))
+            (order if pieces > 0 else free).append(row)
+    amount = sum_amounts(row.amount for row in lines)
+    charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
+    taxed = ((line.item.category, line.amount) for line in (*lines, *charged))
+    places = {item.id: at for at, item in enumerate(new.items)}
+    return Expansion(
+        order=tuple(order),
+        free=tuple(free),
+        amount=amount,
+        unpriced=sum(row.amount is None for row in order),
+        charges=sum_amounts(line.amount for line in charged),
+        taxes=taxes_on(taxed, new.totals.known_rates, new.totals.currency),
+        lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
+        charged=charged,
+    )
+
+
+def _charge(new: ComparedResult, pair: Pair, ordered: Decimal) -> OrderedLine:
+    """Return the amount of a charge for an order of hardware; None if it has no price now.
+
+    A share applies to the amount of the order. Additional pieces are charged at the new price, like parts. Otherwise
+    the amount is the increase of the charge, at least 0: surplus parts and their services are not credited.
+    """
+    item = pair.new
+    if item is None:
+        return OrderedLine(pair.item, 0, Decimal(0))
+    if item.amount is None:
+        return OrderedLine(item, pair.pieces, None)
+    currency = new.totals.currency
+    if share := new.shares.get(item.id):
+        unit_price = rounded(share * Fraction(ordered), currency)
+        return OrderedLine(item, item.pieces, _net(item, item.pieces, unit_price, currency))
+    if pair.pieces > 0 and item.unit_price is not None:
+        return OrderedLine(item, pair.pieces, _net(item, pair.pieces, item.unit_price, currency))
+    before = (pair.old.amount if pair.old else None) or Decimal(0)
+    more = ANY_AMOUNT.subtract(item.amount, before) if pair.pieces == 0 else Decimal(0)
+    return OrderedLine(item, max(pair.pieces, 0), max(more, Decimal(0)))
+
+
+def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal:
+    return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
+
+
+def _part(pair: Pair) -> Hashable:
+    return pair.item.category, pair.item.part, pair.item.description if named_by_words(pair.item) else ""
+
+
+def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
+    """Yield the ordered pieces of a part per line, in the order of the bill."""
+    for pair in pairs:
+        taken = min(pair.pieces, pieces)
+        if pair.new is None or taken <= 0:
+            continue
+        pieces -= taken
+        price = pair.new.unit_price
+        amount = None if price is None else _net(pair.new, taken, price, currency)
+        spare = max(pair.new.spare - (pair.old.spare if pair.old else 0), 0)
+        yield OrderedLine(pair.new, taken, amount, min(spare, taken))
+
+
+# difference ---------------------------------------------------------------------------------------------------------
 
 _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
 
-class Difference(NamedTuple):
-    """All changes from one result to another."""
+@dataclass(frozen=True)
+class Difference(Comparison[ComparedResult]):
+    """All changes from one result to another; the rows are changed numbers and words of the design."""
 
-    old: ComparedResult
-    new: ComparedResult
     keys: tuple[KeyChange, ...] | None
     """Changed plan keys; None if a side is not a plan."""
-    numbers: tuple[ChangedNumber, ...]
     added_fabrics: tuple[str, ...]
     removed_fabrics: tuple[str, ...]
-    renamed_fabrics: Mapping[str, str]
     names: NewNames
     """Corresponding clusters and fabrics of both sides."""
     added_warnings: tuple[Warned, ...]
@@ -184,6 +314,16 @@ class Difference(NamedTuple):
     """The reason why the moves of an expansion are unknown."""
 
     @property
+    def old(self) -> ComparedResult:
+        """Return the side before."""
+        return self.sides[0]
+
+    @property
+    def new(self) -> ComparedResult:
+        """Return the side after."""
+        return self.sides[1]
+
+    @property
     def currency(self) -> str | None:
         """Return the currency of changed amounts; None if the sides are in different currencies."""
         return self.new.totals.currency if self.money else None
@@ -194,8 +334,8 @@ class Difference(NamedTuple):
         money = self.money is None or bool(self.money.change)
         designed = self.added_clusters or self.removed_clusters or self.added_fabrics or self.removed_fabrics
         warnings = self.added_warnings or self.removed_warnings
-        renamed = self.renamed_fabrics
-        return bool(self.numbers or designed or renamed or warnings or self.pairs or money or self.alternatives)
+        renamed = self.names.renamed
+        return bool(self.rows or designed or renamed or warnings or self.pairs or money or self.alternatives)
 
     @property
     def changed(self) -> bool:
@@ -211,6 +351,14 @@ class Difference(NamedTuple):
     def removed_clusters(self) -> tuple[str, ...]:
         """Return the removed clusters, of a plan with several."""
         return tuple(name for name in self.old.clusters if name not in self.names.clusters)
+
+    @property
+    def on_one_side(self) -> tuple[tuple[ComparedResult, tuple[str, ...], tuple[str, ...]], ...]:
+        """Return the clusters and fabrics that only the new side has, then those that only the old one has."""
+        return (
+            (self.new, self.added_clusters, self.added_fabrics),
+            (self.old, self.removed_clusters, self.removed_fabrics),
+        )
 
     @property
     def renamed_clusters(self) -> Mapping[str, str]:
@@ -231,81 +379,68 @@ class Difference(NamedTuple):
     @property
     def unpriced_side(self) -> ComparedResult | None:
         """Return the side without any price if the other has some, so that totals are not comparable; else None."""
-        unknown = [side for side in (self.old, self.new) if side.totals.is_unknown]
+        unknown = [side for side in self.sides if side.totals.is_unknown]
         return unknown[0] if self.money and self.money.change and unknown else None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return messages about the limits of the comparison."""
-        return tuple(_notes(self))
 
 
 def compare(old: ComparedResult, new: ComparedResult) -> Difference:
     """Return the changes from one result to another."""
     same = names(old, new)
     pairs = paired(old.items, new.items, same)
-    changed = [pair for pair in pairs if pair.old != pair.new]
+    changed = tuple(pair for pair in pairs if pair.old != pair.new)
     fabrics = {name: same.fabrics.get(name, name) for name in old.fabrics}
-    was, became = ({_unplaced(warning): warning for warning in side.warnings} for side in (old, new))
+    # warnings are the same regardless of their place and numbers
+    was, became = (
+        {(warning.id, _NUMBERS.sub("#", warning.message)): warning for warning in side.warnings} for side in (old, new)
+    )
+    keys = tuple(changed_keys(old.source, new.source, same.clusters)) if old.source and new.source else None
+    money = split_total(old, new, changed)
+    both = {name: (old.alternatives.get(name), new.alternatives.get(name)) for name in new.alternatives}
+    both |= {name: (totals, None) for name, totals in old.alternatives.items() if name not in both}
     return Difference(
-        old=old,
-        new=new,
-        keys=tuple(changed_keys(old.source, new.source, same.clusters)) if old.source and new.source else None,
-        numbers=tuple(changed_numbers(old, new, same)),
+        sides=(old, new),
+        rows=tuple(changed_numbers(old, new, same)),
+        notes=tuple(_notes(old, new, keys, money)),
+        keys=keys,
         added_fabrics=tuple(name for name in new.fabrics if name not in fabrics.values()),
         removed_fabrics=tuple(name for name, now in fabrics.items() if now not in new.fabrics),
-        renamed_fabrics=same.renamed,
         names=same,
-        added_warnings=tuple(each for key, each in became.items() if key not in was),
-        removed_warnings=tuple(each for key, each in was.items() if key not in became),
-        pairs=tuple(changed),
+        added_warnings=tuple(warning for key, warning in became.items() if key not in was),
+        removed_warnings=tuple(warning for key, warning in was.items() if key not in became),
+        pairs=changed,
         unchanged=len(pairs) - len(changed),
-        money=split_total(old, new, changed),
+        money=money,
         rates=dict(_rates(changed)),
-        alternatives=dict(_alternatives(old, new)),
+        alternatives={name: totals for name, totals in both.items() if totals[0] != totals[1]},
         expansion=expansion(new, changed) if is_expansion(old, new, same) else None,
     )
 
 
 def add_moves(difference: Difference, moves: Moves | None, unknown: str = "") -> Difference:
     """Return a difference with its cable moves, or the reason why they are unknown."""
-    return difference._replace(moves=moves, moves_unknown=unknown)
+    return replace(difference, moves=moves, moves_unknown=unknown)
 
 
-def _unplaced(warning: Warned) -> tuple[str, str]:
-    """Return a warning without its place and numbers, for comparison."""
-    return warning.id, _NUMBERS.sub("#", warning.message)
-
-
-def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
-    for pair in pairs:
-        was, became = pair.old, pair.new
+def _rates(pairs: Iterable[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:
+    for was, became in ((pair.old, pair.new) for pair in pairs):
         if was and became and was.exchange_rate is not None and became.exchange_rate is not None:
             same = was.original_currency == became.original_currency
             if same and became.original_currency and was.exchange_rate != became.exchange_rate:
                 yield became.original_currency, (was.exchange_rate, became.exchange_rate)
 
 
-def _alternatives(
-    old: ComparedResult, new: ComparedResult
-) -> Iterator[tuple[str, tuple[BillTotals | None, BillTotals | None]]]:
-    for name in dict.fromkeys((*new.alternatives, *old.alternatives)):
-        was, became = old.alternatives.get(name), new.alternatives.get(name)
-        if was != became:
-            yield name, (was, became)
-
-
-def _notes(difference: Difference) -> Iterator[str]:
-    old, new = difference.old, difference.new
-    if difference.keys is None:
+def _notes(
+    old: ComparedResult, new: ComparedResult, keys: tuple[KeyChange, ...] | None, money: PriceSplit | None
+) -> Iterator[str]:
+    if keys is None:
         bills = dict.fromkeys(side.name for side in (old, new) if side.kind == BILL)
         yield message("diff-no-plan", name=" and ".join(bills))
     if old.version != new.version:
         yield message("diff-versions", old=old.version or "unknown", new=new.version or "unknown")
-    if difference.money is None:
+    if money is None:
         yield message("diff-currencies", old=old.totals.currency, new=new.totals.currency)
     before, after = (sum(item.lacks_price for item in side.items) for side in (old, new))
     if before or after:
         yield message("diff-unpriced", old=before, old_lines=len(old.items), new=after, new_lines=len(new.items))
-    if difference.money and difference.money.change and not (old.rates_known and new.rates_known):
+    if money and money.change and not (old.rates_known and new.rates_known):
         yield message("diff-rates")

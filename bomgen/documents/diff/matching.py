@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen import __version__
+from bomgen.core.grouping import group_by
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, sum_amounts
-from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.reading.bills import SentBill, SentLine
 
 ONLY = ""
@@ -30,24 +30,28 @@ class NewNames(NamedTuple):
 def names(old: ComparedResult, new: ComparedResult) -> NewNames:
     """Return the corresponding clusters and fabrics of both sides."""
     clusters = _clusters(old, new)
-    moved = {name: _fabric_in(name, clusters) for name in old.fabrics}
+    moved = {}
+    for name in old.fabrics:
+        cluster, _, own = name.rpartition(".")
+        if cluster in clusters:
+            moved[name] = f"{clusters[cluster]}.{own}" if clusters[cluster] else own
+        elif clusters == {ONLY: ONLY}:
+            moved[name] = name
     fresh = [name for name in new.fabrics if name not in moved.values()]
-    kinds = {
-        name: (cluster_of(now), old.fabrics[name]) for name, now in moved.items() if now and now not in new.fabrics
-    }
+    kinds = {name: (cluster_of(now), old.fabrics[name]) for name, now in moved.items() if now not in new.fabrics}
     renamed = {}
     for name, kind in kinds.items():
-        taken = [other for other in fresh if (cluster_of(other), new.fabrics[other]) == kind]
-        if len(taken) == 1 == list(kinds.values()).count(kind):
-            renamed[name] = taken[0]
-    known = {name: now for name, now in moved.items() if now in new.fabrics and now != name}
-    return NewNames(clusters, {**{name: now for name, now in known.items() if now}, **renamed}, renamed)
+        alike = [other for other in fresh if (cluster_of(other), new.fabrics[other]) == kind]
+        if len(alike) == 1 == list(kinds.values()).count(kind):
+            renamed[name] = alike[0]
+    kept = {name: now for name, now in moved.items() if now in new.fabrics and now != name}
+    return NewNames(clusters, kept | renamed, renamed)
 
 
 def own_names(names: NewNames, cluster: str) -> dict[str, str]:
     """Return the renamed fabrics of one old cluster, without the cluster's name."""
-    found = ((old.rpartition("."), new.rpartition(".")) for old, new in names.fabrics.items())
-    return {old[-1]: new[-1] for old, new in found if old[0] == cluster and old[-1] != new[-1]}
+    fabrics = ((old.rpartition("."), new.rpartition(".")) for old, new in names.fabrics.items())
+    return {old[-1]: new[-1] for old, new in fabrics if old[0] == cluster and old[-1] != new[-1]}
 
 
 def cluster_of(fabric: str) -> str:
@@ -55,51 +59,32 @@ def cluster_of(fabric: str) -> str:
     return fabric.rpartition(".")[0]
 
 
-def cluster_prefix(side: ComparedResult, cluster: str) -> str:
-    """Return the path prefix of a cluster's numbers."""
-    return f"{CLUSTERS}.{cluster}." if side.clusters else ""
-
-
 def described_cluster(side: ComparedResult, cluster: str) -> str:
     """Return a short description of a cluster."""
-    get, base = side.numbers.get, f"{cluster_prefix(side, cluster)}cluster"
-    gpus = f"{get(f'{base}.gpus', 0)} x {get(f'{base}.gpu', 'GPU')}"
-    servers = get(f"{base}.servers")
-    return f"{gpus} in {servers} x {get(f'{base}.server', 'server')}" if servers else gpus
-
-
-def _fabric_in(name: str, clusters: Mapping[str, str]) -> str | None:
-    cluster, _, own = name.rpartition(".")
-    if cluster not in clusters:
-        return name if clusters == {ONLY: ONLY} else None
-    now = clusters[cluster]
-    return f"{now}.{own}" if now else own
+    number, gpu, servers, server = (side.of_cluster(cluster, key) for key in ("gpus", "gpu", "servers", "server"))
+    gpus = f"{number or 0} x {gpu or 'GPU'}"
+    return f"{gpus} in {servers} x {server or 'server'}" if servers else gpus
 
 
 def _clusters(old: ComparedResult, new: ComparedResult) -> dict[str, str]:
+    """Return the new names of clusters by old name: equal names, then equal machines, nearest in size."""
     before, after = old.clusters or (ONLY,), new.clusters or (ONLY,)
-    found = {name: name for name in before if name in after}
-    gone = [name for name in before if name not in found]
-    fresh = [name for name in after if name not in found]
+    clusters = {name: name for name in before if name in after}
+    gone, fresh = ([name for name in side if name not in clusters] for side in (before, after))
     for name in gone:
-        alike = [other for other in fresh if _machines(old, name) == _machines(new, other)]
-        alike.sort(key=lambda other: abs(_size(new, other) - _size(old, name)))
         if ONLY not in (*gone, *fresh) and not len(gone) == 1 == len(fresh):
-            alike = []
+            continue
+        machines = [old.of_cluster(name, key) for key in ("gpu", "server")]
+        alike = [other for other in fresh if [new.of_cluster(other, key) for key in ("gpu", "server")] == machines]
         if alike:
-            found[name] = alike[0]
-            fresh.remove(alike[0])
-    return found
+            clusters[name] = min(alike, key=lambda other: abs(_size(new, other) - _size(old, name)))
+            fresh.remove(clusters[name])
+    return clusters
 
 
-def _machines(side: ComparedResult, cluster: str) -> tuple[object, ...]:
-    base = f"{cluster_prefix(side, cluster)}cluster"
-    return tuple(side.numbers.get(f"{base}.{key}") for key in ("gpu", "server"))
-
-
-def _size(side: ComparedResult, cluster: str) -> float:
-    found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
-    return found if type(found) is int else 0
+def _size(side: ComparedResult, cluster: str) -> int:
+    gpus = side.of_cluster(cluster, "gpus")
+    return gpus if type(gpus) is int else 0
 
 
 # lines --------------------------------------------------------------------------------------------------------------
@@ -124,10 +109,10 @@ class Pair(NamedTuple):
     @property
     def item(self) -> Item:
         """Return the new line, or the old one if it was removed."""
-        found = self.new or self.old
-        if found is None:
+        item = self.new or self.old
+        if item is None:
             raise ValueError("a pair has at least one line")
-        return found
+        return item
 
     @property
     def change(self) -> str:
@@ -151,13 +136,6 @@ def _bought(item: Item) -> tuple[object, ...]:
     return (*what, *money, item.exchange_rate)
 
 
-def same_thing(old: Item, new: Item) -> bool:
-    """Return whether two lines are for the same part, regardless of names."""
-    if old.part != new.part or old.in_stock != new.in_stock or old.category != new.category:
-        return False
-    return old.description == new.description or not named_by_words(new)
-
-
 def named_by_words(item: Item) -> bool:
     """Return whether only the description identifies a line: no part, a cable length, or a generic rack."""
     return item.part in (None, item.category) or item.category == CABLE
@@ -173,22 +151,37 @@ def paired(old: Sequence[Item], new: Sequence[Item], names: NewNames) -> list[Pa
     by_id = {item.id: at for at, item in enumerate(old)}
     if names.fabrics or any(name != now for name, now in names.clusters.items()):
         by_id |= {_moved_id(item, names): at for at, item in enumerate(old)}
-    partner: dict[int, int] = {}
+    partner = dict[int, int]()
+    instead = dict[int, int]()
     taken = set[int]()
     for at, item in enumerate(new):
         before = by_id.get(item.id)
-        if before is not None and before not in taken and same_thing(old[before], item):
+        if before is not None and before not in taken and _is_same(old[before], item):
             partner[at] = before
             taken.add(before)
-    _join(partner, old, new, lambda item, was_old: _use(item, names if was_old else NO_NAMES))
-    taken = set(partner.values())
-    instead = dict[int, int]()
+    if len(partner) < len(new):
+        alike = {use: places[::-1] for use, places in _left(old, taken, lambda item: _use(item, names)).items()}
+        for at, item in enumerate(new):
+            if at not in partner and (places := alike.get(_use(item, NO_NAMES))):
+                partner[at] = places.pop()
+                taken.add(partner[at])
     for at, item in enumerate(new):
         if at not in partner and (before := by_id.get(item.id)) is not None and before not in taken:
             instead[at] = before
             taken.add(before)
-    _join_alone(instead, partner, old, new, names)
+    if len(partner) + len(instead) < len(new):
+        alone = _left(old, taken, lambda item: _place(item, names))
+        for place, places in _left(new, {*partner, *instead}, lambda item: _place(item, NO_NAMES)).items():
+            if len(places) == 1 == len(alone.get(place, ())):
+                instead[places[0]] = alone[place][0]
     return _in_order(old, new, partner, instead)
+
+
+def _is_same(old: Item, new: Item) -> bool:
+    """Return whether two lines are for the same part, regardless of names."""
+    if (old.part, old.in_stock, old.category) != (new.part, new.in_stock, new.category):
+        return False
+    return old.description == new.description or not named_by_words(new)
 
 
 def _moved_id(item: Item, names: NewNames) -> str:
@@ -211,66 +204,31 @@ def _place(item: Item, names: NewNames) -> tuple[Hashable, ...]:
     return item.category, names.clusters.get(item.cluster, item.cluster), fabric, item.role, item.in_stock
 
 
-def _join(
-    partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
-) -> None:
-    if len(partner) == len(new):
-        return
-    taken = set(partner.values())
-    waiting: dict[Hashable, list[int]] = {}
-    for at in reversed(range(len(old))):
-        if at not in taken:
-            waiting.setdefault(key(old[at], True), []).append(at)
-    for at, item in enumerate(new):
-        if at not in partner and (found := waiting.get(key(item, False))):
-            partner[at] = found.pop()
-
-
-def _join_alone(
-    instead: dict[int, int],
-    partner: Mapping[int, int],
-    old: Sequence[Item],
-    new: Sequence[Item],
-    names: NewNames,
-) -> None:
-    """Pair remaining lines that are the only ones in the same position, as replacements."""
-    if len(partner) + len(instead) == len(new):
-        return
-
-    def places_by_use(items: Sequence[Item], taken: Iterable[int], names: NewNames) -> dict[Hashable, list[int]]:
-        gone, found = set(taken), dict[Hashable, list[int]]()
-        for at, item in enumerate(items):
-            if at not in gone:
-                found.setdefault(_place(item, names), []).append(at)
-        return found
-
-    left = places_by_use(old, (*partner.values(), *instead.values()), names)
-    for key, found in places_by_use(new, (*partner, *instead), NO_NAMES).items():
-        if len(found) == 1 == len(left.get(key, ())):
-            instead[found[0]] = left[key][0]
+def _left(items: Sequence[Item], taken: set[int], key: Callable[[Item], Hashable]) -> dict[Hashable, list[int]]:
+    """Return the places of items that have no counterpart yet, by key."""
+    return group_by((at for at in range(len(items)) if at not in taken), lambda at: key(items[at]))
 
 
 def _in_order(
     old: Sequence[Item], new: Sequence[Item], partner: Mapping[int, int], instead: Mapping[int, int]
 ) -> list[Pair]:
-    after = {before: at for at, before in partner.items()}
-    replacing = {before: at for at, before in instead.items()}
-    waiting: dict[int, list[Pair]] = {}
+    after, replaced = {before: at for at, before in partner.items()}, {*instead.values()}
+    waiting = dict[int, list[Pair]]()
     last = -1
     for at, item in enumerate(old):
         if at in after:
             last = after[at]
-        elif at not in replacing:
+        elif at not in replaced:
             waiting.setdefault(last, []).append(Pair(item, None))
-    found = waiting.get(-1, [])
+    pairs = waiting.get(-1, [])
     for at, item in enumerate(new):
         if at in instead:
             before = old[instead[at]]
-            found += [Pair(before, None, replaced_by=item.id), Pair(None, item, replaces=before.id)]
+            pairs += [Pair(before, None, replaced_by=item.id), Pair(None, item, replaces=before.id)]
         else:
-            found.append(Pair(old[partner[at]] if at in partner else None, item))
-        found += waiting.get(at, [])
-    return found
+            pairs.append(Pair(old[partner[at]] if at in partner else None, item))
+        pairs += waiting.get(at, [])
+    return pairs
 
 
 # sent bill ----------------------------------------------------------------------------------------------------------
@@ -282,32 +240,24 @@ UNKNOWN = "unknown"
 
 def side_of_bill(bill: SentBill) -> ComparedResult:
     """Return a bill as a side of a comparison; its currency may be unknown."""
-    items = tuple(_by_part(_item(line) for line in bill.lines if line.quantity))
+    items = tuple(_by_part([_item(line) for line in bill.lines if line.quantity]))
     amounts = [item.amount for item in items]
     money = BillTotals(bill.currency, Decimal(0), sum_amounts(amounts), None not in amounts)
-    return ComparedResult(bill.file, BILL, bill.file, __version__, items, money, {}, {}, {}, (), {}, rates_known=True)
+    return ComparedResult(bill.file, BILL, bill.file, __version__, items, money)
 
 
 def beside_bill(old: ComparedResult, new: ComparedResult) -> tuple[ComparedResult, ComparedResult]:
     """Return both sides by part, if one is a customer's bill; a bill without a currency gets that of the other side."""
     currency = old.totals.currency or new.totals.currency
-    one, other = _without_design(old), _without_design(new)
-    return tuple(  # type: ignore[return-value]
-        each._replace(totals=each.totals._replace(currency=each.totals.currency or currency)) for each in (one, other)
+    one, other = (
+        ComparedResult(
+            *(side.name, side.kind, side.plan, side.version, tuple(_by_part(side.items))),
+            side.totals._replace(currency=side.totals.currency or currency),
+            rates_known=side.rates_known,
+        )
+        for side in (old, new)
     )
-
-
-def _without_design(side: ComparedResult) -> ComparedResult:
-    return side._replace(
-        items=tuple(_by_part(side.items)),
-        numbers={},
-        units={},
-        fabrics={},
-        warnings=(),
-        alternatives={},
-        source=None,
-        clusters=(),
-    )
+    return one, other
 
 
 def _item(line: SentLine) -> Item:
@@ -324,34 +274,22 @@ def _item(line: SentLine) -> Item:
     )
 
 
-def _by_part(items: Iterable[Item]) -> Iterable[Item]:
-    """Return items with those of one part merged: pieces and amounts added, the price if it is the same."""
-    found: dict[tuple[str, str], Item] = {}
-    for item in items:
-        part = item.part or item.description.lower()
-        key = item.category, part if item.part else item.description
-        first = found.get(key)
-        if first is None:
-            found[key] = item._replace(
-                id=part,
-                fabric=None,
-                role=None,
-                description=part,
-                cluster="",
-                quantity=item.pieces,
-                spare=0,
-                original_price=None,
-                original_currency=None,
-                exchange_rate=None,
-            )
-            continue
-        known = first.amount is not None and item.amount is not None
-        same = first.unit_price == item.unit_price
-        found[key] = first._replace(
-            quantity=first.quantity + item.pieces,
-            unit_price=first.unit_price if same else None,
-            amount=ANY_AMOUNT.add(first.amount or Decimal(0), item.amount or Decimal(0))
-            if known
-            else first.amount or item.amount,
+def _by_part(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield items with those of one part merged: pieces and amounts added, the price if it is the same."""
+    for lines in group_by(items, lambda item: (item.category, item.part or item.description)).values():
+        first = lines[0]
+        amounts = [item.amount for item in lines if item.amount is not None]
+        yield first._replace(
+            id=(name := first.part or first.description.lower()),
+            description=name,
+            fabric=None,
+            role=None,
+            cluster="",
+            original_price=None,
+            original_currency=None,
+            exchange_rate=None,
+            quantity=sum(item.pieces for item in lines),
+            spare=0,
+            unit_price=first.unit_price if len({item.unit_price for item in lines}) == 1 else None,
+            amount=sum_amounts(amounts) if amounts else None,
         )
-    return found.values()

@@ -11,53 +11,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import Source
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import DEFAULT
-
-if TYPE_CHECKING:
-    from bomgen.core.yaml_source import Source
-
-# bom json -----------------------------------------------------------------------------------------------------------
-# The bytes of a bom.json as data, whose numbers are finite.
 
 DERIVATIONS = "derivations"
 SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
 """Sections of bom.json with numbers."""
 LARGEST = 1e300
 """Largest plausible number, near the limit of a float."""
-
-
-def parse_bom(content: bytes) -> Any:
-    """Return the data of JSON bytes. Raises ValueError or RecursionError."""
-    return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
-
-
-def units_of(derivations: Any) -> dict[str, str]:
-    """Return the units of numbers by path, from the derivations of a bom.json; entries without a unit are omitted."""
-    if not isinstance(derivations, dict):
-        return {}
-    units = ((path, each.get("unit")) for path, each in derivations.items() if isinstance(each, dict))
-    return {path: unit for path, unit in units if isinstance(unit, str)}
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    found = float(text)
-    if abs(found) > LARGEST:
-        _refuse_constant(text)
-    return found
-
-
-# side ---------------------------------------------------------------------------------------------------------------
-
 FORMAT = 1
 """Supported version of bom.json."""
 RULE = "bom"
@@ -162,15 +129,15 @@ class ComparedResult(NamedTuple):
     """Version of the program that wrote it."""
     items: tuple[Item, ...]
     totals: BillTotals
-    numbers: Mapping[str, Any]
+    numbers: Mapping[str, Any] = MappingProxyType({})
     """Numbers and words of the design by bom.json path."""
-    units: Mapping[str, str]
+    units: Mapping[str, str] = MappingProxyType({})
     """Units of numbers with a known derivation."""
-    fabrics: Mapping[str, str]
+    fabrics: Mapping[str, str] = MappingProxyType({})
     """The role of each fabric by name, with the cluster and a dot as prefix if there are several."""
-    warnings: tuple[Warned, ...]
-    alternatives: Mapping[str, BillTotals]
-    rates_known: bool
+    warnings: tuple[Warned, ...] = ()
+    alternatives: Mapping[str, BillTotals] = MappingProxyType({})
+    rates_known: bool = True
     """Whether the lines have the exchange rates of their prices."""
     source: Source | None = None
     """The keys of a plan."""
@@ -178,6 +145,19 @@ class ComparedResult(NamedTuple):
     """Names of the clusters, if there are several."""
     shares: Mapping[str, Fraction] = MappingProxyType({})
     """For a plan, the hardware share of each charge by line id, which a bom.json does not have."""
+
+    def prefix(self, cluster: str) -> str:
+        """Return the path prefix of a cluster's numbers."""
+        return f"{CLUSTERS}.{cluster}." if self.clusters else ""
+
+    def of_cluster(self, cluster: str, key: str) -> Any:
+        """Return a number of a cluster by its key; None if it has none."""
+        return self.numbers.get(f"{self.prefix(cluster)}cluster.{key}")
+
+    def fabric_path(self, fabric: str) -> str:
+        """Return the bom.json path of a fabric's numbers."""
+        cluster, _, name = fabric.rpartition(".") if self.clusters else ("", "", fabric)
+        return f"{self.prefix(cluster)}fabrics.{name}"
 
     def ends(self, path: str) -> Ends | None:
         """Return the range of an estimate by the path of its number; None for other numbers."""
@@ -193,32 +173,31 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     try:
-        data = parse_bom(content)
+        data = json.loads(content.decode("utf-8-sig"), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         if not name.lower().endswith(".json"):
             return None
-        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
-        said = getattr(error, "msg", "") or "it cannot be read"
-        message = f"not valid JSON: {said}; use a bom.json written by `bomgen build`"
-        raise PlanErrors([Problem(Mark(name, line, column), "error", message, RULE)]) from None
+        mark = Mark(name, getattr(error, "lineno", 1), getattr(error, "colno", 1))
+        reason = getattr(error, "msg", "") or "it cannot be read"
+        text = f"not valid JSON: {reason}; use a bom.json written by `bomgen build`"
+        raise PlanErrors([Problem(mark, "error", text, RULE)]) from None
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
 
 
-Seen = dict[str, tuple[Mapping[str, Any], Item]]
-"""Lines read before, by id: the data, and the resulting item."""
+def _finite(text: str) -> float:
+    number = float(text)
+    if not abs(number) <= LARGEST:
+        raise ValueError(f"{text} is not a JSON number")
+    return number
 
 
-def compared_result_of(
-    data: Mapping[str, Any], name: str, source: Source | None = None, seen: Seen | None = None
-) -> ComparedResult:
+def compared_result_of(data: Mapping[str, Any], name: str, source: Source | None = None) -> ComparedResult:
     """Return a side from the data of a bom.json; `source` is the plan it was just calculated from.
-
-    `seen` has the lines of the other side and collects those of this one: most are equal, and are read once.
 
     Raises PlanErrors if the data is not what `bomgen build` writes, or of an unknown format.
     """
     try:
-        return _ResultReader(name, {} if seen is None else seen).side(data, source)
+        return _side(data, name, source)
     except _Wrong as error:
         message = f"{error}; use a bom.json written by `bomgen build`, or the plan"
         raise PlanErrors([Problem(Mark(name, 1, 1), "error", message, RULE)]) from None
@@ -228,180 +207,154 @@ class _Wrong(Exception):
     """The data is not valid for a bom.json."""
 
 
-class _ResultReader:
-    """Reader for the data of one bom.json."""
+def _mappings(data: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
+    """Return a value of a bom.json that is a list or mapping of mappings."""
+    value = data.get(key)
+    if not isinstance(value, kind) or not all(
+        isinstance(each, dict) for each in (value.values() if isinstance(value, dict) else value)
+    ):
+        raise _Wrong(f"`{key}` is not a {'mapping' if kind is dict else 'list'} of mappings")
+    return value
 
-    def __init__(self, name: str, seen: Seen) -> None:
-        self.name, self.seen = name, seen
-        self.amounts: dict[str, Decimal] = {}
-        """Amounts by text, cached because a bill repeats prices."""
 
-    def side(self, data: Mapping[str, Any], source: Source | None) -> ComparedResult:
-        version = data.get("bomgen")
-        if version != FORMAT or isinstance(version, bool):
-            raise self.unknown(data)
-        plan = self.mapping(data, "plan")
-        lines = data.get("lines")
-        if not isinstance(lines, list):
-            raise _Wrong("`lines` is not a list")
-        items = tuple(self.item(line, at) for at, line in enumerate(lines))
-        if len({item.id for item in items}) < len(items):
-            raise _Wrong("two lines have the same id")
-        return ComparedResult(
-            name=self.name,
-            kind=BILL if source is None else PLAN,
-            plan=self.text(plan, "plan.name", "name"),
-            version=str(data.get("version", "")),
-            items=items,
-            totals=self.money(self.mapping(data, "totals"), "totals"),
-            numbers=dict(self.numbers(data)),
-            units=units_of(data.get(DERIVATIONS)),
-            fabrics=self.roles(data),
-            warnings=tuple(self.warnings(data)),
-            alternatives=dict(self.alternatives(data)),
-            rates_known=all("exchange_rate" in line for line in lines),
-            source=source,
-            clusters=tuple(self.clusters(data)),
-        )
+def _side(data: Mapping[str, Any], name: str, source: Source | None) -> ComparedResult:
+    version = data.get("bomgen")
+    if version != FORMAT or isinstance(version, bool):
+        raise _unknown(data, name)
+    plan = _mapping(data, "plan")
+    lines = data.get("lines")
+    if not isinstance(lines, list):
+        raise _Wrong("`lines` is not a list")
+    items = tuple(_item(line, at) for at, line in enumerate(lines))
+    if len({item.id for item in items}) < len(items):
+        raise _Wrong("two lines have the same id")
+    optional: dict[str, Any] = {CLUSTERS: {}, "checks": [], "alternatives": []}
+    data = {**data, **{key: data.get(key) or empty for key, empty in optional.items()}}
+    plan_name, totals = _text(plan, "plan.name"), _totals(data, "")
+    clusters = _mappings(data, CLUSTERS, dict)
+    parts = {f"{CLUSTERS}.{cluster}.": inner for cluster, inner in clusters.items()}
+    numbers = {
+        path: value
+        for prefix, part in {"": data, **parts}.items()
+        for section in SECTIONS
+        for path, value in _below(part.get(section), f"{prefix}{section}", 0)
+    }
+    derivations = data.get(DERIVATIONS)
+    derived = derivations.items() if isinstance(derivations, dict) else ()
+    units = {path: unit.get("unit") for path, unit in derived if isinstance(unit, dict)}
+    fabrics = {
+        f"{cluster}.{fabric}" if clusters else fabric: str(each.get("role", ""))
+        for cluster, part in (clusters or {"": data}).items()
+        for fabric, each in _mappings(part, "fabrics", dict).items()
+    }
+    checks = [
+        [check.get(key, "") for key in Warned._fields]
+        for check in _mappings(data, "checks", list)
+        if check.get("status") == "warn"
+    ]
+    others = enumerate(_mappings(data, "alternatives", list))
+    return ComparedResult(
+        name=name,
+        kind=BILL if source is None else PLAN,
+        plan=plan_name,
+        version=str(data.get("version", "")),
+        items=items,
+        totals=totals,
+        numbers=numbers,
+        units={path: unit for path, unit in units.items() if isinstance(unit, str)},
+        fabrics=fabrics,
+        # a text of a plan's result is a message, which can be translated: it is kept as it is
+        warnings=tuple(Warned(*(text if isinstance(text, str) else str(text) for text in each)) for each in checks),
+        alternatives={
+            _text(other, f"alternatives.{at}.name"): _totals(other, f"alternatives.{at}.") for at, other in others
+        },
+        rates_known=all("exchange_rate" in line for line in lines),
+        source=source,
+        clusters=tuple(clusters),
+    )
 
-    def unknown(self, data: Mapping[str, Any]) -> PlanErrors | _Wrong:
-        """Return an error for an unknown format; the modules for it are imported on demand."""
-        from bomgen.core import schema
-        from bomgen.core.yaml_source import Source
 
-        whole = Source(self.name, "", data, {}, {(): Mark(self.name, 1, 1)})
-        if newer := schema.newer(whole, "bomgen", "a bom.json", FORMAT, RULE):
-            return PlanErrors([newer])
-        return _Wrong(f"`bomgen` is {json.dumps(data.get('bomgen'))[: schema.MAX_QUOTED]}, not {FORMAT}")
+def _unknown(data: Mapping[str, Any], name: str) -> PlanErrors | _Wrong:
+    """Return an error for an unknown format; the module for it is imported on demand."""
+    from bomgen.core import schema
 
-    def clusters(self, data: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-        found = data.get(CLUSTERS) or {}
-        if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-            raise _Wrong("`clusters` is not a mapping of mappings")
-        return found
+    whole = Source(name, "", data, {}, {(): Mark(name, 1, 1)})
+    if newer := schema.newer(whole, "bomgen", "a bom.json", FORMAT, RULE):
+        return PlanErrors([newer])
+    return _Wrong(f"`bomgen` is {json.dumps(data.get('bomgen'))[: schema.MAX_QUOTED]}, not {FORMAT}")
 
-    def mapping(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        found = data.get(key)
-        if not isinstance(found, dict):
-            raise _Wrong(f"`{key}` is not a mapping")
-        return found
 
-    def text(self, data: Mapping[str, Any], path: str, key: str) -> str:
-        found = data.get(key)
-        if not isinstance(found, str):
-            raise _Wrong(f"`{path}` is not text")
-        return found
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    if not isinstance(value, dict):
+        raise _Wrong(f"`{key}` is not a mapping")
+    return value
 
-    def item(self, line: Any, at: int) -> Item:
-        if not isinstance(line, dict):
-            raise _Wrong(f"`lines.{at}` is not a mapping")
-        get = line.get
-        id, category, description = get("id"), get("category"), get("description")
-        known = self.seen.get(id) if isinstance(id, str) else None
-        if known and known[0] == line:
-            return known[1]
-        if not (isinstance(id, str) and isinstance(category, str) and isinstance(description, str)):
-            raise _Wrong(f"`lines.{at}` lacks an id, a category or a description")
-        fabric, role, part, sku, vendor = get("fabric"), get("role"), get("part"), get("sku"), get("vendor")
-        if not {type(fabric), type(role), type(part), type(sku), type(vendor)} <= WORDS_OR_NOTHING:
-            raise _Wrong(f"`lines.{at}` has a fabric, role, part, sku or vendor that is no text")
-        quantity, spare = get("quantity"), get("spare", 0)
-        if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
-            raise _Wrong(f"`lines.{at}` has a quantity or spares that are no whole number")
-        currency, cluster = get("original_currency"), get("cluster") or ""
-        if not isinstance(cluster, str):
-            raise _Wrong(f"`lines.{at}` has a cluster that is no text")
-        found = Item(
-            id,
-            category,
-            f"{cluster}.{fabric}" if cluster and fabric else fabric,
-            role,
-            part,
-            sku,
-            vendor,
-            description,
-            quantity,
-            spare,
-            self.amount(get("unit_price"), at),
-            self.amount(get("discount"), at) or Decimal(0),
-            self.amount(get("amount"), at),
-            bool(get("in_stock")),
-            self.amount(get("original_price"), at),
-            currency if isinstance(currency, str) else None,
-            self.amount(get("exchange_rate"), at),
-            cluster,
-            get("required_by") is not None,
-        )
-        self.seen[id] = line, found
-        return found
 
-    def amount(self, value: Any, at: int | str) -> Decimal | None:
-        if value is None:
-            return None
-        if isinstance(value, str) and value in self.amounts:
-            return self.amounts[value]
-        if not isinstance(value, str) or not _MONEY.fullmatch(value):
-            where = f"lines.{at}" if isinstance(at, int) else at
-            raise _Wrong(f"`{where}` has an amount that is no decimal number in quotes")
-        return self.amounts.setdefault(value, Decimal(value, ANY_AMOUNT))
+def _text(data: Mapping[str, Any], path: str) -> str:
+    value = data.get(path.rpartition(".")[2])
+    if not isinstance(value, str):
+        raise _Wrong(f"`{path}` is not text")
+    return value
 
-    def money(self, data: Mapping[str, Any], path: str) -> BillTotals:
-        currency, complete = data.get("currency"), data.get("complete")
-        if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency) or not isinstance(complete, bool):
-            raise _Wrong(f"`{path}` lacks a currency, or whether it is complete")
-        tax, amount = self.amount(data.get("tax"), f"{path}.tax"), self.amount(data.get("amount"), f"{path}.amount")
-        if amount is None:
-            raise _Wrong(f"`{path}.amount` is missing")
-        return BillTotals(currency, tax or Decimal(0), amount, complete)
 
-    def numbers(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        for section in SECTIONS:
-            yield from self.below(data.get(section), section, 0)
-        for name, inner in self.clusters(data).items():
-            for section in SECTIONS:
-                yield from self.below(inner.get(section), f"{CLUSTERS}.{name}.{section}", 0)
+def _item(line: Any, at: int) -> Item:
+    if not isinstance(line, dict):
+        raise _Wrong(f"`lines.{at}` is not a mapping")
+    get = line.get
+    id, category, description = get("id"), get("category"), get("description")
+    if not (isinstance(id, str) and isinstance(category, str) and isinstance(description, str)):
+        raise _Wrong(f"`lines.{at}` lacks an id, a category or a description")
+    fabric, role, part, sku, vendor = words = [get(key) for key in ("fabric", "role", "part", "sku", "vendor")]
+    if not {*map(type, words)} <= WORDS_OR_NOTHING:
+        raise _Wrong(f"`lines.{at}` has a fabric, role, part, sku or vendor that is no text")
+    quantity, spare = get("quantity"), get("spare", 0)
+    if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
+        raise _Wrong(f"`lines.{at}` has a quantity or spares that are no whole number")
+    currency, cluster = get("original_currency"), get("cluster") or ""
+    if not isinstance(cluster, str):
+        raise _Wrong(f"`lines.{at}` has a cluster that is no text")
+    path = f"lines.{at}"
+    return Item(
+        *(id, category, f"{cluster}.{fabric}" if cluster and fabric else fabric, role, part, sku, vendor),
+        *(description, quantity, spare, _amount(get("unit_price"), path)),
+        *(_amount(get("discount"), path) or Decimal(0), _amount(get("amount"), path)),
+        *(bool(get("in_stock")), _amount(get("original_price"), path)),
+        *(currency if isinstance(currency, str) else None, _amount(get("exchange_rate"), path)),
+        *(cluster, get("required_by") is not None),
+    )
 
-    def below(self, value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-        if depth > MAX_DEPTH:
-            raise _Wrong(f"`{path[:MAX_DEPTH]}...` is nested too deep")
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                if key not in NOT_COMPARED:
-                    yield from self.below(inner, f"{path}.{key}", depth + 1)
-        elif isinstance(value, list):
-            if all(isinstance(each, str) for each in value):
-                yield path, ", ".join(value)
-        elif isinstance(value, int | float) and abs(value) > LARGEST:
-            raise _Wrong(f"`{path}` is too large")
-        elif value is not None:
-            yield path, value
 
-    def roles(self, data: Mapping[str, Any]) -> dict[str, str]:
-        clusters = self.clusters(data)
-        of_clusters = ((cluster, self.roles_in(inner)) for cluster, inner in clusters.items())
-        if clusters:
-            return {f"{cluster}.{name}": role for cluster, roles in of_clusters for name, role in roles.items()}
-        return self.roles_in(data)
+def _amount(value: Any, path: str) -> Decimal | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not _MONEY.fullmatch(value):
+        raise _Wrong(f"`{path}` has an amount that is no decimal number in quotes")
+    return Decimal(value, ANY_AMOUNT)
 
-    def roles_in(self, data: Mapping[str, Any]) -> dict[str, str]:
-        fabrics = data.get("fabrics")
-        if not isinstance(fabrics, dict) or not all(isinstance(fabric, dict) for fabric in fabrics.values()):
-            raise _Wrong("`fabrics` is not a mapping of mappings")
-        return {name: str(fabric.get("role", "")) for name, fabric in fabrics.items()}
 
-    def warnings(self, data: Mapping[str, Any]) -> Iterator[Warned]:
-        checks = data.get("checks") or []
-        if not isinstance(checks, list) or not all(isinstance(check, dict) for check in checks):
-            raise _Wrong("`checks` is not a list of mappings")
-        for check in checks:
-            if check.get("status") == "warn":
-                texts = (check.get(key, "") for key in ("id", "path", "message"))
-                yield Warned(*(text if isinstance(text, str) else str(text) for text in texts))
+def _totals(holder: Mapping[str, Any], prefix: str) -> BillTotals:
+    path, data = f"{prefix}totals", _mapping(holder, "totals")
+    currency, complete = data.get("currency"), data.get("complete")
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency) or not isinstance(complete, bool):
+        raise _Wrong(f"`{path}` lacks a currency, or whether it is complete")
+    tax, amount = (_amount(data.get(key), f"{path}.{key}") for key in ("tax", "amount"))
+    if amount is None:
+        raise _Wrong(f"`{path}.amount` is missing")
+    return BillTotals(currency, tax or Decimal(0), amount, complete)
 
-    def alternatives(self, data: Mapping[str, Any]) -> Iterator[tuple[str, BillTotals]]:
-        found = data.get("alternatives") or []
-        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise _Wrong("`alternatives` is not a list of mappings")
-        for at, each in enumerate(found):
-            path = f"alternatives.{at}"
-            yield self.text(each, f"{path}.name", "name"), self.money(self.mapping(each, "totals"), f"{path}.totals")
+
+def _below(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > MAX_DEPTH:
+        raise _Wrong(f"`{path[:MAX_DEPTH]}...` is nested too deep")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in NOT_COMPARED:
+                yield from _below(inner, f"{path}.{key}", depth + 1)
+    elif isinstance(value, list):
+        if all(isinstance(each, str) for each in value):
+            yield path, ", ".join(value)
+    elif isinstance(value, int | float) and abs(value) > LARGEST:
+        raise _Wrong(f"`{path}` is too large")
+    elif value is not None:
+        yield path, value

@@ -9,15 +9,14 @@ from fractions import Fraction
 from itertools import groupby, pairwise, product
 from math import ceil, dist
 
-from bomgen.core.document import Cell, Drawing
+from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
-from bomgen.documents.compare.comparison import Comparison, charted
+from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
+from bomgen.documents.compare import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
-from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.results.elevations.types import FREE, Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
@@ -435,43 +434,31 @@ _PALE = (0,)
 """An empty first segment, so that the next one is paler."""
 
 
-def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | None:
+def comparison_drawing(comparison: ComparedPlans, language: Language) -> Drawing | None:
     """Return a bar chart of compared totals, or of power or GPUs if not all have prices; None if nothing differs."""
-    line = charted(comparison)
-    if line is None:
+    row = charted(comparison)
+    if row is None:
         return None
-    bars = tuple(
-        Bar(
-            each.name, _text(cell, language), () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
-        )
-        for each, cell in zip(comparison.columns, line.cells, strict=True)
-    )
-    return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
-
-
-def _drawn(chart: Chart, language: Language) -> Drawing:
-    return Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text)
-
-
-def _text(cell: Cell, language: Language) -> str:
-    """Return a value without the mark of the best."""
-    return language.cell(replace(cell, best=False))
+    bars = []
+    for side, cell in zip(comparison.sides, row.cells, strict=True):
+        parts = () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
+        bars.append(Bar(side.name, language.cell(replace(cell, best=False)), parts))
+    return _drawn("comparison", row.label, row.label, bars, language)
 
 
 def changes_drawing(difference: Difference, language: Language) -> Drawing | None:
     """Return a bar chart of changed categories, before and after; None if no amount changed, or currencies differ."""
-    changed, word = changed_categories(difference), language.word
-    if not changed:
-        return None
+    word, bars = language.word, list[Bar]()
+    for row in changed_categories(difference, language):
+        names = ((row.label, "diff-bar-before", _PALE), ("", "diff-bar-after", ()))
+        for cell, (name, key, paler) in zip(row.cells, names, strict=True):
+            amount = cell.value if isinstance(cell.value, Decimal) else None
+            shown = word("ui-no-price") if amount is None else language.money(amount, cell.unit)
+            shown = word("ui-at-least", amount=shown) if cell.least else shown
+            bars.append(Bar(name, word(key, amount=shown), () if amount is None else (*paler, amount)))
+    return _drawn("changes", word("diff-chart"), word("diff-chart-text"), bars, language) if bars else None
 
-    def bar(name: str, cell: Cell, key: str, before: tuple[int, ...] = ()) -> Bar:
-        amount = cell.value if isinstance(cell.value, Decimal) else None
-        shown = word("ui-no-price") if amount is None else language.money(amount, cell.unit)
-        shown = word("ui-at-least", amount=shown) if cell.least else shown
-        return Bar(name, word(key, amount=shown), () if amount is None else (*before, amount))
 
-    bars = list[Bar]()
-    for each in changed:
-        name = word(f"category-{each.category}") if each.category in CATEGORIES else each.category
-        bars += [bar(name, each.old, "diff-bar-before", _PALE), bar("", each.new, "diff-bar-after")]
-    return _drawn(Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars))), language)
+def _drawn(id: str, title: str, text: str, bars: list[Bar], language: Language) -> Drawing:
+    svg = chart_svg(Chart(id, title, text, Bars(tuple(bars))), id, language)
+    return Drawing(id, title, svg, text)

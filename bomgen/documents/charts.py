@@ -1,25 +1,121 @@
-"""The charts of a report by chapter: sizing, site and costs."""
+"""Charts: their contents in words and numbers, and those of a report by chapter: sizing, site and costs.
+
+Their appearance is defined in `output/drawing/`. A chart shows numbers of the result; runs other than the plan's come
+from `sizing/sensitivity.py`. Every chart has all of its numbers as text next to the shapes, or in a table.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell, Column, Row, Table, row_of
+from bomgen.core.document import Cell, Column, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
+from bomgen.documents.chapters.alternatives import compared_alternatives
 from bomgen.documents.chapters.money import costs_table
 from bomgen.documents.chapters.serving import load_points
 from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Point, Points, PowerNode
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
+from bomgen.results.elevations.types import Elevations
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.run import Predicted
-from bomgen.sizing.sensitivity import Sensitivity, sensitivity
-from bomgen.sizing.serving.capacity import LoadPoint
+from bomgen.sizing.sensitivity import sensitivity
+
+Length = int | float | Fraction | Decimal
+
+
+class Bar(NamedTuple):
+    """A bar with its name, and its numbers as text; all lengths are in the unit of the chart."""
+
+    name: str
+    text: str
+    parts: tuple[Length, ...] = ()
+    """Segments in order; empty if the value is unknown."""
+    start: Length = 0
+    """Start of the first segment."""
+    mark: Length | None = None
+    """A value between the ends that is marked by a line."""
+    frame: Length | None = None
+    """Total capacity that the segments fill."""
+
+
+class Bars(NamedTuple):
+    """Bars with a common origin and scale."""
+
+    bars: tuple[Bar, ...]
+    key: tuple[str, ...] = ()
+    """Meaning of the segments, if a bar has several."""
+
+
+class PairMatrix(NamedTuple):
+    """A value for every pair of a row and a column; larger values are darker."""
+
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Fraction, ...]], ...]
+    """The name of a row and its values."""
+    texts: tuple[tuple[str, ...], ...]
+    """The values as text, row by row."""
+    chosen: tuple[int, int]
+    """Row and column of the plan's value."""
+    foot: tuple[str, ...] = ()
+    """An unshaded row at the bottom: its name, and a text per column."""
+
+
+class PowerNode(NamedTuple):
+    """A consumer or supply of power, with a text of what is known about it."""
+
+    name: str
+    text: str
+
+
+class OneLine(NamedTuple):
+    """A one-line diagram from the facility down; the boxes of a level together supply those of the next."""
+
+    levels: tuple[tuple[PowerNode, ...], ...]
+
+
+class HeatMap(NamedTuple):
+    """The racks of a floor; racks with more power are darker."""
+
+    found: Elevations
+
+
+class Point(NamedTuple):
+    """A point with its number, and its meaning as text."""
+
+    name: str
+    x: Length
+    y: Length
+    text: str
+    joined: bool = True
+    """Whether the point is on the line that joins the best ones."""
+
+
+class Points(NamedTuple):
+    """Points in two dimensions."""
+
+    points: tuple[Point, ...]
+    names: tuple[str, str]
+    """Names of the horizontal and the vertical axis."""
+    ends: tuple[tuple[str, str], tuple[str, str]]
+    """Smallest and largest value of each axis, as text."""
+
+
+class Chart(NamedTuple):
+    """A chart with its title, a sentence about its contents, and its numbers if no other table has them."""
+
+    id: str
+    title: str
+    text: str
+    shape: Bars | PairMatrix | OneLine | HeatMap | Points
+    data: Table | None = None
+
 
 # money --------------------------------------------------------------------------------------------------------------
 # Charts of amounts: the categories, the range of the total, and the alternatives.
@@ -53,12 +149,12 @@ def price_range(writer: Writer) -> Iterator[Chart]:
     length = totals.high - totals.low
     bars = [Bar(word("ui-total"), word("range-ends", low=low, high=high), (length,), totals.low, mark)]
     rows = [("column-lowest", totals.low), ("ui-total", totals.amount), ("column-highest", totals.high)]
-    found = confidence(writer.report.quote.lines, writer.report.plan.quote)
-    share = writer.language.rough_share(found.share(found.doubtful))
-    rows += [("chart-net", found.net), ("chart-doubtful", found.doubtful)]
-    bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
-    doubtful = f"{_money(writer, found.doubtful, totals.currency)} · {share}"
-    bars.append(Bar(word("chart-doubtful"), doubtful, (found.doubtful,)))
+    certainty = confidence(writer.report.quote.lines, writer.report.plan.quote)
+    share = writer.language.rough_share(certainty.share(certainty.doubtful))
+    rows += [("chart-net", certainty.net), ("chart-doubtful", certainty.doubtful)]
+    bars.append(Bar(word("chart-net"), _money(writer, certainty.net, totals.currency), (certainty.net,)))
+    doubtful = f"{_money(writer, certainty.doubtful, totals.currency)} · {share}"
+    bars.append(Bar(word("chart-doubtful"), doubtful, (certainty.doubtful,)))
     columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
     shown = tuple(row_of(word(key), Cell(amount, totals.currency)) for key, amount in rows)
     data = Table("price-range", word("chart-range"), columns, shown)
@@ -67,16 +163,15 @@ def price_range(writer: Writer) -> Iterator[Chart]:
 
 def alternatives(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the total of the plan and of each alternative."""
-    report, word = writer.report, writer.word
-    quotes = [report.quote, *(alternative.quote for alternative in report.alternatives)]
-    if not report.alternatives or not any(quote.totals.priced_lines for quote in quotes):
+    sides = compared_alternatives(writer).sides
+    totals = [report.quote.totals for _, report in sides]
+    if not writer.report.alternatives or not any(total.priced_lines for total in totals):
         return
-    names = [word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives)]
-    totals = [quote.totals for quote in quotes]
-    amounts = (_money(writer, total.amount, total.currency, total.complete) for total in totals)
-    named = zip(names, amounts, totals, strict=True)
-    bars = tuple(Bar(name, amount, (total.amount,)) for name, amount, total in named)
-    yield Chart("alternatives", word("chart-alternatives"), word("chart-alternatives-text"), Bars(bars))
+    bars = tuple(
+        Bar(name, _money(writer, total.amount, total.currency, total.complete), (total.amount,))
+        for (name, _), total in zip(sides, totals, strict=True)
+    )
+    yield Chart("alternatives", writer.word("chart-alternatives"), writer.word("chart-alternatives-text"), Bars(bars))
 
 
 def _money(writer: Writer, amount: Decimal, currency: str, complete: bool = True) -> str:
@@ -93,48 +188,34 @@ MEDIA = ("dac", "acc", "aec", "copper", "aoc", "fibre", "trunk", "")
 
 def cable_lengths(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the number of cables by length and medium; nothing without cables."""
-    pieces: dict[Fraction, dict[str, int]] = {}
+    word, language = writer.word, writer.language
+    pieces = defaultdict[Fraction, Counter[str]](Counter)
     for built in writer.report.design.fabrics:
         for use in built.interconnect.cables:
-            of_length = pieces.setdefault(Fraction(use.length_m), {})
-            medium = use.cable.medium if use.cable else ""
-            of_length[medium] = of_length.get(medium, 0) + int(use.quantity.value)
-    if not any(count for piece in pieces.values() for count in piece.values()):
+            pieces[Fraction(use.length_m)][use.cable.medium if use.cable else ""] += int(use.quantity.value)
+    if not any(map(Counter.total, pieces.values())):
         return
-    word, language = writer.word, writer.language
-    media = [medium for medium in MEDIA if any(medium in piece for piece in pieces.values())]
-    lengths = sorted(pieces)
-    bars = tuple(
-        Bar(
-            language.value(length, "m"),
-            language.integer(sum(pieces[length].values())),
-            tuple(pieces[length].get(medium, 0) for medium in media),
-        )
-        for length in lengths
-    )
-    names = [word(f"medium-{medium or 'unknown'}") for medium in media]
-    counts = [sum(piece.get(medium, 0) for piece in pieces.values()) for medium in media]
-    key = tuple(f"{name} {language.integer(count)}" for name, count in zip(names, counts, strict=True))
-    columns = (
-        Column("length", word("column-length"), "text", 16),
-        *(
-            Column(f"pieces-{medium or 'unknown'}", name, "number", 16)
-            for medium, name in zip(media, names, strict=True)
-        ),
-    )
-    rows = tuple(
-        row_of(language.value(length, "m"), *(Cell(pieces[length].get(medium, 0)) for medium in media))
-        for length in lengths
-    )
-    data = Table("cable-lengths", word("chart-cables"), columns, rows)
-    yield Chart("cable-lengths", data.title, word("chart-cables-text"), Bars(bars, key), data)
+    media = [medium for medium in MEDIA if any(medium in of_length for of_length in pieces.values())]
+    columns, bars, rows, key = [Column("length", word("column-length"), "text", 16)], [], [], []
+    for medium in media:
+        name = word(f"medium-{medium or 'unknown'}")
+        columns.append(Column(f"pieces-{medium or 'unknown'}", name, "number", 16))
+        key.append(f"{name} {language.integer(sum(of_length[medium] for of_length in pieces.values()))}")
+    for length, of_length in sorted(pieces.items()):
+        text, counts = language.value(length, "m"), tuple(of_length[medium] for medium in media)
+        bars.append(Bar(text, language.integer(of_length.total()), counts))
+        rows.append(row_of(text, *counts))
+    data = Table("cable-lengths", word("chart-cables"), tuple(columns), tuple(rows))
+    yield Chart("cable-lengths", data.title, word("chart-cables-text"), Bars(tuple(bars), tuple(key)), data)
 
 
 def rack_power(writer: Writer) -> Iterator[Chart]:
     """Yield a floor plan with the power of each rack; nothing if no power is known."""
-    found = writer.report.elevations
-    if found and any(group.sums.power_w and group.sums.power_w.value for group in found.groups):
-        yield Chart("rack-power", writer.word("chart-rack-power"), writer.word("chart-rack-power-text"), HeatMap(found))
+    elevations = writer.report.elevations
+    if elevations and any(group.sums.power_w and group.sums.power_w.value for group in elevations.groups):
+        yield Chart(
+            "rack-power", writer.word("chart-rack-power"), writer.word("chart-rack-power-text"), HeatMap(elevations)
+        )
 
 
 LEVELS = (
@@ -152,33 +233,33 @@ OTHERS = ("network_power_w", "storage_power_w")
 
 def power_line(writer: Writer) -> Iterator[Chart]:
     """Yield a one-line diagram of the power supply in watts; nothing if the power is unknown."""
+    word = writer.word
     of_levels = (*(tuple(_boxes(writer, level)) for level in LEVELS), tuple(_machines(writer)))
     levels = tuple(boxes for boxes in of_levels if boxes)
     if (SITE, "power_w") in writer.numbers and len(levels) > 1:
-        word = writer.word
         yield Chart("power-line", word("chart-power"), word("chart-power-text"), OneLine(levels))
 
 
 def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[PowerNode]:
     for name, other in level:
-        if (SITE, name) not in writer.numbers:
-            continue
-        text = writer.language.cell(writer.number((SITE, name)))
-        if other and (SITE, other) in writer.numbers:
-            of_each = writer.language.cell(writer.number((SITE, other)))
-            text = writer.word(f"chart-{other}", number=text, power=of_each)
-        yield PowerNode(writer.label((SITE, name)), text)
+        if text := _shown(writer, (SITE, name)):
+            of_each = _shown(writer, (SITE, other)) if other else ""
+            text = writer.word(f"chart-{other}", number=text, power=of_each) if of_each else text
+            yield PowerNode(writer.label((SITE, name)), text)
 
 
 def _machines(writer: Writer) -> Iterator[PowerNode]:
-    gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
-    if SERVERS in writer.numbers:
-        power = writer.language.cell(writer.number(SERVERS))
+    gpus, power = _shown(writer, GPUS), _shown(writer, SERVERS)
+    if power:
         text = writer.word("chart-of-gpus", power=power, gpus=gpus) if gpus else power
         yield PowerNode(writer.word("category-server"), text)
     elif gpus:
         yield PowerNode(writer.label(GPUS), gpus)
     yield from _boxes(writer, tuple((name, None) for name in OTHERS))
+
+
+def _shown(writer: Writer, path: Path) -> str:
+    return writer.language.cell(writer.number(path)) if path in writer.numbers else ""
 
 
 # sizing -------------------------------------------------------------------------------------------------------------
@@ -224,27 +305,25 @@ def memory(writer: Writer) -> Iterator[Chart]:
 
 def trade_off(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the throughput of a GPU against the speed of a request, by load."""
-    served, word, number = writer.report.design.sizing.serving, writer.word, writer.language.number
-    found = load_points(served) if served else []
-    if len(found) < FEW_POINTS:
+    served, word = writer.report.design.sizing.serving, writer.word
+    loads = load_points(served) if served else []
+    if len(loads) < FEW_POINTS:
         return
-    fastest, fullest = max(point.of_user for point in found), max(point.of_gpu for point in found)
+
+    def rough(value: float) -> str:
+        return writer.language.number(Fraction(f"{value:.3g}"))
+
+    users, gpus = [load.of_user for load in loads], [load.of_gpu for load in loads]
     points = tuple(
-        Point(f"{point.in_flight:g}", point.of_user / fastest, point.of_gpu / fullest, _point_text(writer, point))
-        for point in found
+        Point(
+            *(f"{load.in_flight:g}", load.of_user / max(users), load.of_gpu / max(gpus)),
+            word("chart-trade-off-point", load=rough(load.in_flight), gpu=rough(load.of_gpu), user=rough(load.of_user)),
+        )
+        for load in loads
     )
-    users, gpus = [point.of_user for point in found], [point.of_gpu for point in found]
-    ends = tuple((number(Fraction(f"{min(of):.3g}")), number(Fraction(f"{max(of):.3g}"))) for of in (users, gpus))
+    ends = (rough(min(users)), rough(max(users))), (rough(min(gpus)), rough(max(gpus)))
     names = word("column-tokens-of-request"), word("column-tokens-of-gpu")
-    yield Chart(
-        "trade-off", word("chart-trade-off"), word("chart-trade-off-text"), Points(points, names, (ends[0], ends[1]))
-    )
-
-
-def _point_text(writer: Writer, point: LoadPoint) -> str:
-    values = {"load": point.in_flight, "gpu": point.of_gpu, "user": point.of_user}
-    shown = {name: writer.language.number(Fraction(f"{value:.3g}")) for name, value in values.items()}
-    return writer.word("chart-trade-off-point", **shown)
+    yield Chart("trade-off", word("chart-trade-off"), word("chart-trade-off-text"), Points(points, names, ends))
 
 
 def predicted_range(writer: Writer) -> Iterator[Chart]:
@@ -295,20 +374,19 @@ def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
         *(Column(key, word(f"chart-predicted-{key}"), "number", 22) for key in ("slow", "point", "fast")),
     )
     money, least = [money_of_run(writer.report, outlook) for outlook in outlooks], not totals.complete
-    rows = [
-        ("MFU", [Cell(outlook.mfu.value, outlook.mfu.unit) for outlook in outlooks]),
-        (word("label-days"), [Cell(outlook.days.value, outlook.days.unit) for outlook in outlooks]),
-        (word("label-run_energy_kwh"), [_count(each.energy_kwh, "kWh") for each in money]),
-        (word("label-run_energy_cost"), [Cell(each.energy_cost, totals.currency) for each in money]),
-        (
-            word("label-cost_per_run"),
-            [Cell(each.cost, totals.currency, least=OF_RUN in running.lower_bounds) for each in money],
-        ),
-        (word("label-gpus_required"), [_count(outlook.gpus_required) for outlook in outlooks]),
-        (word("label-servers_required"), [_count(each.servers) for each in money]),
-        (word("chart-purchase"), [Cell(each.purchase, totals.currency, least=least) for each in money]),
-    ]
-    known = tuple(row_of(name, *cells) for name, cells in rows if cells[0].value is not None)
+    rows = {
+        "MFU": [Cell(outlook.mfu.value, outlook.mfu.unit) for outlook in outlooks],
+        word("label-days"): [Cell(outlook.days.value, outlook.days.unit) for outlook in outlooks],
+        word("label-run_energy_kwh"): [_count(each.energy_kwh, "kWh") for each in money],
+        word("label-run_energy_cost"): [Cell(each.energy_cost, totals.currency) for each in money],
+        word("label-cost_per_run"): [
+            Cell(each.cost, totals.currency, least=OF_RUN in running.lower_bounds) for each in money
+        ],
+        word("label-gpus_required"): [_count(outlook.gpus_required) for outlook in outlooks],
+        word("label-servers_required"): [_count(each.servers) for each in money],
+        word("chart-purchase"): [Cell(each.purchase, totals.currency, least=least) for each in money],
+    }
+    known = tuple(row_of(name, *cells) for name, cells in rows.items() if cells[0].value is not None)
     caption = word("caption-predicted") if predicted.point.gpus_required else None
     return Table("predicted", word("chart-predicted"), columns, known, caption)
 
@@ -319,61 +397,50 @@ def _count(figure: Figure | None, unit: str = "") -> Cell:
 
 def run_sensitivity(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of days by utilisation and number of GPUs, with the cost of the GPUs."""
-    report, language, word = writer.report, writer.language, writer.word
-    found = sensitivity(report.plan, report.design.sizing)
-    if found is None:
+    report, language, word, currency = writer.report, writer.language, writer.word, writer.report.quote.totals.currency
+    outcomes = sensitivity(report.plan, report.design.sizing)
+    if outcomes is None:
         return
-    amounts = [_purchase(writer, int(gpus.value)) for gpus in found.gpus]
-    currency = report.quote.totals.currency
-    foot = (
-        (
-            word("chart-sensitivity-millions", currency=currency),
-            *(language.number(Fraction(amount) / _MILLION) for amount in amounts if amount is not None),
-        )
-        if None not in amounts
-        else ()
-    )
-    days = [[Fraction(figure.value) for figure in outlook.days] for outlook in found.outlooks]
+
+    def purchase(figure: Figure) -> Decimal | None:
+        """Return the cost of GPUs at the plan's purchase per GPU; None if a price is missing, or clusters share it."""
+        return purchase_of_gpus(report, int(figure.value)) if report.quote.totals.complete else None
+
+    amounts = [amount for amount in map(purchase, outcomes.gpus) if amount is not None]
+    priced = len(amounts) == len(outcomes.gpus)
+    counts = [language.integer(int(gpus.value)) for gpus in outcomes.gpus]
+    days = [[Fraction(figure.value) for figure in outlook.days] for outlook in outcomes.outlooks]
+    millions = (language.number(Fraction(amount) / _MILLION) for amount in amounts)
     shape = PairMatrix(
         word("chart-sensitivity-corner"),
-        tuple(language.integer(int(gpus.value)) for gpus in found.gpus),
-        tuple((writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(found.outlooks, days, strict=True)),
-        tuple(tuple(language.number(value) for value in row) for row in days),
-        found.planned,
-        foot,
+        tuple(counts),
+        tuple((writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(outcomes.outlooks, days, strict=True)),
+        tuple(tuple(map(language.number, row)) for row in days),
+        outcomes.planned,
+        (word("chart-sensitivity-millions", currency=currency), *millions) if priced else (),
     )
-    text = word("chart-sensitivity-text") + (word("chart-sensitivity-cost") if foot else "")
-    data = _table(writer, found, amounts if foot else [])
-    yield Chart("sensitivity", word("chart-sensitivity"), text, shape, data)
-
-
-def _purchase(writer: Writer, gpus: int) -> Decimal | None:
-    """Return the cost of GPUs at the plan's purchase per GPU; None if a price is missing, or clusters share it."""
-    return purchase_of_gpus(writer.report, gpus) if writer.report.quote.totals.complete else None
-
-
-def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) -> Table:
-    word, totals = writer.word, writer.report.quote.totals
-    planned = writer.shown(found.outlooks[found.planned[0]].days[found.planned[1]])
-    columns = [Column("mfu", "MFU", "text", 24)]
-    for number, gpus in enumerate(found.gpus, 1):
-        title = word("chart-days-on", gpus=writer.language.integer(int(gpus.value)))
-        columns.append(Column(f"days-{number}", title, "number", 18))
-    columns.append(Column("gpus", word("chart-gpus-for", days=planned), "number", 18))
-    if amounts:
-        columns.append(Column("cost", word("chart-cost-of-those"), "money", 20))
-    rows = []
-    for outlook in found.outlooks:
-        cells = [Cell(writer.shown(outlook.mfu)), *(Cell(figure.value, figure.unit) for figure in outlook.days)]
-        cells.append(Cell(outlook.gpus_required.value))
-        if amounts:
-            cost = _purchase(writer, int(outlook.gpus_required.value))
-            cells.append(Cell(cost, totals.currency))
-        rows.append(Row(tuple(cells)))
-    if amounts:
-        costs = (Cell(amount, totals.currency) for amount in amounts)
-        rows.append(row_of(word("chart-purchase"), *costs, "", ""))
-    return Table("sensitivity", word("chart-sensitivity"), tuple(columns), tuple(rows))
+    row, column = outcomes.planned
+    planned = writer.shown(outcomes.outlooks[row].days[column])
+    columns = (
+        Column("mfu", "MFU", "text", 24),
+        *(Column(f"days-{at}", word("chart-days-on", gpus=gpus), "number", 18) for at, gpus in enumerate(counts, 1)),
+        Column("gpus", word("chart-gpus-for", days=planned), "number", 18),
+        *((Column("cost", word("chart-cost-of-those"), "money", 20),) if priced else ()),
+    )
+    rows = [
+        row_of(
+            writer.shown(outlook.mfu),
+            *(Cell(figure.value, figure.unit) for figure in outlook.days),
+            outlook.gpus_required.value,
+            *((Cell(purchase(outlook.gpus_required), currency),) if priced else ()),
+        )
+        for outlook in outcomes.outlooks
+    ]
+    if priced:
+        rows.append(row_of(word("chart-purchase"), *(Cell(amount, currency) for amount in amounts), "", ""))
+    text = word("chart-sensitivity-text") + (word("chart-sensitivity-cost") if priced else "")
+    data = Table("sensitivity", word("chart-sensitivity"), columns, tuple(rows))
+    yield Chart("sensitivity", data.title, text, shape, data)
 
 
 # contents -----------------------------------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, Document, Drawing, Note, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.money import MONEY, decimal
-from bomgen.documents.charts.types import Chart, Length, Point, Points
-from bomgen.documents.search.candidates import WIDEST, Ends, Measured, SearchedDesign
-from bomgen.documents.search.front import Excess, Front, FrontRow
+from bomgen.documents.charts import Chart, Point, Points
 from bomgen.plan.search_space import MEASURES
+from bomgen.results.designs import WIDEST, Ends, SearchedDesign
+from bomgen.results.front import Excess, Front, FrontRow, best_of_two
 
 MAX_REASONS = 5
 """Maximum number of reasons listed for designs that cannot be built; others are counted."""
@@ -35,18 +34,11 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
     tables = [_front_table(front, language)] if front.rows else []
     if front.refused:
         tables.append(_refused_table(front, language))
-    section = Section(
-        "front",
-        word("search-front"),
-        (text,),
-        tuple(tables),
-        tuple(Note("info", text) for text in _notes(front, language)),
-        (chart,) if chart else (),
-    )
+    notes, drawings = tuple(Note("info", text) for text in _notes(front, language)), (chart,) if chart else ()
     return Document(
         title=word("search-title", name=name),
         language=language.code,
-        sections=(section,),
+        sections=(Section("front", word("search-front"), (text,), tuple(tables), notes, drawings),),
         footer=word("compare-footer", version=__version__),
     )
 
@@ -57,27 +49,18 @@ def front_chart(front: Front, language: Language) -> Chart | None:
         return None
     word, (first, second) = language.word, front.minimised[:2]
     places = [(row.candidate.measures[second] or 0, row.candidate.measures[first] or 0) for row in front.rows]
-    nearest = _front_of_two(places)
+    nearest = {places[at] for at in best_of_two(front, second, first)}
     points = tuple(
         Point(str(number), *place, describe_design(front, row.candidate), place in nearest)
         for number, (place, row) in enumerate(zip(places, front.rows, strict=True), 1)
     )
-    first_ends, second_ends = _axis(front, first, language), _axis(front, second, language)
     names = word(f"search-{second}"), word(f"search-{first}")
     title = word("search-chart", first=names[1], second=names[0])
     text = word("search-chart-text")
     if len(nearest) < len({*places}):
         text = word("search-chart-text-front", first=names[1], second=names[0])
-    return Chart("front", title, text, Points(points, names, (second_ends, first_ends)))
-
-
-def _front_of_two(places: Sequence[tuple[Length, Length]]) -> set[tuple[Length, Length]]:
-    """Return the places that no other one beats in two measures."""
-    found = list[tuple[Length, Length]]()
-    for place in sorted({*places}):
-        if not found or place[1] < found[-1][1]:
-            found.append(place)
-    return {*found}
+    ends = _axis(front, second, language), _axis(front, first, language)
+    return Chart("front", title, text, Points(points, names, ends))
 
 
 def describe_design(front: Front, candidate: SearchedDesign) -> str:
@@ -93,10 +76,10 @@ def short_key(key: str) -> str:
 
 
 def _axis(front: Front, name: str, language: Language) -> tuple[str, str]:
-    found = sorted((row.candidate for row in front.rows), key=lambda each: each.measures[name] or 0)
+    designs = sorted((row.candidate for row in front.rows), key=lambda design: design.measures[name] or 0)
     least, most = (
-        language.value(each.measures[name] or 0, _unit(name, each.currency), each.ranges.get(name))
-        for each in (found[0], found[-1])
+        language.value(design.measures[name] or 0, _unit(name, design.currency), design.ranges.get(name))
+        for design in (designs[0], designs[-1])
     )
     return least, most
 
@@ -129,14 +112,19 @@ def _front_table(front: Front, language: Language) -> Table:
     columns.append(Column("next", word("search-next", measure=word(f"search-{front.minimised[0]}")), "text", 60))
     rows = []
     for number, row in enumerate(front.rows, 1):
-        found, values = row.candidate, front.space.values(row.candidate.place)
+        design, values = row.candidate, front.space.values(row.candidate.place)
         cells = [Cell(number), *(Cell(values[at]) for at, _ in axes)]
         for name in shown:
-            cells.append(Cell(found.measures[name], _unit(name, found.currency), estimate=found.ranges.get(name)))
-            if name in ranges:
-                cells += [Cell(end, _unit(name, found.currency)) for end in _ends(row, name)]
-        cells.append(Cell(_describe_next(front, row, language)))
-        rows.append(Row(tuple(cells)))
+            unit = _unit(name, design.currency)
+            cells.append(Cell(design.measures[name], unit, estimate=design.ranges.get(name)))
+            cells += [Cell(end, unit) for end in (_ends(row, name) if name in ranges else ())]
+        better = row.next_better and word(
+            "search-beyond",
+            design=describe_design(front, row.next_better[0]),
+            broken=_describe_excess(row.next_better, language),
+        )
+        cells.append(Cell(better))
+        rows.append(row_of(*cells))
     return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True, sortable=True)
 
 
@@ -144,32 +132,22 @@ def _ends(row: FrontRow, name: str) -> Ends:
     return row.candidate.ends.get(name, (None, None))
 
 
-def _describe_next(front: Front, row: FrontRow, language: Language) -> str | None:
-    """Return a text about the better design that exceeds a bound, and the bound; None if there is none."""
-    if row.next_better is None:
-        return None
-    other, broken = row.next_better
-    design = describe_design(front, other)
-    return language.word("search-beyond", design=design, broken=_describe_excess(broken, other, language))
-
-
-def _describe_excess(broken: Sequence[Excess], searched_design: SearchedDesign, language: Language) -> str:
+def _describe_excess(better: tuple[SearchedDesign, Sequence[Excess]], language: Language) -> str:
+    """Return the bounds that a better design exceeds."""
+    design, broken = better
     word = language.word
     texts = []
     for bound, value in broken:
-        unit = _unit(bound.measure, searched_design.currency)
-        most = language.value(_written(bound.most, bound.measure), unit)
-        name = word(f"search-{bound.measure}")
+        name, unit = word(f"search-{bound.measure}"), _unit(bound.measure, design.currency)
         if value is None:
             texts.append(word("search-not-known", measure=name))
-        else:
-            shown = language.value(_written(value, bound.measure), unit, searched_design.ranges.get(bound.measure))
-            texts.append(word("search-over", measure=name, value=shown, most=most))
+            continue
+        most, exceeding = (
+            decimal(number) if MEASURES[bound.measure] == MONEY else number for number in (bound.most, value)
+        )
+        shown = language.value(exceeding, unit, design.ranges.get(bound.measure))
+        texts.append(word("search-over", measure=name, value=shown, most=language.value(most, unit)))
     return word("list-comma").join(texts)
-
-
-def _written(value: Fraction, measure: str) -> Measured:
-    return decimal(value) if MEASURES[measure] == MONEY else value
 
 
 def _refused_table(front: Front, language: Language) -> Table:
@@ -178,10 +156,9 @@ def _refused_table(front: Front, language: Language) -> Table:
         Column("designs", word("search-designs"), "number", 10),
         Column("reason", word("search-reason"), "text", 90),
     )
-    rows = [Row((Cell(count), Cell(language.message(reason)))) for reason, count in front.refused[:MAX_REASONS]]
-    others = sum(count for _, count in front.refused[MAX_REASONS:])
-    if others:
-        rows.append(Row((Cell(others), Cell(word("search-other-reasons")))))
+    rows = [row_of(count, language.message(reason)) for reason, count in front.refused[:MAX_REASONS]]
+    if others := sum(count for _, count in front.refused[MAX_REASONS:]):
+        rows.append(row_of(others, word("search-other-reasons")))
     return Table("refused", word("search-refused"), columns, tuple(rows))
 
 
@@ -202,9 +179,5 @@ def _notes(front: Front, language: Language) -> Iterator[str]:
     if dropped and front.minimised:
         yield word("search-dropped", measures=word("list-comma").join(word(f"search-{name}") for name in dropped))
     if front.nearest:
-        found, broken = front.nearest
-        yield word(
-            "search-nearest",
-            design=describe_design(front, found),
-            broken=_describe_excess(broken, found, language),
-        )
+        design = describe_design(front, front.nearest[0])
+        yield word("search-nearest", design=design, broken=_describe_excess(front.nearest, language))

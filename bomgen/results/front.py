@@ -6,7 +6,7 @@ parts. A second pass, once the front is known, finds designs that would be bette
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
@@ -15,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.core.money import MONEY, minor_unit
-from bomgen.documents.search.candidates import WHOLE, Columned, Columns, SearchedDesign, column_type, column_value
-from bomgen.documents.search.pareto import Keys, Mask, Places, concatenate, drop_beaten, empty, likely_best, take
 from bomgen.plan.search_space import MEASURES, MeasureLimit, SearchSpace
+from bomgen.results.designs import WHOLE, Columns, SearchedDesign, column_type, column_value
+
+Keys = tuple[NDArray[Any], ...]
+"""Columns of equal length, int64 or float64; at least one."""
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
 
 MAX_FRONT = 100_000
 """Maximum number of designs on a front; longer ones are not readable."""
@@ -123,20 +127,24 @@ def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> P
     front = _comparing(space, front, front.compared | compared)
     names = _names(space, front.compared)
     whole = np.logical_and.reduce([built, *(known[name] for name in names)])
-    within = whole & ~_broken(space, columns, slice(None))
-    rows = np.flatnonzero(within)
+    distances = _distances(space, columns)
+    rows = np.flatnonzero(whole & (distances == -np.inf))
     keys = tuple(columns.measures[name][rows] for name in names)
     if not names:
         keys, rows = _no_keys(space, front.compared), rows[:0]
     likely = likely_best(keys, front.keys)
     keys, places, counts = drop_beaten(take(keys, likely), columns.start + rows[likely], np.ones(len(likely), np.int64))
-    outside = np.flatnonzero(whole & ~within)
+    outside = np.flatnonzero(whole & (distances > -np.inf))
+    nearest = None
+    if len(outside) and not len(places) and not len(front.places):
+        at = int(outside[np.argmin(distances[outside])])
+        nearest = float(distances[at]), columns.start + at
     partial_front = PartialFront(
         front.compared,
         keys,
         places,
         counts,
-        None if len(places) or len(front.places) else _nearest(space, columns, outside),
+        nearest,
         len(outside),
         len(built),
         _count_seen(columns.start, columns.refused, [(reason,) for reason in columns.reasons]),
@@ -151,7 +159,7 @@ def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> 
     compared = one.compared | other.compared
     one, other = _comparing(space, one, compared), _comparing(space, other, compared)
     keys, places, counts = drop_beaten(
-        concatenate(one.keys, other.keys),
+        tuple(map(np.concatenate, zip(one.keys, other.keys, strict=True))),
         np.concatenate((one.places, other.places)),
         np.concatenate((one.counts, other.counts)),
     )
@@ -166,9 +174,9 @@ def merge_fronts(space: SearchSpace, one: PartialFront, other: PartialFront) -> 
         min(nearest) if nearest and not len(places) else None,
         one.beyond + other.beyond,
         one.tried + other.tried,
-        _add_seen(one.refused, other.refused),
+        _sum_seen((*one.refused.items(), *other.refused.items())),
         {name: one.unknown.get(name, 0) + other.unknown.get(name, 0) for name in {**one.unknown, **other.unknown}},
-        _add_seen(one.unpriced, other.unpriced),
+        _sum_seen((*one.unpriced.items(), *other.unpriced.items())),
     )
 
 
@@ -185,7 +193,8 @@ def look_for_better(space: SearchSpace, front: PartialFront, next_better: NextBe
         return next_better
     names = _names(space, front.compared)
     whole = np.logical_and.reduce([columns.refused == 0, *(columns.known[name] for name in names)])
-    rows = np.flatnonzero(whole & _broken(space, columns, slice(None)))
+    distances = _distances(space, columns)
+    rows = np.flatnonzero(whole & (distances > -np.inf))
     firsts = columns.measures[names[0]][rows]
     own = front.keys[0]
     gaps = np.searchsorted(own, firsts, side="left")
@@ -194,7 +203,7 @@ def look_for_better(space: SearchSpace, front: PartialFront, next_better: NextBe
     inside &= own[gaps] != firsts
     inside &= (next_better.places[gaps] == NOWHERE) | (firsts >= next_better.firsts[gaps])
     rows, firsts, gaps = rows[inside], firsts[inside], gaps[inside]
-    distances, places = _distances(space, columns, rows), columns.start + rows
+    distances, places = distances[rows], columns.start + rows
     order = np.lexsort((places, distances, -firsts, gaps))
     best = order[np.unique(gaps[order], return_index=True)[1]]
     new = no_next_better(front)
@@ -256,13 +265,22 @@ def describe_front(
 
 def excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ...]:
     """Return the bounds that a design exceeds, or whose measure is unknown."""
-    found = list[Excess]()
+    excess = list[Excess]()
     for bound in space.within:
         value = candidate.measures[bound.measure]
-        most = _most(bound, space.currency)
-        if value is None or column_value(bound.measure, value, space.currency) > most:
-            found.append(Excess(bound, None if value is None else Fraction(value)))
-    return tuple(found)
+        if value is None or column_value(bound.measure, value, space.currency) > _most(bound, space.currency)[0]:
+            excess.append(Excess(bound, None if value is None else Fraction(value)))
+    return tuple(excess)
+
+
+def best_of_two(front: Front, first: str, second: str) -> tuple[int, ...]:
+    """Return the rows of a front that no row beats in two of its measures; of equal ones the first."""
+    designs = [row.candidate for row in front.rows]
+    keys = tuple(
+        np.array([column_value(name, design.measures[name], design.currency) for design in designs], column_type(name))
+        for name in (first, second)
+    )
+    return tuple(drop_beaten(keys, np.arange(len(designs)), np.ones(len(designs), np.int64))[1].tolist())
 
 
 def _names(space: SearchSpace, compared: frozenset[str]) -> tuple[str, ...]:
@@ -271,7 +289,8 @@ def _names(space: SearchSpace, compared: frozenset[str]) -> tuple[str, ...]:
 
 def _no_keys(space: SearchSpace, compared: frozenset[str]) -> Keys:
     """Return empty columns for the compared measures, at least one column."""
-    return empty([column_type(name) for name in _names(space, compared)] or [np.int64])
+    types = [column_type(name) for name in _names(space, compared)] or [np.int64]
+    return tuple(np.empty(0, column) for column in types)
 
 
 def _comparing(space: SearchSpace, front: PartialFront, compared: frozenset[str]) -> PartialFront:
@@ -284,71 +303,198 @@ def _comparing(space: SearchSpace, front: PartialFront, compared: frozenset[str]
     )
 
 
-def _most(bound: MeasureLimit, currency: str) -> Columned:
-    exact = _exact_most(bound, currency)
-    return min(floor(exact), NOWHERE) if MEASURES[bound.measure] in WHOLE else float(exact)
+def _most(bound: MeasureLimit, currency: str) -> tuple[int | float, float]:
+    """Return a bound in the unit of columns: as they store it, and as a float."""
+    exact = bound.most / Fraction(minor_unit(currency)) if MEASURES[bound.measure] == MONEY else bound.most
+    return min(floor(exact), NOWHERE) if MEASURES[bound.measure] in WHOLE else float(exact), float(exact)
 
 
-def _exact_most(bound: MeasureLimit, currency: str) -> Fraction:
-    """Return a bound in the unit of columns."""
-    return bound.most / Fraction(minor_unit(currency)) if MEASURES[bound.measure] == MONEY else bound.most
+def _distances(space: SearchSpace, columns: Columns) -> NDArray[np.float64]:
+    """Return each design's largest excess as a share of the bound; -inf within all bounds.
 
-
-def _broken(space: SearchSpace, columns: Columns, rows: NDArray[np.intp] | slice) -> Mask:
-    """Return which rows exceed a bound, or have an unknown bounded measure."""
-    broken = np.zeros(len(columns.refused[rows]), np.bool_)
+    An unknown measure counts as double the bound.
+    """
+    largest = np.full(len(columns.refused), -np.inf)
     for bound in space.within:
-        most = _most(bound, space.currency)
-        broken |= ~columns.known[bound.measure][rows] | (columns.measures[bound.measure][rows] > most)
-    return broken
-
-
-def _distances(space: SearchSpace, columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return each design's largest excess as a share of the bound. An unknown measure counts as double the bound."""
-    found = np.full(len(rows), -np.inf)
-    for bound in space.within:
-        values, known = columns.measures[bound.measure][rows], columns.known[bound.measure][rows]
-        exact = float(_exact_most(bound, space.currency))
-        share = values / exact - 1 if exact else np.ones(len(rows))
-        share = np.where(known, np.where(values > _most(bound, space.currency), share, -np.inf), 1.0)
-        found = np.maximum(found, share)
-    return found
-
-
-def _nearest(space: SearchSpace, columns: Columns, outside: NDArray[np.intp]) -> tuple[float, int] | None:
-    if not len(outside):
-        return None
-    distances = _distances(space, columns, outside)
-    at = int(np.argmin(distances))
-    return float(distances[at]), columns.start + int(outside[at])
+        values, (most, exact) = columns.measures[bound.measure], _most(bound, space.currency)
+        share = np.where(values > most, values / exact - 1 if exact else 1.0, -np.inf)
+        largest = np.maximum(largest, np.where(columns.known[bound.measure], share, 1.0))
+    return largest
 
 
 def _count_seen(start: int, numbers: NDArray[np.int32], meanings: Sequence[Sequence[str]]) -> dict[str, Seen]:
     """Return the count and first row of each text; `numbers` are 1 + the index of a row's text, or 0."""
-    found = dict[str, Seen]()
     rows = np.flatnonzero(numbers)
     counts = np.bincount(numbers[rows])
     firsts = np.zeros(len(counts), np.int64)
     firsts[numbers[rows][::-1]] = start + rows[::-1]  # of equal numbers the last one written is kept
-    for number in np.flatnonzero(counts).tolist():
-        for text in meanings[number - 1]:
-            _add(found, text, Seen(int(counts[number]), int(firsts[number])))
-    return found
+    present = np.flatnonzero(counts).tolist()
+    return _sum_seen((text, Seen(int(counts[at]), int(firsts[at]))) for at in present for text in meanings[at - 1])
 
 
-def _add_seen(one: Mapping[str, Seen], other: Mapping[str, Seen]) -> dict[str, Seen]:
-    found = dict(one)
-    for text, seen in other.items():
-        _add(found, text, seen)
-    return found
-
-
-def _add(found: dict[str, Seen], text: str, seen: Seen) -> None:
-    before = found.get(text)
-    found[text] = Seen(before.designs + seen.designs, min(before.first, seen.first)) if before else seen
+def _sum_seen(counted: Iterable[tuple[str, Seen]]) -> dict[str, Seen]:
+    total = dict[str, Seen]()
+    for text, seen in counted:
+        before = total.get(text, Seen(0, seen.first))
+        total[text] = Seen(before.designs + seen.designs, min(before.first, seen.first))
+    return total
 
 
 def _most_common(seen: Mapping[str, Seen]) -> tuple[tuple[str, int], ...]:
     """Return texts with counts, most frequent first; ties in the order of the first design."""
     ordered = sorted(seen.items(), key=lambda item: (-item[1].designs, item[1].first, item[0]))
     return tuple((text, each.designs) for text, each in ordered)
+
+
+# rows ----------------------------------------------------------------------------------------------------------------
+# The Pareto-optimal rows of columns: no other row is at most equal in every column and smaller in one.
+#
+# Of many rows most are dominated by a few strong ones; the remaining rows are divided by the first column, and the
+# upper half is compared with the lower one in the other columns (Kung, Luccio and Preparata 1975, On finding the maxima
+# of a set of vectors, J. ACM 22): n rows of d columns take some n log(n)^(d-2) steps, with a sweep in two dimensions.
+
+FEW = 4096
+"""Number of rows below which no strong rows are selected first."""
+PAIRS = 2**14
+"""Pairs of rows compared at once instead of divided further; they fit the cache of a core."""
+PIVOTS = 8
+"""Number of strong rows that every row is compared with."""
+LEAST_GAIN = 0.8
+"""Largest remaining share of rows for which another round with strong rows is worthwhile."""
+
+
+def take(keys: Keys, rows: NDArray[Any] | slice) -> Keys:
+    """Return selected rows."""
+    return tuple(column[rows] for column in keys)
+
+
+def drop_beaten(keys: Keys, places: Places, counts: Places) -> tuple[Keys, Places, Places]:
+    """Return the Pareto-optimal rows, sorted by their columns; equal rows are merged.
+
+    A merged row has the smallest index, and the sum of counts.
+    """
+    rows = _without_weak(keys)
+    rows = rows[np.lexsort((places[rows], *take(keys, rows)[::-1]))]
+    keys, places, counts = take(keys, rows), places[rows], counts[rows]
+    new = np.arange(len(places)) == 0
+    for column in keys:
+        new[1:] |= column[1:] != column[:-1]
+    firsts = np.flatnonzero(new)
+    counts = np.add.reduceat(counts, firsts) if len(firsts) else counts
+    best = _best_of_sorted(take(keys, firsts))
+    return take(keys, firsts[best]), places[firsts[best]], counts[best]
+
+
+def likely_best(keys: Keys, by: Keys) -> NDArray[np.intp]:
+    """Return the rows not found to be dominated by rows of `by`, with few comparisons; exact up to two columns.
+
+    No row of `by` dominates another, and they are sorted by their columns.
+    """
+    rows = np.arange(len(keys[0]))
+    if not len(by[0]):
+        return rows
+    if len(keys) == 1:
+        return np.flatnonzero(keys[0] <= by[0][0])
+    if len(keys) == 2:
+        at = np.searchsorted(by[0], keys[0], side="right") - 1
+        first, second = by[0][at], by[1][at]
+        return np.flatnonzero((at < 0) | (second > keys[1]) | ((second == keys[1]) & (first == keys[0])))
+    for pivot in np.unique(np.linspace(0, len(by[0]) - 1, PIVOTS).astype(np.intp)):
+        keys, rows = _drop(keys, rows, ~_beats(take(by, slice(pivot, pivot + 1)), keys))
+    for column in range(len(keys)):
+        # of the rows with an equal value here, the nearest ones are the smallest in the other column
+        order = np.argsort(by[column], kind="stable")
+        at = np.searchsorted(by[column][order], keys[column], side="right") - 1
+        keys, rows = _drop(keys, rows, (at < 0) | ~_beats(take(by, order[at]), keys))
+    return rows
+
+
+def _drop(keys: Keys, rows: NDArray[np.intp], kept: Mask) -> tuple[Keys, NDArray[np.intp]]:
+    return (keys, rows) if kept.all() else (take(keys, kept), rows[kept])
+
+
+def _beats(these: Keys, those: Keys) -> Mask:
+    """Return whether a row dominates another: at most equal in every column, smaller in one; shapes are broadcast."""
+    at_most = these[0] <= those[0]
+    less = these[0] < those[0]
+    for one, other in zip(these[1:], those[1:], strict=True):
+        at_most &= one <= other
+        less |= one < other
+    return at_most & less
+
+
+def _without_weak(keys: Keys) -> NDArray[np.intp]:
+    """Return the rows that the strongest rows do not dominate; all rows if there are few."""
+    rows = np.arange(len(keys[0]))
+    while len(rows) > FEW:
+        before = len(rows)
+        for column in range(-1, len(keys)):
+            strong = int(np.argmin(sum(map(_shares, keys)) if column < 0 else keys[column]))
+            keys, rows = _drop(keys, rows, ~_beats(take(keys, slice(strong, strong + 1)), keys))
+        if len(rows) > before * LEAST_GAIN:
+            break
+    return rows
+
+
+def _shares(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return values as shares of the range of their column."""
+    least, most = float(column.min()), float(column.max())
+    return (column - least) / ((most - least) or 1.0)
+
+
+def _best_of_sorted(keys: Keys) -> NDArray[np.intp]:
+    """Return the Pareto-optimal rows of distinct rows sorted by their columns, where none dominates an earlier one."""
+    count = len(keys[0])
+    if len(keys) == 1:
+        return np.arange(min(count, 1))
+    if len(keys) == 2:
+        least = np.minimum.accumulate(keys[1])
+        return np.flatnonzero(np.concatenate((np.ones(min(count, 1), np.bool_), keys[1][1:] < least[:-1])))
+    if count**2 <= PAIRS:
+        at_most = _at_most(keys[1:], keys[1:])
+        return np.flatnonzero(~(at_most & np.tri(count, k=-1, dtype=np.bool_)).any(axis=1))
+    half = count // 2
+    lower = _best_of_sorted(take(keys, slice(half)))
+    upper = _best_of_sorted(take(keys, slice(half, None))) + half
+    beaten = _reached(take(keys[1:], upper), take(keys[1:], lower))
+    return np.concatenate((lower, upper[~beaten]))
+
+
+def _reached(keys: Keys, by: Keys) -> Mask:
+    """Return the rows for which a row of `by` is at most equal in every column."""
+    reached = np.zeros(len(keys[0]), np.bool_)
+    if not len(reached) or not len(by[0]):
+        return reached
+    if len(keys) == 1:
+        return np.asarray(keys[0] >= by[0].min())
+    if len(keys) == 2:
+        order = np.argsort(by[0], kind="stable")
+        at = np.searchsorted(by[0][order], keys[0], side="right") - 1
+        return np.asarray((at >= 0) & (np.minimum.accumulate(by[1][order])[at] <= keys[1]))
+    if len(reached) * len(by[0]) <= PAIRS:
+        return np.asarray(_at_most(keys, by).any(axis=1))
+    if by[0].max() <= keys[0].min():
+        return _reached(keys[1:], by[1:])
+    middle = np.partition(by[0], len(by[0]) // 2)[len(by[0]) // 2]
+    if middle == by[0].max():
+        middle = by[0][by[0] < middle].max(initial=by[0].min())
+    low, by_low = keys[0] <= middle, by[0] <= middle
+    if by_low.all():
+        # rows equal in this column are decided by the other columns
+        rows = np.flatnonzero(keys[0] >= middle)
+        reached[rows] = _reached(take(keys[1:], rows), by[1:])
+        return reached
+    below, above = np.flatnonzero(low), np.flatnonzero(~low)
+    reached[below] = _reached(take(keys, below), take(by, by_low))
+    reached[above] = _reached(take(keys[1:], above), take(by[1:], by_low))
+    above = above[~reached[above]]
+    reached[above] = _reached(take(keys, above), take(by, ~by_low))
+    return reached
+
+
+def _at_most(keys: Keys, by: Keys) -> Mask:
+    """Return for each row which rows of `by` are at most equal in every column."""
+    at_most = by[0] <= keys[0][:, None]
+    for column, other in zip(keys[1:], by[1:], strict=True):
+        at_most &= other <= column[:, None]
+    return np.asarray(at_most)

@@ -29,8 +29,6 @@ ESTIMATED = ("power", "racks")
 """Measures that are estimates if the maximum power of a part is not published."""
 RANGED = ("cost", "days", *ESTIMATED)
 """Measures that may have a range."""
-SLOWEST, FASTEST = 0, 1
-"""Indices of the ends of a prediction interval."""
 WIDEST = max(COVERAGES)
 """Coverage in percent of the interval shown if no confidence is requested."""
 
@@ -71,25 +69,9 @@ def candidate(place: int, report: Report, confidence: int | None = None) -> Sear
 
 def measure_hardware(designs: Sequence[Design], quote: Quote) -> SearchedDesign:
     """Return the measures of designs except days. If counts are exact vectors, so are the measures."""
-    figures, totals = _built_figures(designs), quote.totals
-    unpriced = [line.line for line in quote.lines if line.amount is None]
-    return SearchedDesign(
-        0,
-        {
-            "cost": totals.amount if totals.complete else None,
-            "days": None,
-            **{name: _sum(summed) for name, summed in figures.items()},
-        },
-        totals.currency,
-        tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
-        {"cost": (totals.low, totals.high)} | {name: ends for name in ESTIMATED if (ends := _ends(figures[name]))},
-    )
-
-
-def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
-    fabrics = [built for design in designs for built in design.fabrics]
+    fabrics, totals = [built for design in designs for built in design.fabrics], quote.totals
     sites = [design.facility for design in designs]
-    return {
+    figures: dict[str, list[Figure | None]] = {
         "power": [None if POWER in site.lower_bounds else site.power_w for site in sites],
         "gpus": [design.sizing.gpus for design in designs],
         "servers": [design.sizing.servers for design in designs],
@@ -97,6 +79,19 @@ def _built_figures(designs: Sequence[Design]) -> dict[str, list[Figure | None]]:
         "modules": [use.quantity for built in fabrics for use in built.interconnect.modules],
         "racks": [site.racks for site in sites],
     }
+    measures: dict[str, Measured] = {"cost": totals.amount if totals.complete else None, "days": None}
+    ends: dict[str, Ends] = {"cost": (totals.low, totals.high)}
+    for name, summands in figures.items():
+        known = [figure for figure in summands if figure]
+        complete = len(known) == len(summands)
+        measures[name] = sum(figure.value for figure in known) if complete else None
+        if complete and name in ESTIMATED and any(figure.bounds for figure in known):
+            low, high = (
+                sum(figure.bounds[end] if figure.bounds else figure.value for figure in known) for end in (0, 1)
+            )
+            ends[name] = low, high
+    unpriced = [line.line.part or line.line.description for line in quote.lines if line.amount is None]
+    return SearchedDesign(0, measures, totals.currency, tuple(dict.fromkeys(unpriced)), ends)
 
 
 def days_of_runs(runs: Sequence[tuple[Plan, Sizing]], confidence: int | None) -> tuple[Measured, Ends | None]:
@@ -104,38 +99,22 @@ def days_of_runs(runs: Sequence[tuple[Plan, Sizing]], confidence: int | None) ->
 
     With a confidence in percent, predicted days are the upper end of the interval with that coverage.
     """
-    fewest, most = (_slowest([_end(*run, confidence or WIDEST, end) for run in runs]) for end in (FASTEST, SLOWEST))
-    days = most if confidence else _slowest([sizing.days for _, sizing in runs])
-    return days, (fewest, most) if any(_is_predicted(*run) for run in runs) else None
-
-
-def _is_predicted(plan: Plan, sizing: Sizing) -> bool:
-    """Return whether the days of a run come from its predicted utilisation, not from a given or assumed one."""
-    return bool(plan.training and plan.training.predicted is not None and sizing.predicted)
-
-
-def _end(plan: Plan, sizing: Sizing, coverage: int, end: int) -> Figure | None:
-    """Return the days of a run at an end of its prediction interval; its days if they are not predicted."""
-    return (
-        sizing.predicted.ends[coverage][end].days if sizing.predicted and _is_predicted(plan, sizing) else sizing.days
-    )
+    days, fewest, most, ranged = list[Figure | None](), list[Figure | None](), list[Figure | None](), False
+    for plan, sizing in runs:
+        days.append(sizing.days)
+        slow = fast = sizing.days
+        if plan.training and plan.training.predicted is not None and sizing.predicted:
+            # the days of others come from a given or assumed utilisation
+            slow, fast = (outlook.days for outlook in sizing.predicted.ends[confidence or WIDEST])
+            ranged = True
+        fewest.append(fast)
+        most.append(slow)
+    ends = _slowest(fewest), _slowest(most)
+    return ends[1] if confidence else _slowest(days), ends if ranged else None
 
 
 def _slowest(figures: Sequence[Figure | None]) -> Measured:
     return max((figure.value for figure in figures if figure), default=None) if all(figures) else None
-
-
-def _sum(figures: Sequence[Figure | None]) -> Measured:
-    known = [figure.value for figure in figures if figure]
-    return sum(known) if len(known) == len(figures) else None
-
-
-def _ends(figures: Sequence[Figure | None]) -> Ends | None:
-    known = [figure for figure in figures if figure]
-    if len(known) < len(figures) or not any(figure.bounds for figure in known):
-        return None
-    low, high = (sum(figure.bounds[end] if figure.bounds else figure.value for figure in known) for end in (0, 1))
-    return low, high
 
 
 # columns ------------------------------------------------------------------------------------------------------------
@@ -147,7 +126,6 @@ UNITS = {**MEASURES, **ENDS}
 """All columns of designs, with their units."""
 WHOLE = (MONEY, "count")
 """Units of integer columns: amounts in minor units of the currency, and counts."""
-Columned = int | float
 
 
 class Columns(NamedTuple):
@@ -228,7 +206,7 @@ def candidate_at(columns: Columns, row: int, currency: str) -> SearchedDesign:
             values[name] = Fraction(str(value))
     ends = {name: (values.pop(f"{name}_low"), values.pop(f"{name}_high")) for name in RANGED}
     parts = columns.unpriced_parts[columns.unpriced[row] - 1] if columns.unpriced[row] else ()
-    ends = {name: found for name, found in ends.items() if found != (None, None)}
+    ends = {name: both for name, both in ends.items() if both != (None, None)}
     return SearchedDesign(columns.start + row, values, currency, parts, ends)
 
 
@@ -237,19 +215,19 @@ def columns_of(start: int, candidates: Iterable[SearchedDesign], currency: str) 
 
     Raises OverflowError as `column_value`.
     """
-    found = list(candidates)
     reasons, parts = dict[str, int](), dict[tuple[str, ...], int]()
-    refused = [reasons.setdefault(each.problem.message, len(reasons) + 1) if each.problem else 0 for each in found]
-    unpriced = [parts.setdefault(each.unpriced, len(parts) + 1) if each.unpriced else 0 for each in found]
-    rows = [values_of(each) for each in found]
-    values = {name: [row[name] for row in rows] for name in UNITS}
+    refused, unpriced, rows = [], [], []
+    for design in candidates:
+        refused.append(reasons.setdefault(design.problem.message, len(reasons) + 1) if design.problem else 0)
+        unpriced.append(parts.setdefault(design.unpriced, len(parts) + 1) if design.unpriced else 0)
+        rows.append(values_of(design))
     return Columns(
         start,
         {
-            name: np.array([column_value(name, value, currency) for value in column], column_type(name))
-            for name, column in values.items()
+            name: np.array([column_value(name, row[name], currency) for row in rows], column_type(name))
+            for name in UNITS
         },
-        {name: np.array([value is not None for value in column], np.bool_) for name, column in values.items()},
+        {name: np.array([row[name] is not None for row in rows], np.bool_) for name in UNITS},
         np.array(refused, np.int32),
         np.array(unpriced, np.int32),
         tuple(reasons),

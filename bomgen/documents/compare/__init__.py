@@ -1,1 +1,0 @@
-"""Comparison of plans: a column per plan, a row per number."""

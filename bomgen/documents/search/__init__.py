@@ -1,1 +1,0 @@
-"""The result of a search: designs with their measures, the best of them, and why others are excluded."""
