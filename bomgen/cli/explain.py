@@ -13,19 +13,20 @@ from bomgen.cli.options import plan_argument, proposed, root_option, set_option,
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.core.language import language
 from bomgen.output.terminal import LEAST_TEXT, wrap_text
-from bomgen.results.explain.forms import (
+from bomgen.results.explain import (
     DRAWN,
     INDENTED,
     PLAIN,
     Line,
+    NotKnown,
     Piece,
     below_branch,
     data,
+    explained,
     explanation_lines,
     markdown,
 )
-from bomgen.results.explain.tree import NotKnown, explained
-from bomgen.results.reasons.topics import find_reasons
+from bomgen.results.reasons.fabrics import find_reasons
 
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
 """Terminal styles of the pieces of a line."""

@@ -19,18 +19,7 @@ from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from bomgen.core.document import (
-    Cell,
-    Column,
-    Derivation,
-    Document,
-    Logo,
-    Row,
-    Section,
-    Step,
-    Table,
-    currency_of,
-)
+from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table, currency_of
 from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
 from bomgen.output.face import face_rules

@@ -35,7 +35,7 @@ from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
 
 if TYPE_CHECKING:
-    from bomgen.results.elevations.types import Elevations
+    from bomgen.results.elevations import Elevations
 
 # user template ------------------------------------------------------------------------------------------------------
 # A template of the user, as data.
@@ -178,7 +178,7 @@ def result(report: Report) -> dict[str, Any]:
         _name_what_is_not_there(inner)
         _add_zero_counts(inner)
         if each.elevations:
-            from bomgen.results.elevations.types import to_data
+            from bomgen.results.elevations import to_data
 
             inner["site"] |= to_data(each.elevations)
     _add_zero_counts(data)

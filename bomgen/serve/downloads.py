@@ -14,8 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from bomgen.core.messages import message
 from bomgen.output.price_lists.forms import written
-from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, Unsuitable, choose_documents
-from bomgen.output.source import DocumentInputs
+from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report
 from bomgen.results.warnings import INFINIBAND

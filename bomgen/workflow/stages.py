@@ -37,7 +37,7 @@ from bomgen.sizing.cluster_size import size_cluster
 from bomgen.workflow.inputs import Inputs, PriceBooks, quote_prices
 
 if TYPE_CHECKING:
-    from bomgen.results.elevations.types import Elevations
+    from bomgen.results.elevations import Elevations
 
 
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
@@ -274,7 +274,7 @@ def _elevations(designed: Design) -> Elevations | None:
     """Return the contents of the racks, if the plan describes a site."""
     if designed.plan.site is None:
         return None
-    from bomgen.results.elevations.placement import elevations
+    from bomgen.results.rack_placement import elevations
 
     return elevations(designed)
 

@@ -29,7 +29,7 @@ from bomgen.core.language import language
 from bomgen.core.money import NO_TOTALS, from_minor_units, write_in_capitals
 from bomgen.documents.customer_quote.inclusive import including_tax
 from bomgen.documents.customer_quote.record import QuotedLine
-from bomgen.output.source import DocumentInputs
+from bomgen.output.registry import DocumentInputs
 from bomgen.output.writer import render
 from bomgen.pricing.quote import taxes_on
 from bomgen.results.result import Report, numbers_of

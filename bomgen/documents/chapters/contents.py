@@ -11,18 +11,7 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Document, Drawing, Section
 from bomgen.core.language import Language
 from bomgen.core.number_registry import Path
-from bomgen.documents.chapters import (
-    alternatives,
-    build,
-    evidence,
-    installation,
-    money,
-    reinforcement,
-    serving,
-    site,
-    sizing,
-    summary,
-)
+from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
 from bomgen.documents.charts.types import Chart
@@ -152,14 +141,14 @@ def _of_cluster(
 ) -> dict[str, Chapter]:
     return {
         "serving": serving.serving,
-        "reinforcement": reinforcement.reinforcement,
+        "reinforcement": serving.reinforcement,
         "sizing": sizing.sizing,
         "network": lambda cluster: build.network(cluster, drawings.get(name, ())),
         "choices": alternatives.choices,
         "storage": sizing.storage,
         "site": site.site,
         "racks": lambda cluster: site.racks(cluster, of_racks.get(name, ())),
-        "installation": installation.installation,
+        "installation": site.installation,
     }
 
 

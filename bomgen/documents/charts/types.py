@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.document import Table
-from bomgen.results.elevations.types import Elevations
+from bomgen.results.elevations import Elevations
 
 Length = int | float | Fraction | Decimal
 

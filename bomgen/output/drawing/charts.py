@@ -18,7 +18,7 @@ from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
 from bomgen.pricing.bill_line import CATEGORIES
-from bomgen.results.elevations.types import FREE, Elevations, RackBlock
+from bomgen.results.elevations import FREE, Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
 # Bars with a common origin and scale: plain, stacked, or from one value to another.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.core.language import HEAT, Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.results.elevations.types import (
+from bomgen.results.elevations import (
     FREE,
     TRAY,
     Elevation,

@@ -24,7 +24,7 @@ from bomgen.pricing.bill_line import Line
 from bomgen.results.result import Report, digest, one_line
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "The bill as a CycloneDX hardware BOM."
 FILE = "bom.cdx.json"

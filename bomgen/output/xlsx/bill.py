@@ -6,41 +6,48 @@ What a formula comes to is not worked out here: it is the amount of the document
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Literal, NamedTuple
 
 from openpyxl.formatting.rule import Rule
 from openpyxl.styles import PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.datavalidation import DataValidation
 
-from bomgen.core.document import Cell, Column, Document, Row, Section
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Tax, Totals
-from bomgen.output.xlsx import inputs
 from bomgen.output.xlsx.cells import (
     AMBER,
     EXPLANATION,
     GRAND,
     GRAND_LABEL,
+    GRAND_TEXT,
     INPUT,
     INPUT_TEXT,
+    LABEL,
     NUMBER,
     SHARE_FORMAT,
     TEXT,
     TOTAL_LABEL,
     WHOLE,
+    Look,
+    Result,
     clean,
+    cut,
     decimals_of,
     fixed,
     literal,
     money_format,
     places,
 )
-from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define, rate_names, tax_name
-from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
+from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS
 from bomgen.reading.quote_cells import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
 
@@ -96,9 +103,9 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     word, currency = book.language.word, book.language.unit_of(book.document.totals.currency)
     [table] = section.tables
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
-    shares = inputs.price_shares(table)
+    shares = price_shares(table)
     if shares:
-        columns = inputs.add_hardware_column(sheet, columns)
+        columns = add_hardware_column(sheet, columns)
     if book.document.id:
         columns = (*columns, Column(ID, ID))
         # An edited workbook is read back by the ids of its lines, and by that of the quote above them.
@@ -136,11 +143,11 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     if subtotals:
         labels = f"{get_column_letter(column - 1)}{sheet.row - len(subtotals)}"
         labels += f":{get_column_letter(column - 1)}{sheet.row - 1}"
-        inputs.one_of(sheet, areas["category"], columns[0].title, absolute(labels))
+        accept_choice(sheet, areas["category"], columns[0].title, absolute(labels))
     sheet.row += 1
     if shares:
         comes_to = sum((line.amount for line in lines if line.hardware), Decimal(0))
-        inputs.inputs(sheet, column, table, comes_to)
+        write_shares(sheet, column, table, comes_to)
     labels_of_totals = _totals(sheet, column, len(lines))
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
@@ -174,19 +181,19 @@ def _line(
     keys = [column.key for column in columns if column.key not in (HARDWARE, ID)]
     cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {ID: Cell(row.id)}
     amount = cells["amount"].value
-    hardware = inputs.is_hardware(sheet, row, cells["amount"]) and number is None
+    hardware = is_hardware(sheet, row, cells["amount"]) and number is None
     for position, column in enumerate(columns, 1):
         if column.key == HARDWARE:
             # The cell of a charge that is a share of the hardware is empty.
             if number is None:
                 added = amount if hardware and isinstance(amount, Decimal) else ""
-                inputs.hardware(sheet, position, letter, added, row.in_stock)
+                write_hardware(sheet, position, letter, added, row.in_stock)
             else:
                 sheet.put(position, None, NUMBER)
             continue
         cell = cells[column.key]
         if column.key == "unit_price" and number is not None:
-            inputs.unit_price(sheet, position, number, cell)
+            write_share_price(sheet, position, number, cell)
         elif column.key in NUMBERS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
@@ -213,7 +220,7 @@ def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, st
         if column.key == "amount":
             _amount(sheet, position, letter, "")
         elif column.key == HARDWARE:
-            inputs.hardware(sheet, position, letter, "")
+            write_hardware(sheet, position, letter, "")
         elif column.key in NUMBERS:
             sheet.put(position, None, INPUT, _INPUT_FORMATS.get(column.kind) or fixed(decimals))
         else:
@@ -239,9 +246,9 @@ def _live_lines(
     page, title = sheet.page, {column.key: column.title for column in columns}
     page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letter))}{rows.stop - 1}"
     for key in (QUANTITY, SPARE):
-        inputs.numbers(sheet, areas[key], title[key], "whole", "pieces")
-    inputs.numbers(sheet, areas[PRICE], title[PRICE], "decimal", "price")
-    inputs.shares(sheet, areas[DISCOUNT], title[DISCOUNT], "discount")
+        accept_numbers(sheet, areas[key], title[key], "whole", "pieces")
+    accept_numbers(sheet, areas[PRICE], title[PRICE], "decimal", "price")
+    accept_shares(sheet, areas[DISCOUNT], title[DISCOUNT], "discount")
     missing = f'AND(${letter["quantity"]}{rows.start}<>"",${letter["unit_price"]}{rows.start}="")'
     mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
@@ -315,7 +322,7 @@ def _totals(sheet: Sheet, column: int, listed: int) -> dict[str, tuple[str, str]
             sheet.mark(column, "xlsx-rate")
             share = totals.taxes[0].share if totals.taxes else None
             address = sheet.put(column, share, INPUT, SHARE_FORMAT).coordinate
-            inputs.shares(sheet, address, text, "tax")
+            accept_shares(sheet, address, text, "tax")
         elif key == "unpriced":
             address = sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
         else:
@@ -338,7 +345,7 @@ def _rates(sheet: Sheet, column: int) -> None:
         sheet.put(column - 1, text, TOTAL_LABEL)
         sheet.mark(column, "xlsx-rate", at)
         address = sheet.put(column, part.share, INPUT, SHARE_FORMAT).coordinate
-        inputs.shares(sheet, address, text, "tax")
+        accept_shares(sheet, address, text, "tax")
         define(sheet, tax_name("rate", at), address)
         sheet.row += 1
 
@@ -425,3 +432,295 @@ def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[
 
 def _unpriced(totals: Totals) -> int:
     return totals.lines - totals.priced_lines
+
+
+# inputs -------------------------------------------------------------------------------------------------------------
+# What the reader of a workbook may type, and the names and prices that formulas follow from it.
+
+_MAX_TITLE = 32
+_MAX_TEXT = 225
+"""What Excel takes as the title and the text of a prompt or refusal."""
+
+
+def accept_numbers(sheet: Sheet, area: str, title: str, kind: Literal["whole", "decimal"], of: str) -> None:
+    """Let an area take numbers of 0 or more; `of` is the word for what they count."""
+    _add(sheet, area, DataValidation(kind, operator="greaterThanOrEqual", formula1="0"), title, of)
+
+
+def accept_shares(sheet: Sheet, area: str, title: str, of: str) -> None:
+    """Let an area take shares of 0 to 1; `of` is the word for what they are taken of."""
+    _add(sheet, area, DataValidation("decimal", operator="between", formula1="0", formula2="1"), title, of)
+
+
+def accept_choice(sheet: Sheet, area: str, title: str, choices: str) -> None:
+    """Let an area take what stands in the cells of another, which are offered as a list."""
+    _add(sheet, area, DataValidation("list", formula1=choices), title, "choice")
+
+
+def _add(sheet: Sheet, area: str, rule: DataValidation, title: str, of: str) -> None:
+    words, currency = sheet.book.language, sheet.book.document.totals.currency
+    rule.allow_blank = rule.showInputMessage = rule.showErrorMessage = True
+    rule.promptTitle = rule.errorTitle = cut(title, _MAX_TITLE)
+    texts = (words.word(f"xlsx-{kind}-{of}", currency=currency) for kind in ("prompt", "error"))
+    rule.prompt, rule.error = (cut(text, _MAX_TEXT) for text in texts)
+    rule.add(area)
+    sheet.page.add_data_validation(rule)
+
+
+# names --------------------------------------------------------------------------------------------------------------
+# The names that formulas of all sheets know: columns and totals of the bill.
+
+HARDWARE = "hardware"
+"""The column of what each line adds to the hardware, where a charge is a share of that."""
+COLUMN_NAMES = {
+    "category": "bom_categories",
+    "fabric": "bom_fabrics",
+    "role": "bom_roles",
+    "sku": "bom_part_numbers",
+    "description": "bom_descriptions",
+    "quantity": "bom_quantities",
+    "spare": "bom_spares",
+    "unit_price": "bom_prices",
+    "discount": "bom_discounts",
+    "amount": "bom_amounts",
+    HARDWARE: "bom_hardware_amounts",
+}
+"""The defined names of columns of the bill."""
+TOTAL_NAMES = {
+    "unpriced": "bom_unpriced",
+    "list": "bom_list",
+    "discount": "bom_discount",
+    "net": "bom_net",
+    "rate": "bom_tax_rate",
+    "tax": "bom_tax",
+    "amount": "bom_amount",
+}
+"""The defined names of the lines below the bill."""
+
+
+def tax_name(key: str, at: int) -> str:
+    """Return the defined name of one of several tax rates, or of the tax at it."""
+    return f"{TOTAL_NAMES[key]}_{at + 1}"
+
+
+def rate_names(totals: Totals) -> list[str]:
+    """Return the defined names of the tax rates."""
+    several = len(totals.taxes) > 1
+    return [tax_name("rate", at) for at in range(len(totals.taxes))] if several else [TOTAL_NAMES["rate"]]
+
+
+HARDWARE_NAME, SHARE_NAME = "bom_hardware", "bom_share_{}"
+"""The defined names of what the hardware comes to, and of the numbered shares of it that are charged."""
+_ADDRESS = re.compile("([A-Z]+)([0-9]+)")
+
+
+def define(sheet: Sheet, name: str, area: str) -> None:
+    """Give an area of the sheet a name that formulas of all sheets know."""
+    address = f"{sheet.quoted}!{absolute(area)}"
+    sheet.book.workbook.defined_names[name] = DefinedName(name, attr_text=address)
+
+
+def absolute(area: str) -> str:
+    """An address that stays when a formula is copied."""
+    return _ADDRESS.sub(r"$\1$\2", area)
+
+
+# shares -------------------------------------------------------------------------------------------------------------
+# Charges that are a share of the hardware, such as freight: their prices follow what the hardware comes to.
+#
+# What the hardware comes to must not be taken of the column of amounts, which the charges themselves stand in: a
+# formula would depend on itself. It has a column of its own, which is empty at charges and folded away.
+
+_WIDTH = 28
+
+
+def price_shares(table: Table) -> dict[int, Fraction]:
+    """The shares of the charges of a bill by the place of their row, in the order that they are numbered in."""
+    price = [column.key for column in table.columns].index(PRICE)
+    given = ((at, row.cells[price].share_of_hardware) for at, row in enumerate(table.rows))
+    return {at: share for at, share in given if share is not None}
+
+
+def add_hardware_column(sheet: Sheet, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns of the bill with that of what the hardware comes to behind the amounts."""
+    at = 1 + [column.key for column in columns].index("amount")
+    own = Column(HARDWARE, sheet.book.language.word("xlsx-hardware"), "money", _WIDTH)
+    return (*columns[:at], own, *columns[at:])
+
+
+def write_share_price(sheet: Sheet, position: int, number: int, cell: Cell) -> None:
+    """Write the price of a charge: its share of the hardware, and nothing while no hardware has a price."""
+    decimals, share = decimals_of(sheet.book.document.totals), SHARE_NAME.format(number)
+    unknown = f'OR({share}="",COUNT({COLUMN_NAMES[HARDWARE]})=0)'
+    formula = f'IF({unknown},"",ROUND({share}*{HARDWARE_NAME},{decimals}))'
+    result = cell.value if isinstance(cell.value, Decimal) else ""
+    sheet.explain(sheet.formula(position, formula, result, NUMBER, fixed(decimals)), cell)
+
+
+def is_hardware(sheet: Sheet, row: Row, amount: Cell) -> bool:
+    """Whether shares are taken of what a row of the bill comes to."""
+    charged = {sheet.book.language.word(f"category-{category}") for category in CHARGED}
+    return isinstance(amount.value, Decimal) and row.group not in charged and not row.in_stock
+
+
+def write_hardware(
+    sheet: Sheet, position: int, letter: Mapping[str, str], result: Result, in_stock: bool = False
+) -> None:
+    """Write what a line adds to the hardware; `letter` are those of its columns.
+
+    A part in stock adds nothing until somebody gives it a price.
+    """
+    word = sheet.book.language.word
+    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
+    others = [f"EXACT({at['category']},{literal(word(f'category-{category}'))})" for category in CHARGED]
+    if in_stock:
+        others.append(f"{at[PRICE]}=0")
+    formula = f'IF(OR(NOT(ISNUMBER({at["amount"]})),{",".join(others)}),"",{at["amount"]})'
+    sheet.calculate(position, formula, result, NUMBER, fixed(decimals_of(sheet.book.document.totals)))
+
+
+def write_shares(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:
+    """Write what the hardware comes to, and below it the share of each charge, which the reader may change."""
+    word, totals = sheet.book.language.word, sheet.book.document.totals
+    sheet.put(column - 1, word("xlsx-hardware"), TOTAL_LABEL)
+    formula = f"SUM({COLUMN_NAMES[HARDWARE]})"
+    money = money_format(totals.currency, sheet.book.language)
+    define(sheet, HARDWARE_NAME, sheet.calculate(column, formula, comes_to, NUMBER, money))
+    sheet.row += 1
+    name = [column.key for column in table.columns].index("description")
+    for number, (at, share) in enumerate(price_shares(table).items(), 1):
+        text = word("xlsx-share-of-hardware", name=table.rows[at].cells[name].value)
+        sheet.put(column - 1, text, TOTAL_LABEL)
+        sheet.mark(column, "xlsx-share-of-hardware", table.rows[at].id or "", "share")
+        address = sheet.put(column, share, INPUT, SHARE_FORMAT).coordinate
+        accept_shares(sheet, address, text, "hardware")
+        define(sheet, SHARE_NAME.format(number), address)
+        sheet.row += 1
+    sheet.row += 1
+
+
+# groups -------------------------------------------------------------------------------------------------------------
+# The bill by fabric and role: what the lines of the bill come to, by formulas, checked against its net amount.
+
+_PIECES, _NET, _SHARE = 3, 4, 5
+"""The columns of the table by role behind fabric and role."""
+_NAME_WIDTH, _ROLE_WIDTH, _AMOUNT_WIDTH = 26, 24, 16
+_WIDTHS_BY_ROLE = (_NAME_WIDTH, _ROLE_WIDTH, *(_AMOUNT_WIDTH,) * 3)
+_SUM = NUMBER._replace(bold=True)
+
+
+def groups(sheet: Sheet, live: BillReferences) -> None:
+    """Write the table of fabrics by categories, and that of fabrics and roles."""
+    word, currency = sheet.book.language.word, sheet.book.language.unit_of(sheet.book.document.totals.currency)
+    by_category = (_NAME_WIDTH, *(_AMOUNT_WIDTH for _ in (*live.subtotals, "sum")))
+    sheet.widths = [max(widths) for widths in zip_longest(by_category, _WIDTHS_BY_ROLE, fillvalue=0)]
+    texts = word("xlsx-currency", currency=currency), word("xlsx-groups-text")
+    sheet.heading(sheet.title, word("list-sentences").join(texts))
+    sheet.row += 1
+    # What belongs to no fabric comes last, so that the fabrics are one area, which is offered as a list.
+    fabrics = sorted(dict.fromkeys(line.fabric for line in live.lines), key=lambda fabric: not fabric)
+    if live.lines:
+        _category_table(sheet, live, fabrics)
+        _role_table(sheet, live, fabrics)
+
+
+def _category_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> None:
+    """A row for each fabric and one for what belongs to none, a column for each category."""
+    word, form, start = sheet.book.language.word, _amounts(sheet), sheet.row
+    categories = list(live.subtotals)
+    sheet.subheading(word("xlsx-by-category"))
+    titles = [Column(category, category, "money") for category in categories]
+    sheet.header((Column("fabric", word("column-fabric")), *titles, Column("sum", word("xlsx-sum"), "money")))
+    header, first = sheet.row - 1, sheet.row
+    for fabric in fabrics:
+        chosen, of_fabric = _fabric(sheet, fabric), [line for line in live.lines if line.fabric == fabric]
+        for position, category in enumerate(categories, 2):
+            formula = f"SUMPRODUCT({chosen}*EXACT(bom_categories,{get_column_letter(position)}${header}),bom_amounts)"
+            amount = _sum(line for line in of_fabric if line.category == category)
+            sheet.calculate(position, formula, amount, NUMBER, form)
+        formula = f"SUM(B{sheet.row}:{get_column_letter(1 + len(categories))}{sheet.row})"
+        sheet.calculate(2 + len(categories), formula, _sum(of_fabric), _SUM, form)
+        sheet.row += 1
+    sheet.put(1, word("xlsx-sum"), GRAND_TEXT)
+    for position, category in enumerate(categories, 2):
+        _column_sum(sheet, position, first, _sum(line for line in live.lines if line.category == category), form)
+    _column_sum(sheet, 2 + len(categories), first, _sum(live.lines), form)
+    sheet.row += 1
+    check_sum(sheet, 2 + len(categories))
+    sheet.together[start] = sheet.row - 1
+    sheet.row += 1
+    if named := [row for row, fabric in enumerate(fabrics, first) if fabric]:
+        choices = f"{sheet.quoted}!$A${named[0]}:$A${named[-1]}"
+        accept_choice(live.sheet, live.areas["fabric"], word("column-fabric"), choices)
+
+
+def _role_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> None:
+    """A row for each role in a fabric: pieces bought, what they come to, and their share."""
+    word, form, net = sheet.book.language.word, _amounts(sheet), results_of(sheet.book.document.totals)["net"]
+    sheet.subheading(word("xlsx-by-role"))
+    sheet.header(
+        (
+            Column("fabric", word("column-fabric")),
+            Column("role", word("column-role")),
+            Column("pieces", word("xlsx-pieces"), "number"),
+            Column("net", word("xlsx-net"), "money"),
+            Column("share", word("xlsx-share"), "share"),
+        )
+    )
+    first, share = sheet.row, f"IF(bom_net=0,0,{get_column_letter(_NET)}{{}}/bom_net)"
+    for fabric in fabrics:
+        for role in dict.fromkeys(line.role for line in live.lines if line.fabric == fabric):
+            lines = [line for line in live.lines if (line.fabric, line.role) == (fabric, role)]
+            chosen, amount = _fabric(sheet, fabric), _sum(lines)
+            sheet.put(2, role, TEXT)
+            chosen += f"*EXACT(bom_roles,B{sheet.row})"
+            pieces = f"SUMPRODUCT({chosen}*(bom_quantities+bom_spares))"
+            sheet.calculate(_PIECES, pieces, sum(line.pieces for line in lines), NUMBER, WHOLE)
+            sheet.calculate(_NET, f"SUMPRODUCT({chosen},bom_amounts)", amount, NUMBER, form)
+            sheet.calculate(_SHARE, share.format(sheet.row), float(amount / net) if net else 0, NUMBER, SHARE_FORMAT)
+            sheet.row += 1
+    sheet.put(1, word("xlsx-sum"), GRAND_TEXT)
+    sheet.put(2, None, GRAND_TEXT)
+    _column_sum(sheet, _PIECES, first, sum(line.pieces for line in live.lines), WHOLE)
+    _column_sum(sheet, _NET, first, _sum(live.lines), form)
+    sheet.calculate(_SHARE, share.format(sheet.row), 1 if net else 0, GRAND, SHARE_FORMAT)
+    sheet.together[sheet.row] = sheet.row + 1
+    sheet.row += 1
+    check_sum(sheet, _NET)
+
+
+def _fabric(sheet: Sheet, fabric: str) -> str:
+    """Write the name of a fabric, or that there is none, and return the formula that finds its lines."""
+    if not fabric:
+        sheet.put(1, sheet.book.language.word("xlsx-no-fabric"), LABEL)
+        return 'EXACT(bom_fabrics,"")'
+    sheet.put(1, fabric, LABEL)
+    return f"EXACT(bom_fabrics,$A{sheet.row})"
+
+
+def _column_sum(sheet: Sheet, position: int, first: int, result: Result, form: str) -> None:
+    """Write the sum of a column from row `first` to the row above."""
+    letter = get_column_letter(position)
+    sheet.calculate(position, f"SUM({letter}{first}:{letter}{sheet.row - 1})", result, GRAND, form)
+
+
+def check_sum(sheet: Sheet, position: int) -> None:
+    """Write what the sum above and the net amount of the bill differ by: nothing, unless a table lacks lines."""
+    decimals = decimals_of(sheet.book.document.totals)
+    difference = f"ROUND({get_column_letter(position)}{sheet.row - 1}-bom_net,{decimals})"
+    sheet.put(position - 1, sheet.book.language.word("xlsx-difference"), TOTAL_LABEL)
+    sheet.mark(position, "xlsx-difference")
+    place = sheet.calculate(position, difference, Decimal(0), Look(right=True, wrap=False), fixed(decimals))
+    mark = DifferentialStyle(fill=PatternFill(bgColor=AMBER))
+    sheet.page.conditional_formatting.add(place, Rule("expression", dxf=mark, formula=[f"{place}<>0"]))
+    sheet.row += 1
+
+
+def _sum(lines: Iterable[BillRow]) -> Decimal:
+    return sum((line.amount for line in lines), Decimal(0))
+
+
+def _amounts(sheet: Sheet) -> str:
+    """The format of amounts, nothing as a dash."""
+    form = fixed(decimals_of(sheet.book.document.totals))
+    return f'{form};-{form};"–"'

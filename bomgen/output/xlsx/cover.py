@@ -20,7 +20,7 @@ from openpyxl.utils.units import pixels_to_points
 
 from bomgen.core.document import Cell, Column, Document, Logo
 from bomgen.core.language import as_power, is_prefixed
-from bomgen.output.xlsx.bill import BillReferences, results_of, total_format
+from bomgen.output.xlsx.bill import TOTAL_NAMES, BillReferences, results_of, tax_name, total_format
 from bomgen.output.xlsx.cells import (
     BLACK,
     FONT,
@@ -43,7 +43,6 @@ from bomgen.output.xlsx.cells import (
     number_format,
     storable,
 )
-from bomgen.output.xlsx.inputs import TOTAL_NAMES, tax_name
 from bomgen.output.xlsx.sheet import Sheet
 
 # logo ---------------------------------------------------------------------------------------------------------------

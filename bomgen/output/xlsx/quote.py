@@ -12,11 +12,12 @@ from typing import NamedTuple
 from bomgen.core.document import Column, Document, NoteKind, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
-from bomgen.output.xlsx.bill import BillReferences, bill, results_of
+from bomgen.output.xlsx.bill import BillReferences, absolute, bill, check_sum, rate_names, results_of
 from bomgen.output.xlsx.cells import (
     GRAND,
     GRAND_TEXT,
     LABEL,
+    NO_DATE,
     NUMBER,
     PARAGRAPH,
     TEXT,
@@ -26,13 +27,11 @@ from bomgen.output.xlsx.cells import (
     fixed,
     literal,
     money_format,
+    package,
     percent,
     storable,
 )
 from bomgen.output.xlsx.cover import categories, logo, sides_and_facts, totals
-from bomgen.output.xlsx.groups import check_sum
-from bomgen.output.xlsx.inputs import absolute, rate_names
-from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
 from bomgen.output.xlsx.workbook import write_tables
 from bomgen.reading.quote_cells import INCLUSIVE, QuoteCells

@@ -44,6 +44,7 @@ from bomgen.output.xlsx.cells import (
     WARNING,
     WORD_OF_NUMBERS,
     Look,
+    Result,
     clean,
     comment,
     cut,
@@ -56,7 +57,6 @@ from bomgen.output.xlsx.cells import (
     summarize,
     width_of,
 )
-from bomgen.output.xlsx.package import Result
 from bomgen.reading.quote_cells import CELLS, CellPlace, QuoteCell
 
 # page setup ---------------------------------------------------------------------------------------------------------

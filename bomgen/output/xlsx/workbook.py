@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Section, Step, Table
 from bomgen.core.language import Language
-from bomgen.output.xlsx.bill import bill
-from bomgen.output.xlsx.cells import CAPTION, GROUP, PARAGRAPH, PATH, TABLE_BAND, TEXT, Look
+from bomgen.output.xlsx.bill import bill, groups
+from bomgen.output.xlsx.cells import CAPTION, GROUP, PARAGRAPH, PATH, TABLE_BAND, TEXT, Look, package
 from bomgen.output.xlsx.cover import cover
-from bomgen.output.xlsx.groups import groups
-from bomgen.output.xlsx.package import package
 from bomgen.output.xlsx.sheet import Book, Sheet
 
 _BILL = "bill"

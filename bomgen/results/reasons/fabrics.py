@@ -1,4 +1,4 @@
-"""Reasons for the topology, switches, line cards, tiers, modules and cables of a fabric."""
+"""Reasons for the topology, switches, line cards, tiers, modules and cables of a fabric; reasons for all choices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bomgen.catalog.parts import Switch
 from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, Message, message, read_language
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Derived, Figure
@@ -25,7 +26,8 @@ from bomgen.optics.counting.uses import Chosen
 from bomgen.optics.types import MediumOption, metres
 from bomgen.plan import fabric_demand
 from bomgen.plan.types import COMPUTE, FabricPlan
-from bomgen.results.reasons.types import (
+from bomgen.pricing.bill_line import cluster_path
+from bomgen.results.reasons.machines import (
     DEFAULT,
     PLAN,
     RULE,
@@ -35,8 +37,11 @@ from bomgen.results.reasons.types import (
     ReasonInputs,
     Topic,
     chosen_by,
+    machine_topics,
     named,
+    parallelism_topics,
 )
+from bomgen.results.result import Report
 from bomgen.results.what_if import OtherDesign, compare_design, compare_designs
 
 SHOWN = 5
@@ -416,3 +421,43 @@ def _cost(asked: ReasonInputs, option: MediumOption | Chosen) -> str:
         return ""
     currency = asked.report.quote.totals.currency
     return asked.words.word("cost-of-link", amount=asked.words.money(rounded(option.cost, currency), currency))
+
+
+# topics -------------------------------------------------------------------------------------------------------------
+# Reasons for all choices of a result, as pure functions of a report.
+
+
+def find_reasons(report: Report, words: Language, path: str | None = None, wide: bool = True) -> list[Reason]:
+    """Return the reasons for the choices at a path of a result; for all choices without a path.
+
+    `words`: the language of the numbers in the texts; `wide`: include reasons below the path.
+    """
+    found = list[Reason]()
+    for cluster in report.each_cluster:
+        name = cluster.plan.cluster_name
+        place = "".join(f"{step}." for step in cluster_path(name))
+        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
+        if name and inner == path and path is not None:
+            if not path.startswith(f"{name}."):
+                continue
+            inner = path.removeprefix(f"{name}.")
+        about = reasons(ReasonInputs(cluster, words), inner, wide)
+        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
+    return found
+
+
+def reasons(asked: ReasonInputs, path: str | None, wide: bool = True) -> list[Reason]:
+    """Return the reasons for the choices at a bom.json path or on a bill line; all of them without a path.
+
+    `wide`: include reasons below the path.
+    """
+    topics_of = (parallelism_topics, machine_topics, fabric_topics, line_card_topics, link_topics)
+    topics = (topic for each in topics_of for topic in each(asked))
+    found = (topic.reason() for topic in topics if path is None or _is_about(topic, path, wide))
+    return [reason for reason in found if reason]
+
+
+def _is_about(topic: Topic, path: str, wide: bool) -> bool:
+    known = (topic.subject, *topic.covers)
+    above = any(path == each or path.startswith(f"{each}.") for each in known)
+    return above or (wide and any(each.startswith(f"{path}.") for each in known))

@@ -26,8 +26,7 @@ from bomgen.cabling.wiring import wire
 from bomgen.core.messages import message
 from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
-from bomgen.results.elevations.sums import doubts, sums_of
-from bomgen.results.elevations.types import (
+from bomgen.results.elevations import (
     FREE,
     MOST_NAMED,
     NO_HEIGHT,
@@ -41,7 +40,9 @@ from bomgen.results.elevations.types import (
     Slot,
     Span,
     Unplaced,
+    doubts,
     spans_text,
+    sums_of,
 )
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
