@@ -116,7 +116,9 @@ def test_what_an_alternative_changes_adds_up(worked: Worked, plan: dict[str, Any
     assert sum(becomes - was for _, _, was, becomes, _ in parts) == after - before
     totals = [each.quote.totals for each in (report, other)]
     if all(total.complete for total in totals):
-        assert moved.get("total", Decimal(0)) == totals[1].list - totals[1].discount - totals[0].list + totals[0].discount
+        assert (
+            moved.get("total", Decimal(0)) == totals[1].list - totals[1].discount - totals[0].list + totals[0].discount
+        )
 
 
 @given(plan=plans())

@@ -12,7 +12,7 @@ from math import ceil, dist
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
+from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points
 from bomgen.documents.compare.comparison import Comparison, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
@@ -40,7 +40,16 @@ _MARK, _BEYOND = 2, 4
 def draw_bars(canvas: Canvas, shape: Bars) -> None:
     """Draw all bars with names and numbers, and the legend of their segments below."""
     bars = shape.bars
-    longest = max((_end(bar) for bar in bars), default=0.0) or 1
+    longest = (
+        max(
+            (
+                max(float(bar.start) + sum(map(float, bar.parts)), float(bar.mark or 0), float(bar.frame or 0))
+                for bar in bars
+            ),
+            default=0.0,
+        )
+        or 1
+    )
     names = max(text_width(bar.name, _NAME_SIZE, strong=True) for bar in bars) + _BAR_GAP
     texts = max(text_width(bar.text, _BAR_WORDS) for bar in bars) + _BAR_GAP
     beside = names + texts <= NARROW / 2
@@ -69,10 +78,6 @@ def tones(parts: int) -> list[float]:
         return [_DARKEST_BAR]
     step = (_DARKEST_BAR - _LIGHTEST_BAR) / (parts - 1)
     return [_DARKEST_BAR - index * step for index in range(parts)]
-
-
-def _end(bar: Bar) -> float:
-    return max(float(bar.start) + sum(map(float, bar.parts)), float(bar.mark or 0), float(bar.frame or 0))
 
 
 def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
@@ -129,7 +134,12 @@ _WATTS = "W"
 
 def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) -> None:
     """Draw all rows with their racks, and the legend of shades below."""
-    power = _power_of_racks(elevations)
+    power = {
+        rack: group.sums.power_w
+        for group in elevations.groups
+        for first, last in group.racks
+        for rack in range(first, last + 1)
+    }
     most = max(Fraction(each.value) for each in power.values() if each)
     width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in elevations.rows), _WIDEST)
     pitch = min(_HIGHEST / len(elevations.rows), _TALLEST)
@@ -145,16 +155,6 @@ def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) ->
         _draw_row(canvas, row, power, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
     canvas.bottom = top + len(elevations.rows) * pitch
     _draw_key(canvas, power, most, language)
-
-
-def _power_of_racks(elevations: Elevations) -> dict[int, Figure | None]:
-    """Return the power of each rack [W] by its number; None if unknown."""
-    return {
-        rack: group.sums.power_w
-        for group in elevations.groups
-        for first, last in group.racks
-        for rack in range(first, last + 1)
-    }
 
 
 def _draw_row(
@@ -279,19 +279,11 @@ def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
         written = [(_wrap(box.name, width, strong=True), _wrap(box.text, width)) for box in level]
         height = LINE * max(len(name) + len(text) for name, text in written) + 2 * _PADDING
         for box, (name, text), x in zip(level, written, middles, strict=True):
-            _box(canvas, box, (*name, *text), len(name), x, y, width, height)
+            canvas.rectangle("box", x - width / 2, y, width, height, filled=True)
+            canvas.lines("power", x, y + height / 2, (*name, *text), width, _BOX_WORDS, strong=len(name))
+            canvas.spoken.append(f"{box.name}: {box.text}")
         y, above = y + height, middles
     canvas.bottom = y
-
-
-def _box(
-    canvas: Canvas, box: PowerNode, lines: tuple[str, ...], strong: int, x: float, y: float, width: float, height: float
-) -> None:
-    canvas.rectangle("box", x - width / 2, y, width, height, filled=True)
-    start = y + height / 2 - LINE * (len(lines) - 1) / 2
-    for index, line in enumerate(lines):
-        canvas.words("power", x, start + index * LINE, line, width, largest=_BOX_WORDS, strong=index < strong)
-    canvas.spoken.append(f"{box.name}: {box.text}")
 
 
 def _wrap(text: str, width: float, strong: bool = False) -> tuple[str, ...]:
@@ -374,7 +366,11 @@ def _draw_numbers(canvas: Canvas, places: Sequence[Spot], names: Sequence[str], 
             x, y = place[0] + dx * (distance + half - _NUMBER / 2), place[1] + dy * distance
             area = (x - half, y - _NUMBER / 2, x + half, y + _NUMBER / 2)
             leader = [] if distance == _DISTANCES[0] else [*_along(place, (x, y))]
-            if _inside(area) and not any(_overlap(area, other) for other in taken):
+            inside = area[0] > 2 and area[2] < PLANE - 2 and area[1] > _TOP + 1 and area[3] < _TOP + _PLANE_HEIGHT - 1
+            if inside and all(
+                area[0] >= other[2] or other[0] >= area[2] or area[1] >= other[3] or other[1] >= area[3]
+                for other in taken
+            ):
                 if leader:
                     canvas.line(*place, x - dx * half, y - dy * _NUMBER / 2)
                 canvas.words("number", x, y, name, PLANE, largest=_NUMBER)
@@ -388,14 +384,6 @@ def _along(one: Spot, other: Spot) -> Iterator[Area]:
     for step in range(1, steps):
         x, y = (a + (b - a) * step / steps for a, b in zip(one, other, strict=True))
         yield x - 1, y - 1, x + 1, y + 1
-
-
-def _inside(area: Area) -> bool:
-    return area[0] > 2 and area[2] < PLANE - 2 and area[1] > _TOP + 1 and area[3] < _TOP + _PLANE_HEIGHT - 1
-
-
-def _overlap(one: Area, other: Area) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _share(value: float, values: list[float]) -> float:
@@ -442,20 +430,17 @@ def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | 
         return None
     bars = tuple(
         Bar(
-            each.name, _text(cell, language), () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
+            plan.name,
+            language.cell(replace(cell, best=False)),
+            () if cell.value is None or isinstance(cell.value, str) else (cell.value,),
         )
-        for each, cell in zip(comparison.columns, line.cells, strict=True)
+        for plan, cell in zip(comparison.columns, line.cells, strict=True)
     )
     return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
 
 
 def _drawn(chart: Chart, language: Language) -> Drawing:
     return Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text)
-
-
-def _text(cell: Cell, language: Language) -> str:
-    """Return a value without the mark of the best."""
-    return language.cell(replace(cell, best=False))
 
 
 def changes_drawing(difference: Difference, language: Language) -> Drawing | None:

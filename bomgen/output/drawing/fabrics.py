@@ -36,6 +36,7 @@ from bomgen.output.drawing.canvas import (
     Canvas,
     DrawingRow,
     DrawnBox,
+    elide,
     lay_out_boxes,
     lay_out_frames,
 )
@@ -69,7 +70,11 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         for boxes in groups:
             canvas.boxes(middle, boxes)
         if not index and beside:
-            _draw_links_between_pods(canvas, groups, middle - BOX_HEIGHT / 2)
+            # A line joins all switches of the top tier, for links between every two pods.
+            boxes, top = [box for group in groups for box in group if not box.more], middle - BOX_HEIGHT / 2
+            for box in boxes:
+                canvas.line(box.middle, top, box.middle, top - 2 * PADDING)
+            canvas.line(boxes[0].middle, top - 2 * PADDING, boxes[-1].middle, top - 2 * PADDING)
         if index:
             up = tier.up.value if tier.up is not None else 0
             heights = (middle - BOX_HEIGHT / 2, middles[index - 1] + BOX_HEIGHT / 2)
@@ -77,15 +82,6 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         above = groups
     leaves = [box.middle for group in above for box in group if not box.more]
     draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
-
-
-def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[DrawnBox]], top: float) -> None:
-    """Draw a line that joins all switches of the top tier, for links between every two pods."""
-    boxes = [box for group in groups for box in group if not box.more]
-    height = top - 2 * PADDING
-    for box in boxes:
-        canvas.line(box.middle, top, box.middle, height)
-    canvas.line(boxes[0].middle, height, boxes[-1].middle, height)
 
 
 def label_servers(wording: Wording) -> DrawingRow:
@@ -99,7 +95,7 @@ def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start
     """Draw one frame around the servers; their distribution over switches depends on the topology."""
     top = middle - BOX_HEIGHT / 2 - PADDING
     canvas.rectangle("servers", LEFT, top, RIGHT - LEFT, BOX_HEIGHT + 2 * PADDING)
-    canvas.boxes(middle, list(lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count())))
+    canvas.boxes(middle, lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count()))
     for x in above:
         for shift in (-BETWEEN_BOXES, 0, BETWEEN_BOXES):
             canvas.line(x + shift, start, x + shift, top)
@@ -108,12 +104,11 @@ def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start
 def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[DrawnBox]) -> list[list[DrawnBox]]:
     """Return the boxes of a tier by pod; a core, or a fabric without pods, is one group."""
     if not pods or tier.name == CORE:
-        return [list(lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value))]
+        return [lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value)]
     padding = _POD_WORD + PADDING
     return [
-        list(lay_out_boxes(pod.x + _POD_WORD, pod.width - padding, len(members_of_pods(fabric, tier, index, index))))
+        lay_out_boxes(pod.x + _POD_WORD, pod.width - padding, len(members_of_pods(fabric, tier, *[pod.number - 1] * 2)))
         for pod in pods
-        for index in [pod.number - 1]
         if not pod.more
     ]
 
@@ -197,19 +192,17 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
 
 
 def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
-    """Draw the routers of a group: all if there are few, else the first ones, a placeholder, and the last."""
-    shown = min(count, _SHOWN_ROUTERS)
-    numbers = [f"{number}" for number in range(1, shown + 1)]
-    if count > shown:
-        numbers[-2:] = [f"+{count - shown + 1}", f"{count}"]
-    angles = [2 * pi * index / shown - pi / 2 for index in range(shown)]
-    places = [(x + _RING * cos(angle), y + _RING * sin(angle)) for angle in angles] if shown > 1 else [(x, y)]
-    drawn = [(place, number, number.startswith("+")) for place, number in zip(places, numbers, strict=True)]
+    """Draw the routers of a group."""
+    shown = elide(count, _SHOWN_ROUTERS)
+    angles = [2 * pi * index / len(shown) - pi / 2 for index in range(len(shown))]
+    places = [(x + _RING * cos(angle), y + _RING * sin(angle)) for angle in angles] if len(shown) > 1 else [(x, y)]
+    drawn = [(place, number, more) for place, (number, more) in zip(places, shown, strict=True)]
     for (one, _, one_more), (other, _, other_more) in combinations(drawn, 2):
         canvas.line_between(one, other, _ROUTER, dashed=one_more or other_more)
     for (left, top), number, more in drawn:
         canvas.circle(left, top, _ROUTER, dashed=more)
-        canvas.words("more" if more else "number", left, top, number, 2 * _ROUTER - 2)
+        text = f"+{number}" if more else f"{number}"
+        canvas.words("more" if more else "number", left, top, text, 2 * _ROUTER - 2)
 
 
 def _draw_curves(canvas: Canvas, shown: Sequence[DrawnBox], top: float) -> None:
@@ -272,7 +265,12 @@ def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
     """Draw a fabric without switches as a grid with up to three axes."""
     torus = find_torus(wording.drawn)
     drawn = zip((*axes, "", "")[:_AXES], (_SHOWN, _SHOWN, _SHOWN_LAYERS), strict=True)
-    x, y, z = (_axis(torus, name, shown) for name, shown in drawn)
+    x, y, z = (
+        _Axis(name, size, tuple(range(1, size + 1)) if size <= most else (*range(1, _SHOWN_LAYERS), size), closed)
+        for name, most in drawn
+        for size in [torus.sizes.get(name, 1)]
+        for closed in [torus.wrapped and size > 2]
+    )
     depth = -_BEHIND_Y * z.last
     tall = y.last * _PITCH_Y + depth + _BOW + _NUMBER_ROOM + _NAME_ROOM
     [middle] = canvas.rows([DrawingRow(_label(wording, torus), height=tall)])
@@ -280,12 +278,6 @@ def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
     grid = _NodeGrid(canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z))
     grid.draw()
     grid.name(wording)
-
-
-def _axis(torus: Torus, name: str, shown: int) -> _Axis:
-    size = torus.sizes.get(name, 1)
-    numbers = tuple(range(1, size + 1)) if size <= shown else (*range(1, _SHOWN_LAYERS), size)
-    return _Axis(name, size, numbers, torus.wrapped and size > 2)
 
 
 def _label(wording: Wording, torus: Torus) -> list[str]:
@@ -313,25 +305,17 @@ class _NodeGrid:
 
     def draw(self) -> None:
         """Draw all lines, then the nodes, back to front."""
-        for layer in range(self.z.last, -1, -1):
-            for row in range(self.y.last + 1):
-                for column in range(self.x.last + 1):
-                    self._links(column, row, layer)
+        columns, rows, layers = (range(axis.last + 1) for axis in (self.x, self.y, self.z))
+        nodes = [(column, row, layer) for layer in reversed(layers) for row in rows for column in columns]
+        for node in nodes:
+            for index, axis in enumerate((self.x, self.y, self.z)):
+                if node[index] < axis.last:
+                    neighbour = [at + (index == along) for along, at in enumerate(node)]
+                    dashed = axis.passes(node[index])
+                    self.canvas.line_between(self.place(*node), self.place(*neighbour), _NODE, dashed=dashed)
         self._curves()
-        for layer in range(self.z.last, -1, -1):
-            for row in range(self.y.last + 1):
-                for column in range(self.x.last + 1):
-                    self.canvas.circle(*self.place(column, row, layer), _NODE)
-
-    def _links(self, column: int, row: int, layer: int) -> None:
-        here = self.place(column, row, layer)
-        for axis, at, there in (
-            (self.x, column, (column + 1, row, layer)),
-            (self.y, row, (column, row + 1, layer)),
-            (self.z, layer, (column, row, layer + 1)),
-        ):
-            if at < axis.last:
-                self.canvas.line_between(here, self.place(*there), _NODE, dashed=axis.passes(at))
+        for node in nodes:
+            self.canvas.circle(*self.place(*node), _NODE)
 
     def _curves(self) -> None:
         """Draw the links from the last node of a line to its first, on the visible faces."""
