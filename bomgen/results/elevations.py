@@ -7,6 +7,7 @@ elevations.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Identity, PowerSupplies, Server
@@ -237,29 +238,27 @@ def _group(group: Elevation) -> dict[str, Any]:
         "outlets": {form: _value(count) for form, count in sums.outlets.items()},
         "pdu_outlets": {form: _value(count) for form, count in sums.pdu_outlets.items()},
         "lower_bounds": sorted(sums.lower_bounds),
-        "slots": [_slot(slot) for slot in group.slots],
-        "pdus": [_pdu(pdu) for pdu in group.pdus],
-    }
-
-
-def _slot(slot: Slot) -> dict[str, Any]:
-    return {
-        "unit": slot.unit,
-        "height_u": slot.height_u,
-        "pieces": slot.pieces,
-        "device": slot.device,
-        "part": slot.identity.id if slot.identity else None,
-        "devices": [list(named) for named in slot.names],
-    }
-
-
-def _pdu(pdu: HungPdu) -> dict[str, Any]:
-    return {
-        "feed": pdu.feed,
-        "unit": pdu.unit,
-        "height_u": pdu.height_u,
-        "first": pdu.name[0] if pdu.name else None,
-        "last": pdu.name[1] if pdu.name else None,
+        "slots": [
+            {
+                "unit": slot.unit,
+                "height_u": slot.height_u,
+                "pieces": slot.pieces,
+                "device": slot.device,
+                "part": slot.identity.id if slot.identity else None,
+                "devices": [list(named) for named in slot.names],
+            }
+            for slot in group.slots
+        ],
+        "pdus": [
+            {
+                "feed": pdu.feed,
+                "unit": pdu.unit,
+                "height_u": pdu.height_u,
+                "first": pdu.name[0] if pdu.name else None,
+                "last": pdu.name[1] if pdu.name else None,
+            }
+            for pdu in group.pdus
+        ],
     }
 
 
@@ -289,7 +288,7 @@ def pdu_words(language: Language, pdu: HungPdu) -> str:
 # Totals of a rack: rack units, power, heat, weight; and a check of its PDU outlets.
 
 PLACED = Reference(message("source-places"))
-COMPUTE, _ = RACK_KINDS
+COMPUTE, MANAGEMENT = RACK_KINDS
 
 
 units_of = product("units_of", "U", "pieces", "height_u")
@@ -310,8 +309,14 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
         power = UNKNOWN_POWER if all(slot.spare for slot in slots) else system.power_w
         weight = weigh([WeighedItems(system.identity.name, one, system.weight_kg)])
     else:
-        power = _power(powered, missing)
-        heavy = [WeighedItems(_name(slot), count, slot.weight_kg) for slot, count in zip(slots, pieces, strict=True)]
+        draws = [power_of(count, slot.drawn_w) for slot, count in powered if slot.drawn_w]
+        power = reduce(sum_of_power, draws) if draws else None
+        if len(draws) < len(powered):
+            missing.add("power_w")
+        heavy = [
+            WeighedItems(slot.identity.name if slot.identity else slot.device, count, slot.weight_kg)
+            for slot, count in zip(slots, pieces, strict=True)
+        ]
         weight = weigh([*heavy, weighed(site.rack, one, RACK), weighed(part, hung, PDU)])
     if weight.unknown:
         missing.add("weight_kg")
@@ -331,35 +336,16 @@ def _pieces(number: int) -> Figure:
     return Figure(number, "pieces", Cited(message("pieces-in-rack"), (PLACED,), "high"))
 
 
-def _name(slot: Slot) -> str:
-    return slot.identity.name if slot.identity else slot.device
-
-
 def _units(slots: Sequence[Slot], pieces: Sequence[Figure], pdus: Sequence[HungPdu]) -> Figure | None:
     if any(slot.unit is None or slot.height_u is None for slot in slots):
         return None
-    found = units_of(_pieces(0), _height(0))
-    for slot, count in zip(slots, pieces, strict=True):
-        found = sum_of_units(found, units_of(count, _height(slot.height_u or 0)))
-    for pdu in pdus:
-        if pdu.unit is not None:
-            found = sum_of_units(found, _height(pdu.height_u))
-    return found
+    stacks = [units_of(count, _height(slot.height_u or 0)) for slot, count in zip(slots, pieces, strict=True)]
+    lying = [_height(pdu.height_u) for pdu in pdus if pdu.unit is not None]
+    return reduce(sum_of_units, (units_of(_pieces(0), _height(0)), *stacks, *lying))
 
 
 def _height(units: int) -> Figure:
     return Figure(units, "U", Cited(message("units-of-machine"), (PLACED,), "high"))
-
-
-def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure | None:
-    found: Figure | None = None
-    for slot, count in powered:
-        if slot.drawn_w is None:
-            missing.add("power_w")
-            continue
-        more = power_of(count, slot.drawn_w)
-        found = more if found is None else sum_of_power(found, more)
-    return found
 
 
 def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[str, Figure]:
@@ -376,8 +362,6 @@ def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[
 
 # outlets ------------------------------------------------------------------------------------------------------------
 # Whether the PDUs of management racks have the outlets and the power that their devices need.
-
-_, MANAGEMENT = RACK_KINDS
 
 
 def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import nearest
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, Totals, minor_unit
+from bomgen.core.money import MONEY, minor_unit
 from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import (
     Assumed,
@@ -215,13 +215,19 @@ class AmountTrees:
         totals = self.report.quote.totals
         least = "" if totals.complete else f"at least: {totals.lines - totals.priced_lines} lines have no price"
         lines = [
-            self._amount(line.line.id, line.list_amount, self._how_listed(line))
+            self._amount(line.line.id, line.list_amount, f"{line.line.pieces} * {price}{off}; {line.line.description}")
             for line in self.report.quote.lines
             if line.list_amount is not None
+            for price in [self.words.unit_price(line.unit.amount or Decimal(0), self.plan.currency)]
+            for off in [f", less {self.words.share(line.discount)} discount" if line.discount else ""]
         ]
         listed = self._amount("list", totals.list, "sum of all lines before discount")._replace(inputs=tuple(lines))
         off = self._amount("discount", totals.discount, "list - sum of all lines after discount")
-        tax = self._amount("tax", totals.tax, self._how_taxed(totals))
+        how_taxed = "(list - discount) * tax_share" if totals.taxed else "no tax is set"
+        if len(totals.taxes) > 1:
+            nets = " + ".join(f"{share_text(part.share)} * {part.net:f}" for part in totals.taxes)
+            how_taxed = f"{nets}, each rounded half up to {minor_unit(self.plan.currency)}"
+        tax = self._amount("tax", totals.tax, how_taxed)
         rates = {Fraction(rate.value): rate for rate in reversed(list(self.plan.tax.values()))}
         shares = (self.trees.tree(f"{TOTALS}.tax", rates[part.share], "tax_share", 1) for part in totals.taxes)
         tax = tax._replace(inputs=tuple(shares))
@@ -230,17 +236,6 @@ class AmountTrees:
         for node in (listed, off, tax, amount):
             if is_below(f"{TOTALS}.{node.name}", path):
                 yield f"{TOTALS}.{node.name}", self._cut(node, 0)
-
-    def _how_taxed(self, totals: Totals) -> str:
-        if len(totals.taxes) > 1:
-            nets = (f"{share_text(part.share)} * {part.net:f}" for part in totals.taxes)
-            return f"{' + '.join(nets)}, each rounded half up to {minor_unit(self.plan.currency)}"
-        return "(list - discount) * tax_share" if totals.taxed else "no tax is set"
-
-    def _how_listed(self, priced: QuoteLine) -> str:
-        pieces = f"{priced.line.pieces} * {self.words.unit_price(priced.unit.amount or Decimal(0), self.plan.currency)}"
-        off = f", less {self.words.share(priced.discount)} discount" if priced.discount else ""
-        return f"{pieces}{off}; {priced.line.description}"
 
     def _cut(self, node: Node, level: int) -> Node:
         if self.trees.depth is not None and level >= self.trees.depth:
@@ -299,7 +294,8 @@ def explained(
     subjects = (reason.subject for reason in reasons)
     if path is not None and not any(is_below(name, path) for name in (*known, *subjects)):
         close = nearest(path, known, count=SUGGESTED)
-        near = f"near: {', '.join(close)}" if close else f"there are {', '.join(_sections(figures))} and ids of lines"
+        sections = dict.fromkeys([*(name.partition(".")[0] for name in figures), TOTALS])
+        near = f"near: {', '.join(close)}" if close else f"there are {', '.join(sections)} and ids of lines"
         raise NotKnown(f"the result has no number '{path}'; {near}")
     return Explanation(found, tuple(reasons))
 
@@ -307,10 +303,6 @@ def explained(
 def names(report: Report) -> list[str]:
     """Return all names that can be explained: paths of numbers, ids of bill lines, totals."""
     return [*map(dotted, numbers_of(report)), *_bill_paths(report)]
-
-
-def _sections(paths: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([*(path.partition(".")[0] for path in paths), TOTALS]))
 
 
 def _bill_paths(report: Report) -> list[str]:
@@ -409,13 +401,8 @@ def _notes(node: Node, seen: set[Reference]) -> Iterator[str]:
     for document in node.documents:
         if document not in seen and (document.url or document.read):
             seen.add(document)
-            yield _document(document)
-
-
-def _document(document: Reference) -> str:
-    read = f" (read {document.read})" if document.read else ""
-    url = f": {document.url}" if document.url else ""
-    return f"{document.title}{url}{read}"
+            url = f": {document.url}" if document.url else ""
+            yield f"{document.title}{url}{f' (read {document.read})' if document.read else ''}"
 
 
 def _reason(reason: Reason, branches: Branches) -> Iterator[Line]:
@@ -477,7 +464,14 @@ def to_data(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as plain data."""
     return {
         "explained": {path: _node_data(node) for path, node in explanation.trees.items()},
-        "why": [_reason_data(reason) for reason in explanation.reasons],
+        "why": [
+            {
+                **{key: getattr(reason, key) for key in ("subject", "chosen", "by", "because")},
+                "place": _place_data(reason.place),
+                "others": [other._asdict() for other in reason.others],
+            }
+            for reason in explanation.reasons
+        ],
     }
 
 
@@ -496,14 +490,6 @@ def _node_data(node: Node) -> dict[str, Any]:
         "explained_at": node.see,
         "inputs_left_out": node.left_out,
         "inputs": [_node_data(step) for step in node.inputs],
-    }
-
-
-def _reason_data(reason: Reason) -> dict[str, Any]:
-    return {
-        **{key: getattr(reason, key) for key in ("subject", "chosen", "by", "because")},
-        "place": _place_data(reason.place),
-        "others": [other._asdict() for other in reason.others],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bomgen.core.document import Cell, Column, Drawing, Note, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
@@ -13,7 +13,7 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.plan.types import RACK_KINDS
-from bomgen.results.elevations import Elevation, Elevations, Slot, named_text, pdu_words, spans_text
+from bomgen.results.elevations import Elevation, Elevations, named_text, pdu_words, spans_text
 from bomgen.results.warnings import INFINIBAND
 from bomgen.results.what_if import LEAF, losses
 
@@ -99,7 +99,7 @@ def _groups(writer: Writer, elevations: Elevations) -> Table:
 
 
 def _group(writer: Writer, group: Elevation) -> Row:
-    sums = group.sums
+    sums, feeds = group.sums, writer.word("list-comma").join(group.feeds)
     cells = (
         Cell(spans_text(group.racks, MOST_SPANS)),
         Cell(spans_text(group.rows, MOST_SPANS)),
@@ -108,7 +108,7 @@ def _group(writer: Writer, group: Elevation) -> Row:
         _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
         _cell(sums.units_used, "U"),
         Cell(_outlets(writer, group)),
-        Cell(_pdus(writer, group)),
+        Cell(writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""),
         _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
     )
     return Row(cells, writer.word(f"label-{group.kind}_racks"))
@@ -138,14 +138,11 @@ def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
         return Cell(None)
     ends = [(figure.value, *(figure.bounds or (figure.value, figure.value))) for _, figure in known]
     total, low, high = (
-        _whole_heat(sum(number * end[place] for (number, _), end in zip(known, ends, strict=True)), unit)
-        for place in range(len(ends[0]))
+        sum(number * end[place] for (number, _), end in zip(known, ends, strict=True)) for place in range(len(ends[0]))
     )
+    if unit == HEAT:
+        total, low, high = round(total), round(low), round(high)
     return Cell(total, unit, estimate=None if low == high else (low, high))
-
-
-def _whole_heat(value: Any, unit: str) -> Any:
-    return round(value) if unit == HEAT else value
 
 
 def _outlets(writer: Writer, group: Elevation) -> str:
@@ -157,11 +154,6 @@ def _outlets(writer: Writer, group: Elevation) -> str:
     if needed and "outlets" in sums.lower_bounds:
         needed = writer.word("ui-at-least", amount=needed)
     return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
-
-
-def _pdus(writer: Writer, group: Elevation) -> str:
-    feeds = writer.word("list-comma").join(group.feeds)
-    return writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""
 
 
 def _slots(writer: Writer, elevations: Elevations) -> Table:
@@ -183,15 +175,18 @@ def _slots(writer: Writer, elevations: Elevations) -> Table:
 def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
     where = (Cell(spans_text(group.racks, MOST_SPANS)), Cell(spans_text(group.rows, MOST_SPANS)))
     for slot in group.slots:
-        cells = (
-            Cell(_units(writer, slot)),
-            Cell(slot.pieces),
-            _times(slot.pieces, slot.drawn_w, "W"),
-            _times(slot.pieces, slot.weight_kg, "kg"),
-            Cell(_names(slot)),
-            Cell(writer.language.message(slot.identity.name) if slot.identity else ""),
+        positioned = slot.unit is not None and slot.top is not None
+        names = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
+        more = len(slot.names) - MOST_SPANS
+        yield row_of(
+            *where,
+            spans_text(((slot.unit or 0, slot.top or 0),)) if positioned else writer.word("units-unknown"),
+            slot.pieces,
+            _sum([(slot.pieces, slot.drawn_w)], "W"),
+            _sum([(slot.pieces, slot.weight_kg)], "kg"),
+            f"{names}, … +{more}" if more > 0 else names,
+            writer.language.message(slot.identity.name) if slot.identity else "",
         )
-        yield row_of(*where, *cells)
     if group.pdus:
         lying = [pdu for pdu in group.pdus if pdu.unit]
         spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
@@ -200,23 +195,8 @@ def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
         yield row_of(*where, unit, len(group.pdus), None, None, names, "PDU")
 
 
-def _units(writer: Writer, slot: Slot) -> str:
-    if slot.unit is None or slot.top is None:
-        return writer.word("units-unknown")
-    return spans_text(((slot.unit, slot.top),))
-
-
-def _names(slot: Slot) -> str:
-    text = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
-    return text if len(slot.names) <= MOST_SPANS else f"{text}, … +{len(slot.names) - MOST_SPANS}"
-
-
 def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
     return replace(_sum([(1, figure)], unit), unit=unit, least=least)
-
-
-def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:
-    return _sum([(pieces, figure)], unit)
 
 
 # installation -------------------------------------------------------------------------------------------------------
@@ -236,16 +216,12 @@ def installation(writer: Writer) -> Section | None:
 
     cables = wire(writer.report.design).each_cable
     tables = (_switches(writer, fabrics), _failures(writer, fabrics), *_racks(writer, cables))
-    notes = tuple(Note("info", text) for text in (_cables(writer, cables), *_managers(writer, fabrics)))
+    plan, cluster = writer.report.plan_file, writer.report.plan.cluster_name
+    plan = f"{plan} --cluster {cluster}" if cluster else plan
+    listing = writer.word("install-cables", plan=plan, count=writer.language.integer(cables.pieces))
+    notes = tuple(Note("info", text) for text in (listing, *_managers(writer, fabrics)))
     title = writer.word("section-installation")
     return Section("installation", title, tables=tuple(table for table in tables if table.rows), notes=notes)
-
-
-def _cables(writer: Writer, cables: Wiring) -> str:
-    cluster = f" --cluster {writer.report.plan.cluster_name}" if writer.report.plan.cluster_name else ""
-    return writer.word(
-        "install-cables", plan=f"{writer.report.plan_file}{cluster}", count=writer.language.integer(cables.pieces)
-    )
 
 
 def _managers(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:
