@@ -26,7 +26,7 @@ from bomgen.results.explain import (
     explanation_lines,
     markdown,
 )
-from bomgen.results.reasons.fabrics import find_reasons
+from bomgen.results.reasons import find_reasons
 
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
 """Terminal styles of the pieces of a line."""

@@ -95,8 +95,8 @@ DOCUMENTS = Formats("formats", DEFAULT_DOCUMENTS)
 """Document formats of `bomgen build`."""
 WIRINGS = Formats("wiring", helpers=("columns", "subnet"))
 """Cable list formats of `bomgen wiring`."""
-PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("forms",))
-"""Price book forms of `bomgen prices` (output/price_lists/forms.py)."""
+PRICE_LISTS = Formats("price_lists", first=("csv",))
+"""Price book forms of `bomgen prices` (output/price_list_reading.py)."""
 
 
 def choose_documents(names: Iterable[str]) -> list[DocumentRequest]:

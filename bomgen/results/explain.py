@@ -29,7 +29,7 @@ from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.unit_prices import discount_given
 from bomgen.results.numbers import Paths, dotted
-from bomgen.results.reasons.machines import Reason
+from bomgen.results.reasons import Reason
 from bomgen.results.result import Report, numbers_of, share_text
 
 

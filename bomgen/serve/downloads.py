@@ -13,7 +13,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from bomgen.core.messages import message
-from bomgen.output.price_lists.forms import written
+from bomgen.output.price_list_reading import written
 from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import OutputError, render, write_wiring
 from bomgen.results.result import Report

@@ -118,7 +118,7 @@ class Result:
         Raises KeyError if there is nothing at the path.
         """
         from bomgen.results.explain import NotKnown, explained, text
-        from bomgen.results.reasons.fabrics import find_reasons
+        from bomgen.results.reasons import find_reasons
 
         words = language("en")
         reasons = find_reasons(self._report, words, path, False) if why and path else []

@@ -41,7 +41,7 @@ from bomgen.workflow.stages import BrokenResult, build_report, spend_steps_for_c
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_lists.forms import Entry
+    from bomgen.output.price_list_reading import Entry
     from bomgen.pricing.margin import Margin
     from bomgen.pricing.price_book import PriceBook
 
@@ -104,7 +104,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
     """Return the unpriced parts of a result and its alternatives, including required parts, as prices to fill in."""
-    from bomgen.output.price_lists.forms import unpriced_entries
+    from bomgen.output.price_list_reading import unpriced_entries
 
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):

@@ -17,8 +17,7 @@ from bomgen.cli import command
 from bomgen.core.language import language
 from bomgen.results.explain import INDENTED, Node, NotKnown, explained, explanation_lines, markdown, text, to_data
 from bomgen.results.numbers import dotted
-from bomgen.results.reasons.fabrics import find_reasons
-from bomgen.results.reasons.machines import Reason
+from bomgen.results.reasons import Reason, find_reasons
 from bomgen.results.result import Report, numbers_of, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan

@@ -10,8 +10,7 @@ from bomgen.core.money import Totals, minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import category_amounts
-from bomgen.results.reasons.fabrics import reasons
-from bomgen.results.reasons.machines import Reason, ReasonInputs
+from bomgen.results.reasons import Reason, ReasonInputs, reasons
 from bomgen.results.result import Report
 
 SWITCH = "switch"

@@ -19,7 +19,7 @@ from bomgen.optics.counting.uses import Chosen
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.required_parts import OpenItem
-from bomgen.results.reasons.fabrics import rejection
+from bomgen.results.reasons import rejection
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------
