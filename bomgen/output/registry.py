@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core import progress as telling
-from bomgen.core.document import Document, Drawing
+from bomgen.core.document import KINDS, QUOTE, Document, Drawing
 from bomgen.core.language import Language, language
 from bomgen.fabric.types import SERVER, Fabric
 from bomgen.results.result import Report
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 
-QUOTE, REPORT = KINDS = ("quote", "report")
-"""The document that the customer signs, and the one that the engineer checks."""
 KIND = "{kind}"
 """Placeholder in file names with one file per kind of document."""
 

@@ -10,13 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.document import QUOTE
 from bomgen.core.language import Language
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.totals import headline_total
-from bomgen.output.registry import QUOTE, DocumentInputs
+from bomgen.output.registry import DocumentInputs
 from bomgen.results.result import Report, result
 from bomgen.serve.problems import problems_data
 from bomgen.serve.requests import language_of, plan_of

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
+from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.output.markdown_html import html
-from bomgen.output.registry import QUOTE, DocumentInputs
+from bomgen.output.registry import DocumentInputs
 from bomgen.results.result import Report
 from bomgen.serve.requests import language_of, plan_of
 from bomgen.serve.workspace import Refused, Request, Workspace, open_design

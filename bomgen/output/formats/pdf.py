@@ -15,8 +15,8 @@ PACKAGE = "weasyprint"
 
 def write(source: DocumentInputs) -> bytes:
     """Return the page as PDF. Raises OutputError if it cannot be printed, such as without WeasyPrint."""
+    from bomgen.core.document import QUOTE
     from bomgen.output.pdf import NotPrinted, pdf
-    from bomgen.output.registry import QUOTE
     from bomgen.output.writer import OutputError
 
     try:

@@ -14,7 +14,7 @@ BINARY = True
 
 def write(source: DocumentInputs, kind: str) -> bytes:
     """The workbook, byte-identical for the same result."""
-    from bomgen.output.registry import QUOTE
+    from bomgen.core.document import QUOTE
     from bomgen.output.xlsx.quote import quote_workbook
     from bomgen.output.xlsx.workbook import workbook
 

@@ -567,7 +567,7 @@ def _category_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) 
     sheet.subheading(word("xlsx-by-category"))
     titles = [Column(category, category, "money") for category in categories]
     sheet.header((Column("fabric", word("column-fabric")), *titles, Column("sum", word("xlsx-sum"), "money")))
-    first, letters = sheet.row, [get_column_letter(position) for position in range(1, len(categories) + 3)]
+    first, letters = sheet.row, [get_column_letter(1 + at) for at in range(len(categories) + 2)]
     for fabric in fabrics:
         label, chosen = _fabric(sheet, fabric)
         amounts = [
