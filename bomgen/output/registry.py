@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,7 +31,6 @@ from bomgen.fabric.types import SERVER, Fabric
 from bomgen.results.result import Report
 
 if TYPE_CHECKING:
-    from bomgen.documents.charts.types import Chart
     from bomgen.documents.diff.difference import Difference
 
 FOLDER = Path(__file__).parent
@@ -205,10 +203,12 @@ class DocumentInputs:
     def chapters(self, only: Collection[str] | None = None) -> Document:
         """Return chapters of the report with their drawings; `only` names them, all without it."""
         from bomgen.documents.chapters.contents import document
+        from bomgen.output.drawing.charts import draw_chart
 
         networks = self._fabrics_of_clusters if only is None or "network" in only else {}
         racks = self._racks_of_clusters if only is None or "racks" in only else {}
-        return document(self.report, self.language, networks, racks, self._draw_chart, only)
+        draw = partial(draw_chart, language=self.language)
+        return document(self.report, self.language, networks, racks, draw, only)
 
     def document(self, kind: str) -> Document:
         """Return the quote or the report."""
@@ -236,13 +236,6 @@ class DocumentInputs:
         floors = [(each.elevations, each.plan.site) for each in clusters]
         metre = min((metre_of(racks, site) for racks, site in floors if racks and site), default=0.0)
         return {cluster.plan.cluster_name: _rack_drawings(cluster, self.language, metre) for cluster in clusters}
-
-    def _draw_chart(self, chart: Chart, name: str) -> Drawing:
-        from bomgen.output.drawing.charts import chart_svg
-
-        svg = chart_svg(chart, name, self.language)
-        data = replace(chart.data, id=name) if chart.data else None
-        return Drawing(name, chart.title, svg, chart.text, data=data)
 
     def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
         """Yield the drawings of a cluster's fabrics, each with the file name that `svg` writes."""

@@ -10,14 +10,13 @@ from io import StringIO
 from typing import Any
 
 from bomgen import __version__
-from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.safety import escape_formula
 from bomgen.documents.search.candidates import UNITS, Measured, SearchedDesign, values_of
 from bomgen.documents.search.contents import front_chart, search_document
 from bomgen.documents.search.front import Excess, Front
-from bomgen.output.drawing.charts import chart_svg
+from bomgen.output.drawing.charts import draw_chart
 from bomgen.output.writer import render_page
 from bomgen.plan.search_space import NumberRange
 
@@ -31,13 +30,9 @@ def render_search(front: Front, name: str, language: Language, form: str) -> byt
         return (json.dumps(_data(front, name), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     if form == "csv":
         return _csv(front)
-    return render_page(_page(front, name, language, form), language, form, every=True)
-
-
-def _page(front: Front, name: str, language: Language, form: str) -> Document:
     chart = front_chart(front, language) if form == "html" else None
-    drawing = Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text) if chart else None
-    return search_document(front, name, language, drawing)
+    drawing = draw_chart(chart, chart.id, language) if chart else None
+    return render_page(search_document(front, name, language, drawing), language, form, every=True)
 
 
 def _columns(front: Front) -> list[str]:

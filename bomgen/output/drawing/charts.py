@@ -416,6 +416,12 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
     return canvas.text(f"chart-{name}", chart.title, language)
 
 
+def draw_chart(chart: Chart, name: str, language: Language) -> Drawing:
+    """Return a chart as a drawing; the name makes its ids unique within a page."""
+    data = replace(chart.data, id=name) if chart.data else None
+    return Drawing(name, chart.title, chart_svg(chart, name, language), chart.text, data=data)
+
+
 # side by side -------------------------------------------------------------------------------------------------------
 # Comparisons of plans or results as bars: a bar per plan, or each category before and after.
 
@@ -436,11 +442,7 @@ def comparison_drawing(comparison: Comparison, language: Language) -> Drawing | 
         )
         for plan, cell in zip(comparison.columns, line.cells, strict=True)
     )
-    return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
-
-
-def _drawn(chart: Chart, language: Language) -> Drawing:
-    return Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text)
+    return draw_chart(Chart("comparison", line.label, line.label, Bars(bars)), "comparison", language)
 
 
 def changes_drawing(difference: Difference, language: Language) -> Drawing | None:
@@ -459,4 +461,5 @@ def changes_drawing(difference: Difference, language: Language) -> Drawing | Non
     for each in changed:
         name = word(f"category-{each.category}") if each.category in CATEGORIES else each.category
         bars += [bar(name, each.old, "diff-bar-before", _PALE), bar("", each.new, "diff-bar-after")]
-    return _drawn(Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars))), language)
+    chart = Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars)))
+    return draw_chart(chart, chart.id, language)

@@ -88,7 +88,7 @@ class _Front:
 
     def draw(self) -> None:
         """Draw the rack with its heading, and its power and weight below."""
-        group, word = self.group, self.language.word
+        group, canvas, word = self.group, self.canvas, self.language.word
         racks = spans_text(group.racks, _MOST_SPANS)
         title = word("ui-racks-number" if group.number > 1 else "ui-rack-number", racks=racks)
         kind = word(f"rack-{group.kind}")
@@ -112,7 +112,12 @@ class _Front:
             if pdu.unit is not None:
                 self._box(pdu.unit, pdu.height_u, pdu_words(self.language, pdu), "", _DARK)
         self._free()
-        self._hung()
+        high = self.units * self.pitch
+        for number, pdu in enumerate(self.beside[: self.strips]):
+            left, middle = self.left + self.width + number * _STRIP, self.floor - high + high / 2
+            canvas.rectangle("pdu", left + 1, self.floor - high, _STRIP - 2, high, filled=True, tone=_DARK, corner=1)
+            text = fit_words(pdu_words(self.language, pdu), high)
+            canvas.words("pdu", left + _STRIP / 2, middle, text, high, turned=True, largest=_SMALL_SIZE)
         lines = list(describe_sums(group, self.language))
         for number, line in enumerate(lines, 1):
             self._write(_BODY, self.floor + _LINE * number, line)
@@ -180,16 +185,6 @@ class _Front:
             yield word("ui-trays" if slot.device == TRAY else "ui-pieces", number=slot.pieces, name=name)
             yield named_text((slot.boxes[0][0], slot.boxes[-1][1]))
         yield word("ui-unit-unknown")
-
-    def _hung(self) -> None:
-        """Draw the vertical PDUs beside the units, with rotated names and feeds."""
-        high = self.units * self.pitch
-        top, x = self.floor - high, self.left + self.width
-        for number, pdu in enumerate(self.beside[: self.strips]):
-            left = x + number * _STRIP
-            self.canvas.rectangle("pdu", left + 1, top, _STRIP - 2, high, filled=True, tone=_DARK, corner=1)
-            text = fit_words(pdu_words(self.language, pdu), high)
-            self.canvas.words("pdu", left + _STRIP / 2, top + high / 2, text, high, turned=True, largest=_SMALL_SIZE)
 
 
 def describe_sums(group: Elevation, language: Language) -> Iterator[str]:

@@ -78,7 +78,8 @@ def arrange(page: Worksheet, widths: Sequence[float], last: int, together: Mappi
     if 1 < too_much <= _MOST_SHRUNK:
         page.page_setup.scale = int(scale / too_much * _FULL_SIZE)
         return
-    if ends := page_ends(heights, together, room, sum(heights[row - 1] for row in _repeated(page))):
+    header = int(page.print_title_rows.rpartition("$")[2]) if page.print_title_rows else 0
+    if ends := page_ends(heights, together, room, heights[header - 1] if header else 0):
         page.page_setup.scale = int(scale * _FULL_SIZE)
         for row in ends:
             page.row_breaks.append(Break(row))
@@ -105,12 +106,6 @@ def page_ends(heights: Sequence[float], together: Mapping[int, int], room: float
             used, doubt = repeated, doubt + room * _DOUBT
         used += height
     return ends
-
-
-def _repeated(page: Worksheet) -> range:
-    rows = (page.print_title_rows or "").replace("$", "")
-    first, _, last = rows.partition(":")
-    return range(int(first), int(last) + 1) if rows else range(0)
 
 
 # sheet --------------------------------------------------------------------------------------------------------------
@@ -242,7 +237,7 @@ class Sheet:
 
         Text stays text, whatever it begins with; it has room on `columns` columns.
         """
-        cell = self._cell(column)
+        cell = cast(SheetCell, self.page.cell(self.row, column))
         quoted = False
         if isinstance(value, Formula):
             formula = f"={value.text}"
@@ -257,7 +252,10 @@ class Sheet:
             if look.wrap:
                 widths = self._seen() if columns > 1 else self.widths
                 room = sum(widths[column - 1 : column - 1 + columns]) - cells.PADDING * (1 + look.indent)
-                self._heighten(text, max(room, 1))
+                # The row is made high enough for wrapped text; programs disagree about it when they print.
+                if lines := cells.more_lines(text, max(room, 1)):
+                    height = _LINE_HEIGHT if cells.is_narrow(text) else _WIDE_LINE_HEIGHT
+                    self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
         elif value is not None:
             number = cells.storable(value)
             cell.value = number
@@ -384,25 +382,13 @@ class Sheet:
             part.text, part.size, part.color = text, _PRINTED_SIZE, looks.GREY
             part.font = f"{looks.FONT},Regular"
         if document.protected:
-            self._protect()
-
-    def _protect(self) -> None:
-        """Let the reader change inputs only. What a locked sheet still allows is False here."""
-        lock = self.page.protection
-        lock.sheet = lock.objects = lock.scenarios = True
-        lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
+            # The reader changes inputs only; what a locked sheet still allows is False here.
+            lock = page.protection
+            lock.sheet = lock.objects = lock.scenarios = True
+            lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
 
     def _seen(self) -> list[float]:
         return [0 if position in self.folded else width for position, width in enumerate(self.widths, 1)]
-
-    def _cell(self, column: int) -> SheetCell:
-        return cast(SheetCell, self.page.cell(self.row, column))
-
-    def _heighten(self, text: str, room: float) -> None:
-        """Make the row high enough for wrapped text; programs disagree about it when they print."""
-        if lines := cells.more_lines(text, room):
-            height = _LINE_HEIGHT if cells.is_narrow(text) else _WIDE_LINE_HEIGHT
-            self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
 
     def _at_least(self, height: float) -> None:
         row = self.page.row_dimensions[self.row]
