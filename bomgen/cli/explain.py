@@ -25,19 +25,20 @@ from bomgen.cli.plans import work_out_one
 from bomgen.core.language import language
 from bomgen.documents.simulation import simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text
-from bomgen.results.explain.forms import (
+from bomgen.results.explain import (
     DRAWN,
     INDENTED,
     PLAIN,
     Line,
+    NotKnown,
     Piece,
     below_branch,
     data,
+    explained,
     explanation_lines,
     markdown,
 )
-from bomgen.results.explain.tree import NotKnown, explained
-from bomgen.results.reasons.topics import find_reasons
+from bomgen.results.reasons import find_reasons
 from bomgen.sizing.serving import simulation
 
 SIMULATION_FORMS = ("text", "json")

@@ -24,8 +24,7 @@ from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.yaml_source import Source
 from bomgen.output.margin import margin_document, to_csv, to_json
-from bomgen.output.price_list_reading import describe, use_of
-from bomgen.output.price_lists.forms import written
+from bomgen.output.price_list_reading import describe, use_of, written
 from bomgen.output.registry import PRICE_LISTS
 from bomgen.output.terminal import render_lines
 from bomgen.pricing.price_book import entries

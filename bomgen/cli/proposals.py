@@ -20,7 +20,7 @@ from bomgen.core.resources import folder
 from bomgen.fabric import declaration
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.plan.schema import catalog_ids, declaration_at
-from bomgen.results.explain.tree import names
+from bomgen.results.explain import names
 from bomgen.workflow import starters
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, extended, open_plan

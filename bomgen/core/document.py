@@ -60,6 +60,8 @@ def _has_size(png: bytes) -> bool:
 
 # document -----------------------------------------------------------------------------------------------------------
 
+QUOTE, REPORT = KINDS = ("quote", "report")
+"""The document that the customer signs, and the one that the engineer checks."""
 Value = str | int | float | Fraction | Decimal | None
 
 USUAL_WIDTH = 14
@@ -297,6 +299,11 @@ class Document:
     """The keys of the words that label the facts of a quote."""
     sums: tuple[Sum, ...] = ()
     """The totals in words; the total comes last. Empty where no line has a price."""
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the document, one of `KINDS`."""
+        return QUOTE if self.cover else REPORT
 
     def section(self, id: str) -> Section:
         """Return the section with an id. Raises KeyError when there is none."""

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.document import Cell, Column, Document, Note, Row, Section, Table, row_of
+from bomgen.core.document import Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
@@ -72,18 +72,17 @@ def margin_document(margin: Margin, language: Language) -> Document:
         *(Column(key, language.beside(word(f"margin-{key}"), currency), "number") for key in ("net", "cost", "margin")),
         Column("share", word("margin-share"), "number"),
     )
-    rows = [*_line_rows(margin, language), *_sum_rows(margin, language)]
-    table = Table("margin", "", columns, tuple(rows))
-    return Document("", language.code, (Section("margin", "", tables=(table,), notes=tuple(_notes(margin, language))),))
-
-
-def _line_rows(margin: Margin, language: Language) -> Iterator[Row]:
+    rows = []
     for line in margin.lines:
-        amounts = _amounts(line.priced.amount, line.cost, margin.currency, language)
-        earned = NOTHING if line.margin is None else language.amount(line.margin, margin.currency)
+        amounts = _amounts(line.priced.amount, line.cost, currency, language)
+        earned = NOTHING if line.margin is None else language.amount(line.margin, currency)
         texts = (*amounts, earned, _percent(line.share))
-        cells = (Cell(line.priced.line.id), Cell(line.priced.line.pieces), *map(Cell, texts))
-        yield Row(cells, language.word("margin-lines"))
+        rows.append(row_of(line.priced.line.id, line.priced.line.pieces, *texts, group=word("margin-lines")))
+    table = Table("margin", "", columns, (*rows, *_sum_rows(margin, language)))
+    # What the totals exclude.
+    missing = {"margin-without-price": margin.total.without_price, "margin-without-cost": margin.total.without_cost}
+    notes = (Note("info", word(key, count=count, lines=margin.total.lines)) for key, count in missing.items() if count)
+    return Document("", language.code, (Section("margin", "", tables=(table,), notes=tuple(notes)),))
 
 
 def _sum_rows(margin: Margin, language: Language) -> Iterator[Row]:
@@ -111,14 +110,6 @@ def _amounts(net: Decimal | None, cost: Decimal | None, currency: str, language:
 
 def _percent(share: Fraction | None) -> str:
     return NOTHING if share is None else f"{_decimal(share):.2%}"
-
-
-def _notes(margin: Margin, language: Language) -> Iterator[Note]:
-    """Yield notes about what the totals exclude."""
-    total = margin.total
-    for count, key in ((total.without_price, "margin-without-price"), (total.without_cost, "margin-without-cost")):
-        if count:
-            yield Note("info", language.word(key, count=count, lines=total.lines))
 
 
 def _line_data(line: Earned) -> dict[str, Any]:

@@ -19,22 +19,10 @@ from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from bomgen.core.document import (
-    Cell,
-    Column,
-    Derivation,
-    Document,
-    Logo,
-    Row,
-    Section,
-    Step,
-    Table,
-    currency_of,
-)
+from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table, currency_of
 from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
 from bomgen.output.face import face_rules
-from bomgen.output.registry import QUOTE, REPORT
 from bomgen.pricing.quote import lines_to_price
 from bomgen.reading.quote_workbook import AMOUNT, INCLUSIVE_AMOUNT, INCLUSIVE_PRICE, PRICE
 
@@ -108,7 +96,7 @@ class Field(NamedTuple):
 def markdown(document: Document, language: Language) -> bytes:
     """Return a document as Markdown in UTF-8, for repository hosting sites."""
     environment = _environment(document, language, autoescape=False)
-    return environment.get_template(f"{_name(document)}.md.j2").render(document=document).encode("utf-8")
+    return environment.get_template(f"{document.kind}.md.j2").render(document=document).encode("utf-8")
 
 
 def html(document: Document, language: Language, alone: bool = True) -> bytes:
@@ -117,14 +105,10 @@ def html(document: Document, language: Language, alone: bool = True) -> bytes:
     Not `alone` it is for a frame of the page of `bomgen serve`, which runs no script and has the face.
     """
     environment = _environment(document, language, autoescape=True)
-    name = _name(document)
+    name = document.kind
     script = _Asset(text(folder("templates") / f"{name}.js")) if alone and not document.cover else None
     assets = {"style": _Asset(face_rules(alone) + text(folder("templates") / f"{name}.css")), "script": script}
     return environment.get_template(f"{name}.html.j2").render(document=document, **assets).encode("utf-8")
-
-
-def _name(document: Document) -> str:
-    return QUOTE if document.cover else REPORT
 
 
 def slug(path: str) -> str:

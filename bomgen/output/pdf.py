@@ -129,11 +129,9 @@ def print_page(page: bytes) -> bytes:
 def _explain(missing: Sequence[str]) -> str:
     """Return a message that names characters without a font, and the packages that have one."""
     more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-    packages = dict.fromkeys(map(_package, missing))
+    names = (unicodedata.name(character, "") for character in missing)
+    packages = dict.fromkeys(
+        next((package for pattern, package in FONTS if pattern.match(name)), USUAL_FONTS) for name in names
+    )
     shown = " ".join(missing[:SHOWN]) + more
     return f"no installed font has {shown}; install one, such as the package {', '.join(packages)}"
-
-
-def _package(character: str) -> str:
-    name = unicodedata.name(character, "")
-    return next((package for names, package in FONTS if names.match(name)), USUAL_FONTS)

@@ -10,12 +10,11 @@ from io import StringIO
 from typing import Any
 
 from bomgen import __version__
-from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.safety import escape_formula
 from bomgen.documents.search import front_chart, search_document
-from bomgen.output.drawing.charts import chart_svg
+from bomgen.output.drawing.charts import draw_chart
 from bomgen.output.writer import render_page
 from bomgen.plan.search_space import NumberRange
 from bomgen.results.designs import UNITS, Measured, SearchedDesign, values_of
@@ -32,7 +31,7 @@ def render_search(front: Front, name: str, language: Language, form: str) -> byt
     if form == "csv":
         return _csv(front)
     chart = front_chart(front, language) if form == "html" else None
-    drawing = Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text) if chart else None
+    drawing = draw_chart(chart, chart.id, language) if chart else None
     return render_page(search_document(front, name, language, drawing), language, form, every=True)
 
 

@@ -15,8 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from bomgen.core import progress as telling
 from bomgen.core.diagnostics import OutputError
 from bomgen.output import atomic_write
-from bomgen.output.registry import DOCUMENTS, WIRINGS, choose_documents
-from bomgen.output.source import DocumentInputs
+from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents
 from bomgen.output.user_templates import templates
 from bomgen.results.result import Report, template_data
 

@@ -16,7 +16,7 @@ from bomgen.optics.selection import choose
 from bomgen.optics.types import LinkChoice, LinkSpec, Medium, PartsLookup, Span
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.unit_prices import part_price
-from bomgen.results.reasons.fabrics import rejection
+from bomgen.results.reasons import rejection
 
 OF_LINKS = ("transceiver", "cable")
 """Kinds of parts that are selected by their figures."""

@@ -17,9 +17,9 @@ from bomgen.core.number_registry import KNOWN, Path, rows_below
 from bomgen.core.plain_data import json_value, range_data
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
 from bomgen.core.yaml_source import Source
-from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.design.assembly import Design
 from bomgen.fabric.declaration import link_kinds
-from bomgen.optics.counting.uses import Chosen, ShortLinks
+from bomgen.optics.counting.uses import Chosen
 from bomgen.optics.types import VENDORS
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
@@ -35,7 +35,7 @@ from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
 
 if TYPE_CHECKING:
-    from bomgen.results.elevations.types import Elevations
+    from bomgen.results.elevations import Elevations
 
 # user template ------------------------------------------------------------------------------------------------------
 # A template of the user, as data.
@@ -178,7 +178,7 @@ def result(report: Report) -> dict[str, Any]:
         _name_what_is_not_there(inner)
         _add_zero_counts(inner)
         if each.elevations:
-            from bomgen.results.elevations.types import to_data
+            from bomgen.results.elevations import to_data
 
             inner["site"] |= to_data(each.elevations)
     _add_zero_counts(data)
@@ -216,7 +216,17 @@ def _named_data(report: Report) -> dict[str, Any]:
     for built in report.design.fabrics:
         chosen = {
             choice.kind: _chosen_data(choice, report.quote.totals.currency)
-            | {"short": [_short_data(short) for short in built.interconnect.short_links(choice.kind)]}
+            | {
+                "short": [
+                    {
+                        "way": short.medium.option,
+                        "parts": list(short.medium.part_ids),
+                        "up_to_m": json_value(short.longest_m),
+                        "links": json_value(short.links.value),
+                    }
+                    for short in built.interconnect.short_links(choice.kind)
+                ]
+            }
             for choice in built.interconnect.choices
         }
         fabrics[built.plan.name] = {
@@ -267,16 +277,6 @@ def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
             }
             for option in chosen.others
         ],
-    }
-
-
-def _short_data(short: ShortLinks) -> dict[str, Any]:
-    medium = short.medium
-    return {
-        "way": medium.option,
-        "parts": list(medium.part_ids),
-        "up_to_m": json_value(short.longest_m),
-        "links": json_value(short.links.value),
     }
 
 
@@ -350,6 +350,11 @@ def _text(amount: Decimal | None) -> str | None:
 
 def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
     line, price, stated = priced.line, priced.price, priced.stated
+    share = Fraction(line.charge.share.value) if line.charge and line.charge.share else Fraction(0)
+    hardware_share = "" if priced.of is None else f"{share_text(share)} * {priced.of:f} {plan.currency} of hardware"
+    rate = None
+    if stated and stated[0] is not None:
+        rate = "1" if stated[1] == plan.currency else _text(plan.exchange[stated[1]].rate)
     return {
         **{key: getattr(line, key) for key in ("id", "category", "fabric", "role", "part", "sku", "vendor")},
         "description": line.description,
@@ -359,7 +364,7 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "discount": share_text(priced.discount),
         "amount": _text(priced.amount),
         "currency": plan.currency,
-        "explain": explain_line(line) if priced.of is None else _explain_share(priced, plan.currency),
+        "explain": explain_line(line) if priced.of is None else f"{hardware_share}; {explain_line(line)}",
         "unit_price_low": _text(priced.unit.low),
         "unit_price_high": _text(priced.unit.high),
         "price_date": price.date if price else None,
@@ -369,7 +374,7 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "cluster": line.cluster or None,
         "original_price": _text(stated[0]) if stated else None,
         "original_currency": stated[1] if stated else None,
-        "exchange_rate": _rate_text(stated, plan),
+        "exchange_rate": rate,
         "required_by": line.required_by.id if line.required_by else None,
     }
 
@@ -379,22 +384,9 @@ def _existing_data(line: Line) -> dict[str, Any]:
     return {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
 
 
-def _rate_text(stated: tuple[Decimal | None, str] | None, plan: QuotePlan) -> str | None:
-    if stated is None or stated[0] is None:
-        return None
-    return "1" if stated[1] == plan.currency else _text(plan.exchange[stated[1]].rate)
-
-
 def share_text(share: Fraction) -> str:
     """Return a share as a decimal string."""
     return str(Decimal(share.numerator) / Decimal(share.denominator))
-
-
-def _explain_share(priced: QuoteLine, currency: str) -> str:
-    share = priced.line.charge.share if priced.line.charge else None
-    if share is None or priced.of is None:
-        raise ValueError("only a share is of something")
-    return f"{share_text(Fraction(share.value))} * {priced.of:f} {currency} of hardware; {explain_line(priced.line)}"
 
 
 def explain_line(line: Line) -> str:
@@ -488,7 +480,9 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         yield from (plan.inference.precision, plan.inference.kv_precision, plan.inference.engine)
         if not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
-    if any(_has_foreign_cages(built) for built in report.design.fabrics):
+    tiers = (tier for built in report.design.fabrics for tier in built.fabric.tiers)
+    if any(tier.switch.identity.vendor not in (*VENDORS.values(), GENERIC) for tier in tiers):
+        # The parts of the switches' vendor would be chosen otherwise.
         yield plan.optics
     for built in report.design.fabrics:
         yield from (built.plan.topology, built.plan.build_out)
@@ -499,11 +493,6 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         for use in built.interconnect.cables:
             spec = built.plan.links[use.kind]
             yield from (spec.medium, spec.length_m)
-
-
-def _has_foreign_cages(built: BuiltFabric) -> bool:
-    """Return whether the vendor of its switches is another than NVIDIA, whose parts would be chosen otherwise."""
-    return any(tier.switch.identity.vendor not in (*VENDORS.values(), GENERIC) for tier in built.fabric.tiers)
 
 
 def sources_text(origin: Assumed | Cited) -> str:

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from bomgen.core.diagnostics import OutputError, PlanErrors, unknown
-from bomgen.core.document import Cell, Column, Document, Drawing, Row, Section, Table
+from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.documents.chapters.contents import headline
@@ -27,9 +27,8 @@ from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.totals import headline_total
 from bomgen.output.markdown_html import html
-from bomgen.output.price_lists.forms import written
-from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, QUOTE, WIRINGS, Unsuitable, choose_documents
-from bomgen.output.source import DocumentInputs
+from bomgen.output.price_list_reading import written
+from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import render, write_wiring
 from bomgen.results.result import Report, result
 from bomgen.results.warnings import INFINIBAND

@@ -16,8 +16,7 @@ from bomgen.core.money import Totals
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
-from bomgen.output.price_list_reading import describe, use_of
-from bomgen.output.price_lists.forms import Entry
+from bomgen.output.price_list_reading import Entry, describe, use_of
 from bomgen.output.price_lists.yaml import write
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES

@@ -117,9 +117,8 @@ class Result:
         The path is that of a number, a bill line, a total, or the start of one; without it all numbers are explained.
         Raises KeyError if there is nothing at the path.
         """
-        from bomgen.results.explain.forms import text
-        from bomgen.results.explain.tree import NotKnown, explained
-        from bomgen.results.reasons.topics import find_reasons
+        from bomgen.results.explain import NotKnown, explained, text
+        from bomgen.results.reasons import find_reasons
 
         words = language("en")
         reasons = find_reasons(self._report, words, path, False) if why and path else []

@@ -65,10 +65,10 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_lists.forms import Entry
+    from bomgen.output.price_list_reading import Entry
     from bomgen.pricing.margin import Margin
     from bomgen.pricing.price_book import PriceBook
-    from bomgen.results.elevations.types import Elevations
+    from bomgen.results.elevations import Elevations
 
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
 """A key of costs and margins in the value of a setting."""
@@ -305,7 +305,7 @@ def _elevations(designed: Design) -> Elevations | None:
     """Return the contents of the racks, if the plan describes a site."""
     if designed.plan.site is None:
         return None
-    from bomgen.results.elevations.placement import elevations
+    from bomgen.results.rack_placement import elevations
 
     return elevations(designed)
 
@@ -374,7 +374,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
     """Return the unpriced parts of a result and its alternatives, including required parts, as prices to fill in."""
-    from bomgen.output.price_lists.forms import unpriced_entries
+    from bomgen.output.price_list_reading import unpriced_entries
 
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):

@@ -40,7 +40,7 @@ def test_each_addition_works(block: list[Step] | Written, copy: Path) -> None:
 
 DOCUMENT = '''"""The bill as a list for people."""
 
-from bomgen.output.source import DocumentInputs
+from bomgen.output.registry import DocumentInputs
 
 ABOUT = "A line for each part, as a list."
 FILE = "list.txt"

@@ -13,7 +13,7 @@ from hunt import HERE, STARTED_BY
 ROOMS = {
     "source": ("bomgen.core.yaml_source",),
     "quantities": ("bomgen.core.units", "bomgen.core.language"),
-    "books": ("bomgen.pricing.price_book", "bomgen.output.price_lists.forms", "bomgen.core.safety"),
+    "books": ("bomgen.pricing.price_book", "bomgen.output.price_list_reading", "bomgen.core.safety"),
     "templates": ("bomgen.output.user_templates.templates", "jinja2"),
     "bind": ("bomgen",),
 }

@@ -13,8 +13,7 @@ from fabrics_by_hand import FABRICS, clos, dragonfly, planes, torus
 
 from bomgen.core.language import language
 from bomgen.fabric.types import Fabric, Tier
-from bomgen.output.drawing.arrangement import find_torus
-from bomgen.output.drawing.fabrics import fabric_svg
+from bomgen.output.drawing.fabrics import fabric_svg, find_torus
 from bomgen.output.face import BOLD, width_in_ems
 
 ENGLISH = language("en")

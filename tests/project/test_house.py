@@ -44,7 +44,7 @@ THIRD_PARTY = {
         *(
             "site.floor_plan",
             "cabling.*",
-            "results.elevations.placement",
+            "results.rack_placement",
             "results.designs",
             "results.front",
             "output.wiring.*",

@@ -18,7 +18,7 @@ from bomgen.core.language import language
 from bomgen.documents.chapters.contents import document
 from bomgen.output.drawing.racks import MOST_DRAWN, floor_svg, rack_svgs
 from bomgen.output.writer import render
-from bomgen.results.elevations.types import dealt_text, named_text, spans_text
+from bomgen.results.elevations import dealt_text, named_text, spans_text
 from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan

@@ -15,11 +15,9 @@ from click.testing import CliRunner
 from bomgen.catalog.files import Catalog
 from bomgen.cli import command
 from bomgen.core.language import language
-from bomgen.results.explain.forms import INDENTED, explanation_lines, markdown, text, to_data
-from bomgen.results.explain.tree import Node, NotKnown, explained
+from bomgen.results.explain import INDENTED, Node, NotKnown, explained, explanation_lines, markdown, text, to_data
 from bomgen.results.numbers import dotted
-from bomgen.results.reasons.topics import find_reasons
-from bomgen.results.reasons.types import Reason
+from bomgen.results.reasons import Reason, find_reasons
 from bomgen.results.result import Report, numbers_of, result
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan

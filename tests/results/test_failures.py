@@ -13,8 +13,8 @@ from bomgen.cabling.patch_panels import cables_by_racks
 from bomgen.cabling.types import Wiring
 from bomgen.cabling.wiring import wire
 from bomgen.design.assembly import BuiltFabric
-from bomgen.results.failures import LEAF, SPINE, losses
 from bomgen.results.result import Report
+from bomgen.results.what_if import LEAF, SPINE, losses
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 
 from bomgen.core.provenance import Figure, Given, Mark
-from bomgen.results.explain.forms import text
-from bomgen.results.explain.tree import Explanation, Trees
+from bomgen.results.explain import Explanation, Trees, text
 from bomgen.site.racks import RackCapacity, RackItem, RackRun, count_racks, pack_racks
 
 WHERE = Given(Mark("plan.yaml", 1, 1))

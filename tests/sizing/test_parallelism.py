@@ -14,8 +14,7 @@ from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, walk
 from bomgen.plan.types import Parallelism, Training
-from bomgen.results.explain.forms import text
-from bomgen.results.explain.tree import Explanation, Trees
+from bomgen.results.explain import Explanation, Trees, text
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.fitting_counts import first_fitting
 from bomgen.sizing.training.memory import Memory, ParallelSplit

@@ -21,12 +21,12 @@ from processor import PATIENCE
 
 from bomgen.cli import command as bomgen
 from bomgen.output import writer
-from bomgen.results.explain import forms
+from bomgen.results import explain
 from bomgen.workflow import pipeline
 
 FAILED = 99
 """The exit code of a run that ended as the program never does."""
-LOADED = (writer, pipeline, forms)
+LOADED = (writer, pipeline, explain)
 """What a run takes from this process instead of loading it."""
 
 

@@ -10,8 +10,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import category_amounts
-from bomgen.results.reasons.topics import reasons
-from bomgen.results.reasons.types import Reason, ReasonInputs
+from bomgen.results.reasons import Reason, ReasonInputs, reasons
 from bomgen.results.result import Report
 
 SWITCH = "switch"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bomgen.catalog.identity import key_of
-from bomgen.catalog.parts import Identity
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
 from bomgen.core.money import rounded
 from bomgen.core.number_registry import Path
@@ -17,11 +16,10 @@ from bomgen.documents.chapters.money import price_note
 from bomgen.documents.chapters.writer import Writer
 from bomgen.fabric.types import tiers_in_words
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.types import MediumOption
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.required_parts import OpenItem
-from bomgen.results.reasons.fabrics import rejection
+from bomgen.results.reasons import rejection
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 # links --------------------------------------------------------------------------------------------------------------
@@ -46,31 +44,29 @@ def links_table(writer: Writer, built: BuiltFabric) -> Table:
 
 
 def _row(writer: Writer, chosen: Chosen) -> Row:
-    option = writer.language.value(chosen.option, "word")
+    selected = writer.language.value(chosen.option, "word")
     parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
     reason = writer.word(f"chosen-{chosen.reason}")
-    others = writer.word("list-semicolon").join(_other(writer, each) for each in chosen.others)
-    cells = (writer.place(chosen.kind), f"{option}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
-    return Row(tuple(Cell(text) for text in cells))
+    others = writer.word("list-semicolon").join(
+        writer.joined(
+            writer.language.value(option.name, "word"),
+            f"{writer.language.message(rejection(option))}{_cost(writer, option.cost)}",
+        )
+        for option in chosen.others
+    )
+    return row_of(writer.place(chosen.kind), f"{selected}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
 
 
 def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
     for short in built.interconnect.short_links(chosen.kind):
         names = writer.word("list-comma").join(short.medium.part_ids)
         length = writer.language.value(short.longest_m, "m")
-        links = writer.language.number(short.links.value)
-        cells = (
+        yield row_of(
             writer.word("short-links", kind=writer.place(chosen.kind), length=length),
             f"{writer.language.value(short.medium.option, 'word')}{writer.word('link-parts', names=names)}",
-            writer.word("chosen-short", links=links),
+            writer.word("chosen-short", links=writer.language.number(short.links.value)),
             "",
         )
-        yield Row(tuple(Cell(text) for text in cells))
-
-
-def _other(writer: Writer, option: MediumOption) -> str:
-    reason = writer.language.message(rejection(option))
-    return writer.joined(writer.language.value(option.name, "word"), f"{reason}{_cost(writer, option.cost)}")
 
 
 def _cost(writer: Writer, cost: Fraction | None) -> str:
@@ -87,14 +83,10 @@ def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
     """Return the chapter of the fabrics with their drawings; None if there are none."""
     if not writer.report.design.fabrics:
         return None
-    tables = tuple(table for built in writer.report.design.fabrics for table in _tables(writer, built))
-    return Section("network", writer.word("section-network"), tables=tables, drawings=drawings)
-
-
-def _tables(writer: Writer, built: BuiltFabric) -> Iterator[Table]:
-    yield fabric_table(writer, built)
-    if built.interconnect.choices:
-        yield links_table(writer, built)
+    tables = []
+    for built in writer.report.design.fabrics:
+        tables += [fabric_table(writer, built), *([links_table(writer, built)] if built.interconnect.choices else [])]
+    return Section("network", writer.word("section-network"), tables=tuple(tables), drawings=drawings)
 
 
 def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
@@ -264,10 +256,7 @@ def _open_items(writer: Writer, included: bool | None) -> Table:
 
 def describe_choice(writer: Writer, item: OpenItem) -> str:
     """Return the parts to choose from, with the unit of their quantity."""
-    names = writer.word("list-or").join(_named(writer, part) for part in item.parts)
+    names = writer.word("list-or").join(
+        writer.language.beside(writer.language.message(part.name), part.sku or "") for part in item.parts
+    )
     return writer.word("choice-a-year", names=names) if item.per == "year" else names
-
-
-def _named(writer: Writer, part: Identity) -> str:
-    name = writer.language.message(part.name)
-    return writer.language.beside(name, part.sku or "")

@@ -11,18 +11,7 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Document, Drawing, Section
 from bomgen.core.language import Language
 from bomgen.core.number_registry import Path
-from bomgen.documents.chapters import (
-    alternatives,
-    build,
-    evidence,
-    installation,
-    money,
-    reinforcement,
-    serving,
-    site,
-    sizing,
-    summary,
-)
+from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of
 from bomgen.documents.totals import sums_of
@@ -57,13 +46,13 @@ def document(
     `drawings` are those of the fabrics per cluster name, `of_racks` those of floor and racks; `draw` draws charts,
     which are omitted without it. The name of the only cluster of a plan is empty. `only` names the chapters to write.
     """
-    writer = Writer(report, language)
+    writer, customer = Writer(report, language), report.plan.quote.customer
     clusters = writer.cluster_writers()
     chapters = _chapters(writer, clusters, drawings, of_racks, draw)
     sections = [write() for id, write in chapters if only is None or id in only]
     return Document(
         title=report.plan.title,
-        subtitle=_subtitle(writer),
+        subtitle=writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle"),
         language=language.code,
         facts=tuple(money.facts(writer)),
         headline=headline(writer, clusters),
@@ -79,19 +68,9 @@ def document(
 
 def headline(writer: Writer, clusters: Sequence[Writer]) -> tuple[tuple[str, Cell], ...]:
     """Return the key figures of a plan: those of the whole, if it has several clusters, and of each cluster."""
-    whole = [*_total(writer)] if writer.report.clusters else []
+    known = [path for path in (GPUS, POWER) if writer.report.clusters and path in writer.numbers]
+    whole = ((writer.label(path), _key_figure(writer, path)) for path in known)
     return (*whole, *(fact for cluster in clusters for fact in _headline(cluster)))
-
-
-def _subtitle(writer: Writer) -> str:
-    customer = writer.report.plan.quote.customer
-    return writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle")
-
-
-def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
-    for path in (GPUS, POWER):
-        if path in writer.numbers:
-            yield writer.label(path), _key_figure(writer, path)
 
 
 def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
@@ -151,21 +130,24 @@ def _of_cluster(
 ) -> dict[str, Chapter]:
     return {
         "serving": serving.serving,
-        "reinforcement": reinforcement.reinforcement,
+        "reinforcement": serving.reinforcement,
         "sizing": sizing.sizing,
         "network": lambda cluster: build.network(cluster, drawings.get(name, ())),
         "choices": alternatives.choices,
         "storage": sizing.storage,
         "site": site.site,
         "racks": lambda cluster: site.racks(cluster, of_racks.get(name, ())),
-        "installation": installation.installation,
+        "installation": site.installation,
     }
 
 
 def _cluster_chapter(cluster: Writer, chapter: Chapter, draw: Draw | None) -> Section | None:
     """Return a chapter of a cluster; with several clusters its titles name the cluster."""
-    section = _with_charts(cluster, chapter(cluster), OF_CLUSTER, draw)
-    return _name_cluster(cluster, section) if section and cluster.report.plan.cluster_name else section
+    section, name = _with_charts(cluster, chapter(cluster), OF_CLUSTER, draw), cluster.report.plan.cluster_name
+    if section is None or not name:
+        return section
+    tables = (replace(table, id=f"{table.id}.{name}", title=cluster.named(table.title)) for table in section.tables)
+    return replace(section, id=f"{section.id}.{name}", title=cluster.named(section.title), tables=tuple(tables))
 
 
 def _with_charts(
@@ -176,9 +158,3 @@ def _with_charts(
     name = writer.report.plan.cluster_name
     drawn = (draw(chart, f"{chart.id}.{name}" if name else chart.id) for chart in charts_of(writer, section.id, of))
     return replace(section, drawings=(*drawn, *section.drawings))
-
-
-def _name_cluster(writer: Writer, section: Section) -> Section:
-    name = writer.report.plan.cluster_name
-    tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
-    return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

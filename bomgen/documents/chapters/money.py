@@ -13,7 +13,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import Party
 from bomgen.pricing.price_book import Price
 from bomgen.pricing.price_warnings import age_days, is_old
-from bomgen.pricing.quote import REASONS, CategoryTotal, Confidence, QuoteLine, category_amounts, confidence
+from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, category_amounts, confidence
 from bomgen.pricing.running_costs import PARTS
 from bomgen.results.result import OPERATION
 
@@ -255,16 +255,13 @@ def costs_table(writer: Writer) -> Table:
         Column("share", word("column-share"), "share", 10),
         Column("lines", word("column-priced-lines"), "number", 18),
     )
-    rows = tuple(_row(writer, part) for part in category_amounts(writer.report.quote.lines))
-    return Table("costs", word("drawing-costs"), columns, rows, word("drawing-costs-text"))
-
-
-def _row(writer: Writer, part: CategoryTotal) -> Row:
-    currency = writer.report.quote.totals.currency
-    lines = writer.word("priced-lines", priced=part.priced_lines, lines=part.lines)
-    return row_of(
-        writer.word(f"category-{part.category}"),
-        Cell(part.amount, currency, least=not part.complete),
-        writer.language.rough_share(part.share) if part.amount is not None else None,
-        lines,
+    rows = tuple(
+        row_of(
+            word(f"category-{part.category}"),
+            Cell(part.amount, writer.report.quote.totals.currency, least=not part.complete),
+            writer.language.rough_share(part.share) if part.amount is not None else None,
+            word("priced-lines", priced=part.priced_lines, lines=part.lines),
+        )
+        for part in category_amounts(writer.report.quote.lines)
     )
+    return Table("costs", word("drawing-costs"), columns, rows, word("drawing-costs-text"))

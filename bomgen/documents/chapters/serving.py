@@ -9,8 +9,11 @@ from fractions import Fraction
 from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.core.units import SECONDS_AN_HOUR
+from bomgen.documents.chapters.sizing import describe_evidence
 from bomgen.documents.chapters.writer import Writer
+from bomgen.plan.types import ASYNCHRONOUS
 from bomgen.pricing.running_costs import MILLION
+from bomgen.sizing.reinforcement import ReinforcedStep
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage
 from bomgen.sizing.serving.service import Serving
@@ -54,13 +57,7 @@ def serving(writer: Writer) -> Section | None:
 
 def _prediction(writer: Writer) -> Table:
     """Return a table of the prediction: low, typical and high; a high rate needs few GPUs."""
-    columns = (
-        Column("name", writer.word("column-name"), "text", 34, main=True),
-        Column("low", writer.word("column-low"), "number", 16, main=True),
-        Column("typical", writer.word("column-typical"), "number", 16, main=True),
-        Column("high", writer.word("column-high"), "number", 16, main=True),
-        Column("unit", writer.word("column-unit"), "text", 14),
-    )
+    columns = (*_range_columns(writer), Column("unit", writer.word("column-unit"), "text", 14))
     rows = []
     for name in RANGES:
         path, span = (*BASE, *name), (*BASE, *name[:-1], f"{name[-1]}_range")
@@ -71,6 +68,12 @@ def _prediction(writer: Writer) -> Table:
         unit = Cell(writer.language.unit(typical.unit, typical.value))
         rows.append(row_of(writer.label(path), low, typical, high, unit))
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
+
+
+def _range_columns(writer: Writer) -> Iterator[Column]:
+    yield Column("name", writer.word("column-name"), "text", 34, main=True)
+    for key in ("low", "typical", "high"):
+        yield Column(key, writer.word(f"column-{key}"), "number", 16, main=True)
 
 
 def _trade_off(writer: Writer, served: Serving) -> Iterator[Table]:
@@ -206,3 +209,42 @@ def sentences(writer: Writer) -> Iterator[str]:
     elif (low := served.of_gpu_range.low) and (high := served.of_gpu_range.high):
         ends = {"low": number(low.value), "high": number(high.value)}
         yield writer.word("sentence-serving-estimated", **values, **ends)
+
+
+# reinforcement ------------------------------------------------------------------------------------------------------
+# The chapter of reinforcement learning: the parts of a step and the engines that generate.
+
+STEP: Path = ("workload", "reinforcement")
+ENDS = ("low", "high")
+
+
+def reinforcement(writer: Writer) -> Section | None:
+    """Return the chapter of a step of reinforcement learning; None for other workloads."""
+    learning, step = writer.report.plan.reinforcement, writer.report.design.sizing.reinforced
+    if learning is None or step is None:
+        return None
+    if step.generation_gpus is None:
+        text = writer.word("text-reinforcement-one" if step.engine else "text-reinforcement-given")
+    else:
+        which = "asynchronous" if learning.schedule.value == ASYNCHRONOUS else "two"
+        generation, training = writer.shown(step.generation_gpus), writer.shown(step.training_gpus)
+        text = writer.word(f"text-reinforcement-{which}", generation=generation, training=training)
+    return Section(
+        "reinforcement",
+        writer.word("section-reinforcement"),
+        text=(text,),
+        tables=(_parts(writer, step), writer.table("reinforcement")),
+    )
+
+
+def _parts(writer: Writer, step: ReinforcedStep) -> Table:
+    how = Column("how", writer.word("column-how"), "text", 70, main=True, code=True)
+    whole = ((*STEP, "step_seconds"), [(*STEP, "step_seconds_range", end) for end in ENDS])
+    parts = [((*STEP, "parts", name), [(*STEP, f"parts_{end}", name) for end in ENDS]) for name in step.parts]
+    rows = []
+    for path, ends in (*parts, whole):
+        low, high = map(writer.cell, ends)
+        rows.append(row_of(writer.label(path), low, writer.cell(path), high, writer.origin(writer.numbers[path])))
+    caption = writer.word("caption-reinforcement-parts", evidence=describe_evidence(writer, step.update))
+    columns = (*_range_columns(writer), how)
+    return Table("reinforcement-parts", writer.word("table-reinforcement-parts"), columns, tuple(rows), caption)

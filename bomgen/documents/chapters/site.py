@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Drawing, Note, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
+from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.plan.types import RACK_KINDS
-from bomgen.results.elevations.types import Elevation, Elevations, Slot, named_text, pdu_words, spans_text
+from bomgen.results.elevations import Elevation, Elevations, named_text, pdu_words, spans_text
+from bomgen.results.warnings import INFINIBAND
+from bomgen.results.what_if import LEAF, losses
+
+if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
 
 TABLES = ("site", "site-power", "site-load", "site-supply")
 FEEDS = "compute_rack_feeds"
@@ -93,7 +99,7 @@ def _groups(writer: Writer, elevations: Elevations) -> Table:
 
 
 def _group(writer: Writer, group: Elevation) -> Row:
-    sums = group.sums
+    sums, feeds = group.sums, writer.word("list-comma").join(group.feeds)
     cells = (
         Cell(spans_text(group.racks, MOST_SPANS)),
         Cell(spans_text(group.rows, MOST_SPANS)),
@@ -102,7 +108,7 @@ def _group(writer: Writer, group: Elevation) -> Row:
         _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
         _cell(sums.units_used, "U"),
         Cell(_outlets(writer, group)),
-        Cell(_pdus(writer, group)),
+        Cell(writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""),
         _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
     )
     return Row(cells, writer.word(f"label-{group.kind}_racks"))
@@ -132,14 +138,11 @@ def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
         return Cell(None)
     ends = [(figure.value, *(figure.bounds or (figure.value, figure.value))) for _, figure in known]
     total, low, high = (
-        _whole_heat(sum(number * end[place] for (number, _), end in zip(known, ends, strict=True)), unit)
-        for place in range(len(ends[0]))
+        sum(number * end[place] for (number, _), end in zip(known, ends, strict=True)) for place in range(len(ends[0]))
     )
+    if unit == HEAT:
+        total, low, high = round(total), round(low), round(high)
     return Cell(total, unit, estimate=None if low == high else (low, high))
-
-
-def _whole_heat(value: Any, unit: str) -> Any:
-    return round(value) if unit == HEAT else value
 
 
 def _outlets(writer: Writer, group: Elevation) -> str:
@@ -151,11 +154,6 @@ def _outlets(writer: Writer, group: Elevation) -> str:
     if needed and "outlets" in sums.lower_bounds:
         needed = writer.word("ui-at-least", amount=needed)
     return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
-
-
-def _pdus(writer: Writer, group: Elevation) -> str:
-    feeds = writer.word("list-comma").join(group.feeds)
-    return writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""
 
 
 def _slots(writer: Writer, elevations: Elevations) -> Table:
@@ -177,15 +175,18 @@ def _slots(writer: Writer, elevations: Elevations) -> Table:
 def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
     where = (Cell(spans_text(group.racks, MOST_SPANS)), Cell(spans_text(group.rows, MOST_SPANS)))
     for slot in group.slots:
-        cells = (
-            Cell(_units(writer, slot)),
-            Cell(slot.pieces),
-            _times(slot.pieces, slot.drawn_w, "W"),
-            _times(slot.pieces, slot.weight_kg, "kg"),
-            Cell(_names(slot)),
-            Cell(writer.language.message(slot.identity.name) if slot.identity else ""),
+        positioned = slot.unit is not None and slot.top is not None
+        names = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
+        more = len(slot.names) - MOST_SPANS
+        yield row_of(
+            *where,
+            spans_text(((slot.unit or 0, slot.top or 0),)) if positioned else writer.word("units-unknown"),
+            slot.pieces,
+            _sum([(slot.pieces, slot.drawn_w)], "W"),
+            _sum([(slot.pieces, slot.weight_kg)], "kg"),
+            f"{names}, … +{more}" if more > 0 else names,
+            writer.language.message(slot.identity.name) if slot.identity else "",
         )
-        yield row_of(*where, *cells)
     if group.pdus:
         lying = [pdu for pdu in group.pdus if pdu.unit]
         spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
@@ -194,20 +195,136 @@ def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
         yield row_of(*where, unit, len(group.pdus), None, None, names, "PDU")
 
 
-def _units(writer: Writer, slot: Slot) -> str:
-    if slot.unit is None or slot.top is None:
-        return writer.word("units-unknown")
-    return spans_text(((slot.unit, slot.top),))
-
-
-def _names(slot: Slot) -> str:
-    text = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
-    return text if len(slot.names) <= MOST_SPANS else f"{text}, … +{len(slot.names) - MOST_SPANS}"
-
-
 def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
     return replace(_sum([(1, figure)], unit), unit=unit, least=least)
 
 
-def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:
-    return _sum([(pieces, figure)], unit)
+# installation -------------------------------------------------------------------------------------------------------
+# The chapter of the installation: cables by rack, switches, subnet managers, and what the loss of one switch costs.
+
+MOST_PAIRS = 60
+"""Maximum number of pairs of racks in the table; the list of cables has all."""
+LOAD = ("compute_pdu_load_w", "feed_power_w")
+
+
+def installation(writer: Writer) -> Section | None:
+    """Return the chapter for those who install and run the network; None without a network with switches."""
+    fabrics = [built for built in writer.report.design.fabrics if built.fabric.tiers]
+    if not fabrics:
+        return None
+    from bomgen.cabling.wiring import wire  # needs NumPy
+
+    cables = wire(writer.report.design).each_cable
+    tables = (_switches(writer, fabrics), _failures(writer, fabrics), *_racks(writer, cables))
+    plan, cluster = writer.report.plan_file, writer.report.plan.cluster_name
+    plan = f"{plan} --cluster {cluster}" if cluster else plan
+    listing = writer.word("install-cables", plan=plan, count=writer.language.integer(cables.pieces))
+    notes = tuple(Note("info", text) for text in (listing, *_managers(writer, fabrics)))
+    title = writer.word("section-installation")
+    return Section("installation", title, tables=tuple(table for table in tables if table.rows), notes=notes)
+
+
+def _managers(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:
+    """Yield where the subnet manager of each InfiniBand fabric runs."""
+    for built in fabrics:
+        switches = {tier.switch.identity.name: tier.switch for tier in built.fabric.tiers}
+        if all(switch.protocol != INFINIBAND for switch in switches.values()):
+            continue
+        hosts = [
+            writer.word("install-pieces", count=writer.language.number(host.pieces.value), name=host.part.identity.name)
+            for host in built.hosts
+            if host.part and host.part.subnet_manager
+        ]
+        managed = [name for name, switch in switches.items() if switch.managed]
+        where = "hosts" if hosts else "switches" if managed else "reserved" if built.plan.reserved_ports else "none"
+        names = writer.word("list-comma").join(hosts or managed)
+        yield writer.word(f"install-manager-{where}", fabric=writer.fabric_title(built.plan.name), names=names)
+
+
+def _switches(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
+    word = writer.word
+    columns = (
+        Column("fabric", word("column-fabric"), "text", 20, main=True),
+        Column("tier", word("column-tier"), "text", 14),
+        Column("switch", word("column-description"), "text", 30, main=True),
+        Column("quantity", word("column-quantity"), "number", 10),
+        Column("sku", word("column-sku"), "text", 28),
+        Column("airflow", word("column-airflow"), "text", 34, main=True),
+    )
+    rows = tuple(
+        row_of(
+            writer.fabric_title(built.plan.name),
+            writer.label((tier.name,)),
+            writer.language.message(tier.switch.identity.name),
+            tier.count.value,
+            tier.switch.identity.sku or word("no-part-number"),
+            _airflow(writer, tier.switch.airflow),
+        )
+        for built in fabrics
+        for tier in built.fabric.tiers
+    )
+    return Table("switches", word("table-switches"), columns, rows)
+
+
+def _airflow(writer: Writer, airflow: str | None) -> str:
+    """Return the direction of the air through a switch; the vendor's abbreviations are explained.
+
+    Where the catalogue has none, it is the usual one: that of most switches of the catalogue that state it.
+    """
+    if airflow is None:
+        return writer.word("airflow-usual")
+    key = f"airflow-{airflow.partition(',')[0].lower().replace(' ', '-')}"
+    return writer.word(key) if key in writer.language.words else airflow
+
+
+def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
+    """Return a table of uplinks, of the loss of one switch, and of the rating and the load of the PDUs."""
+    rows = []
+    for built in fabrics:
+        leaf = (built.fabric.plane or built.fabric).tier(LEAF)
+        figures = [("uplinks", leaf.up)] if leaf and leaf.up else []
+        for name, figure in (*figures, *losses(built.fabric)):
+            label = writer.joined(writer.fabric_title(built.plan.name), writer.word(f"install-{name}"))
+            rows.append(writer.row_of_figure(label, figure))
+    site = writer.report.plan.site
+    if site and site.pdu and site.pdu.power_w:
+        label = writer.word("install-pdu-rating", name=site.pdu.identity.name)
+        rows.append(writer.row_of_figure(label, site.pdu.power_w))
+    rows += [writer.row((SITE, key)) for key in LOAD if (SITE, key) in writer.numbers]
+    return writer.table("failures", rows=rows) if rows else Table("failures", "", (), ())
+
+
+def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
+    """Yield a table of the cables between racks, the pairs with the most cables if there are many."""
+    from bomgen.cabling.patch_panels import cables_by_racks  # needs NumPy
+
+    pairs = cables_by_racks(cables)
+    if not pairs:
+        return
+    word, language = writer.word, writer.language
+    shown = pairs
+    caption = word("caption-rack-pairs")
+    if len(pairs) > MOST_PAIRS:
+        most = sorted(range(len(pairs)), key=lambda at: -pairs[at].cables)[:MOST_PAIRS]
+        shown = [pairs[at] for at in sorted(most)]
+        left = language.integer(len(pairs) - MOST_PAIRS)
+        caption = word("caption-rack-pairs-most", shown=language.integer(MOST_PAIRS), left=left)
+    columns = (
+        Column("from", word("column-rack-from"), "number", 10),
+        Column("to", word("column-rack-to"), "number", 10),
+        Column("cables", word("column-cables"), "number", 10),
+        Column("lengths", word("column-lengths"), "text", 70),
+    )
+    rows = tuple(
+        row_of(
+            pair.first,
+            pair.second,
+            pair.cables,
+            word("list-comma").join(
+                word("install-pieces", count=language.integer(number), name=language.value(length, "m"))
+                for length, number in pair.lengths
+            ),
+        )
+        for pair in shown
+    )
+    yield Table("rack-pairs", word("table-rack-pairs"), columns, rows, caption)

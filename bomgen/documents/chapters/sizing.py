@@ -104,15 +104,27 @@ NO_BASIS = ("published-runs", "lost-time", "mfu-conventions", "prediction", "pre
 
 def sizing(writer: Writer) -> Section:
     """Return the chapter of workload requirements, parallelism and performance."""
-    tables = [
-        *_workload(writer),
-        writer.table("cluster"),
-        *_fit(writer),
-        *_prediction(writer),
-        writer.table("lost-time"),
-        *_others(writer),
-        *_basis(writer),
-    ]
+    plan, found = writer.report.plan, writer.report.design.sizing
+    tables = []
+    if plan.training or plan.compute:
+        tables.append(writer.table("training" if plan.training else "target", WORKLOAD))
+    tables += [_captioned(writer, "mfu-conventions"), writer.table("cluster")]
+    if found.fit:
+        tables += [
+            writer.table("parallelism"),
+            writer.table("memory-per-gpu", "memory-per-gpu", "memory-host"),
+            writer.table("memory-replica"),
+        ]
+    if found.predicted:
+        tables += [
+            _captioned(writer, "prediction", evidence=describe_evidence(writer, found.predicted.step)),
+            _captioned(writer, "prediction-terms"),
+            _nearest(writer, found.predicted),
+        ]
+    tables.append(writer.table("lost-time"))
+    if found.opinions:
+        tables += [_captioned(writer, "second-opinion"), _published(writer, found.opinions())]
+    tables.append(_basis(writer))
     return Section(
         "sizing",
         writer.word("section-sizing"),
@@ -155,29 +167,6 @@ def _notes(writer: Writer) -> Iterator[Note]:
     yield from time_lost(writer)
     if found.pods and not writer.report.design.fabrics:
         yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
-
-
-def _workload(writer: Writer) -> Iterator[Table]:
-    plan = writer.report.plan
-    id = "training" if plan.training else "target" if plan.compute else None
-    if id:
-        yield writer.table(id, WORKLOAD)
-    yield _captioned(writer, "mfu-conventions")
-
-
-def _fit(writer: Writer) -> Iterator[Table]:
-    if writer.report.design.sizing.fit:
-        yield writer.table("parallelism")
-        yield writer.table("memory-per-gpu", "memory-per-gpu", "memory-host")
-        yield writer.table("memory-replica")
-
-
-def _prediction(writer: Writer) -> Iterator[Table]:
-    predicted = writer.report.design.sizing.predicted
-    if predicted:
-        yield _captioned(writer, "prediction", evidence=describe_evidence(writer, predicted.step))
-        yield _captioned(writer, "prediction-terms")
-        yield _nearest(writer, predicted)
 
 
 def describe_evidence(writer: Writer, step: Prediction) -> str:
@@ -226,13 +215,6 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
     return Table("nearest-steps", writer.word("table-nearest-steps"), columns, tuple(rows), caption)
 
 
-def _others(writer: Writer) -> Iterator[Table]:
-    ask = writer.report.design.sizing.opinions
-    if ask:
-        yield _captioned(writer, "second-opinion")
-        yield _published(writer, ask())
-
-
 def _captioned(writer: Writer, id: str, **values: str) -> Table:
     return replace(writer.table(id), caption=writer.word(f"caption-{id}", **values))
 
@@ -260,7 +242,7 @@ def _published(writer: Writer, opinions: Opinions) -> Table:
     return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
 
 
-def _basis(writer: Writer) -> Iterator[Table]:
+def _basis(writer: Writer) -> Table:
     columns = (
         Column("name", writer.word("column-name"), "text", 34),
         Column("value", writer.word("column-value"), "number", 18),
@@ -277,7 +259,7 @@ def _basis(writer: Writer) -> Iterator[Table]:
         for name, figure in _leaves(writer, figures)
     )
     caption = writer.word("caption-basis")
-    yield Table("basis", writer.word("table-basis"), columns, rows, caption)
+    return Table("basis", writer.word("table-basis"), columns, rows, caption)
 
 
 def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:

@@ -11,7 +11,6 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.serving import sentences as of_serving
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.types import Training
 
 
 def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
@@ -47,7 +46,10 @@ def sentences(writer: Writer) -> Iterator[str]:
     yield summarize_machines(writer)
     yield from _training(writer)
     yield from _target(writer)
-    yield from _pods(writer)
+    pods, chips = writer.report.design.sizing.pods, writer.report.plan.cluster.gpu.pod_chips
+    if pods and chips:
+        number = writer.language.number
+        yield writer.word("sentence-pods", pods=number(pods.value), chips=number(chips.value))
     yield from of_serving(writer)
     for built in writer.report.design.fabrics:
         yield from _direct(writer, built) if built.plan.switchless else (_fabric(writer, built),)
@@ -107,13 +109,16 @@ def _training(writer: Writer) -> Iterator[str]:
             high=writer.shown(step.step.high),
         )
     elif training and sizing.run and sizing.days:
+        tokens = writer.shown(training.tokens)
+        if training.epochs.value != 1:
+            tokens = writer.word("tokens-epochs", tokens=tokens, epochs=writer.language.number(training.epochs.value))
         yield writer.word(
             "sentence-tuning" if training.tuning else "sentence-training",
             method=writer.language.value(f"method-{training.tuning.method.value}", "word") if training.tuning else "",
             trainable=writer.shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
             model=training.model.identity.name,
             parameters=writer.shown(sizing.run.parameters),
-            tokens=_tokens(writer, training),
+            tokens=tokens,
             days=_days(writer, sizing.days),
             mfu=writer.shown(sizing.run.mfu),
             peak=writer.shown(sizing.run.peak_flops_per_gpu),
@@ -140,13 +145,6 @@ def _target(writer: Writer) -> Iterator[str]:
             precision=writer.language.value(compute.precision.value, "word"),
             sparsity=writer.language.value(compute.sparsity.value, "word"),
         )
-
-
-def _pods(writer: Writer) -> Iterator[str]:
-    number = writer.language.number
-    pods, chips = writer.report.design.sizing.pods, writer.report.plan.cluster.gpu.pod_chips
-    if pods and chips:
-        yield writer.word("sentence-pods", pods=number(pods.value), chips=number(chips.value))
 
 
 def _fabric(writer: Writer, built: BuiltFabric) -> str:
@@ -176,10 +174,3 @@ def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
     )
     circuits = {key: number(figure.value) for key, figure in fabric.circuits.items()}
     yield writer.word("sentence-circuits" if circuits else "sentence-no-circuits", **circuits)
-
-
-def _tokens(writer: Writer, training: Training) -> str:
-    tokens = writer.shown(training.tokens)
-    if training.epochs.value == 1:
-        return tokens
-    return writer.word("tokens-epochs", tokens=tokens, epochs=writer.language.number(training.epochs.value))

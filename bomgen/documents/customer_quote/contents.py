@@ -11,24 +11,14 @@ from bomgen.core import money
 from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Sum, Table, row_of
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
-from bomgen.core.money import minor_unit
+from bomgen.core.money import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
-from bomgen.documents.comparison import category_rows, difference
-from bomgen.documents.customer_quote.inclusive import including_tax, inclusive_columns
-from bomgen.documents.customer_quote.record import (
-    CustomerQuote,
-    LeftOver,
-    QuotedAlternative,
-    QuotedCluster,
-    QuotedExpansion,
-    QuotedLine,
-    QuotedMove,
-    QuotedOpenItem,
-)
-from bomgen.documents.tables import part_columns, section_of
+from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
+from bomgen.documents.tables import part_columns
 from bomgen.documents.totals import TOTAL, headline_total, sums_of, total_label
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
+from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "freight", "installation")
@@ -37,14 +27,9 @@ WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
 """Text that identifies warranty terms; a quote without any states that it has no warranty terms."""
 FACTS = (PROMISED, "delivery_place", "incoterm")
 """Conditions of delivery that the first page states; the terms state the others."""
-DAYS_A_WEEK = 7
 _ROOM_TO_WRITE = "…" * 12
 BEFORE_DISCOUNT = ("list", "discount")
 """The sums that the first page leaves out."""
-DIFFERENCE = "difference"
-"""Row id of the difference between alternatives and plan."""
-CHANGES = "changes"
-"""Section of an expansion for recabling and surplus parts."""
 Drawings = Mapping[str, tuple[Drawing, ...]]
 """Drawings by cluster name."""
 
@@ -58,24 +43,31 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         _offer(quote, language),
         _bill(quote, language),
         _order_list(quote, language),
-        _changes(quote.expansion, language) if quote.expansion else _alternatives(quote, language),
+        *([quote.expansion.changes] if quote.expansion else quote.alternatives),
         _not_included(quote, language),
-        _notes(quote, language),
+        Section("notes", language.word("quote-notes"), text=quote.notes) if quote.notes else None,
         _site(quote, language, networks, {} if quote.expansion else floors),
         _terms(quote, language),
     )
-    facts = tuple(_facts(quote, language))
+    facts, word = tuple(_facts(quote, language)), language.word
+    if not quote.totals.priced_lines:
+        kind = word("section-bill")
+    elif quote.status:
+        kind = word(f"quote-{quote.status}")
+    else:
+        kind = word("quote-indicative" if quote.indicative else "quote-quotation")
+    undated = not (quote.date or _is_offer(quote))
+    revision = f"{word('fact-revision')} {quote.revision}" if quote.revision else ""
     return Document(
         title=quote.title,
-        subtitle=_subtitle(quote, language),
+        subtitle=language.beside(kind, word("quote-undated")) if undated else kind,
         language=language.code,
-        facts=tuple((language.word(key), text) for key, text in facts),
+        facts=tuple((word(key), text) for key, text in facts),
         fact_keys=tuple(key for key, _ in facts),
-        headline=(),
         sections=tuple(section for section in sections if section),
         totals=quote.totals,
         sums=_sums(quote, language),
-        footer=_footer(quote, language),
+        footer=word("name-in").join(filter(None, (_number(quote, language), revision))),
         parties=quote.parties,
         logo=quote.logo,
         protected=quote.protected,
@@ -101,30 +93,8 @@ def _counted(quote: CustomerQuote) -> list[QuotedLine]:
     return [line for line in quote.lines if line.counted]
 
 
-def _subtitle(quote: CustomerQuote, language: Language) -> str:
-    """Return the kind of the document; one without a date that is not an offer is marked as undated."""
-    kind = _kind(quote, language)
-    return kind if quote.date or _is_offer(quote) else language.beside(kind, language.word("quote-undated"))
-
-
-def _kind(quote: CustomerQuote, language: Language) -> str:
-    if not quote.totals.priced_lines:
-        return language.word("section-bill")
-    if quote.status:
-        return language.word(f"quote-{quote.status}")
-    if quote.indicative:
-        return language.word("quote-indicative")
-    return language.word("quote-quotation")
-
-
 def _number(quote: CustomerQuote, language: Language) -> str:
     return f"{language.word('quote-quotation')} {quote.number}" if quote.number else quote.title
-
-
-def _footer(quote: CustomerQuote, language: Language) -> str:
-    """Return the line at the foot of each page: the number, and the revision if there is one."""
-    revision = f"{language.word('fact-revision')} {quote.revision}" if quote.revision else ""
-    return language.word("name-in").join(filter(None, (_number(quote, language), revision)))
 
 
 def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
@@ -139,19 +109,13 @@ def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]
     elif quote.valid_days:
         yield "fact-valid", language.value(quote.valid_days, "days")
     if quote.lead_time and PROMISED not in quote.delivery:
-        yield "quote-lead-time", _duration(quote.lead_time[0], language)
+        yield "quote-lead-time", duration(quote.lead_time[0], language)
     for key in FACTS:
         if key in quote.delivery:
             yield f"fact-{key}", quote.delivery[key]
     if quote.payment:
         yield "fact-payment", quote.payment
     yield "fact-currency", quote.totals.currency
-
-
-def _duration(days: int, language: Language) -> str:
-    """Return a duration in the style of vendors: in weeks if it is several whole weeks, else in days."""
-    weeks, left = divmod(days, DAYS_A_WEEK)
-    return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
 
 
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
@@ -175,10 +139,10 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     notes["tax"] = word(covers, share=shares) if totals.taxed else word("quote-no-tax")
     covers_all = word("quote-covers-all", lines=language.integer(totals.lines))
     notes["lines"] = covers_all if totals.complete else _unpriced(quote, language)
-    if required := _by_part(line for line in quote.lines if not line.counted):
+    if required := _required_parts(quote):
         notes["required"] = word("quote-required-left-out", count=language.integer(len(required)))
-    if lacking := [item for item in quote.open_items if not item.ask]:
-        notes["open"] = word("quote-open-items", count=language.integer(len(lacking)))
+    if lacking := sum(note.level == "warning" for note in quote.open_items):
+        notes["open"] = word("quote-open-items", count=language.integer(lacking))
     if missing := _missing(quote):
         notes["without"] = word("quote-without", names=_name_missing(missing, language))
     return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
@@ -285,8 +249,14 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
     table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
-    tables = tuple(each for each in (table, _required(quote, language)) if each)
-    return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
+    required = tuple(
+        row_of(lines[0].vendor or "", _part_number(lines[0], language), lines[0].description, _count_pieces(lines))
+        for lines in _required_parts(quote)
+    )
+    title, caption = language.word("quote-required"), language.word("quote-required-lead")
+    others = Table("required", title, part_columns(language, vendor=True), required, caption, open=True)
+    tables = (table, others) if required else (table,)
+    return Section("order-list", table.title, text=text, tables=tables) if rows else None
 
 
 def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
@@ -306,13 +276,9 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
         yield language.word("quote-from-stock", parts=language.word("list-semicolon").join(named))
 
 
-def _required(quote: CustomerQuote, language: Language) -> Table | None:
-    rows = tuple(
-        row_of(lines[0].vendor or "", _part_number(lines[0], language), lines[0].description, _count_pieces(lines))
-        for lines in _by_part(line for line in quote.lines if not line.counted)
-    )
-    title, caption = language.word("quote-required"), language.word("quote-required-lead")
-    return Table("required", title, part_columns(language, vendor=True), rows, caption, open=True) if rows else None
+def _required_parts(quote: CustomerQuote) -> list[list[QuotedLine]]:
+    """Return the lines of required parts that have no price and that no total includes, by part."""
+    return _by_part(line for line in quote.lines if not line.counted)
 
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
@@ -391,78 +357,6 @@ def _bill_row(number: int, line: QuotedLine, language: Language, currency: str) 
     return Row(cells, language.word(f"category-{line.category}"), line.in_stock, line.id)
 
 
-def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
-    if not quote.alternatives:
-        return None
-    word, currency = language.word, quote.totals.currency
-    columns = (
-        Column("name", word("xlsx-category"), "text", 30),
-        *(Column(f"amount-{at}", each.name, "money", 20) for at, each in enumerate(quote.alternatives)),
-    )
-    amounts = [alternative.amounts for alternative in quote.alternatives]
-    rows = [row_of(row.label, *row.cells) for row in category_rows(amounts, currency, language)]
-    totals = [alternative.totals for alternative in quote.alternatives]
-    cells = (
-        Cell(total.amount, currency, least=not total.complete) if total.priced_lines else Cell(None, currency)
-        for total in totals
-    )
-    rows.append(row_of(total_label(quote.totals, language), *cells, id=TOTAL))
-    if all(total.complete for total in totals):
-        differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
-        rows.append(row_of(word("quote-difference"), *differences, id=DIFFERENCE))
-    table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
-    section = section_of(table, (word("quote-alternatives"), *_said_of_alternatives(quote, language)))
-    changes = (
-        _changed_parts(number, alternative, language, currency)
-        for number, alternative in enumerate(quote.alternatives[1:], 1)
-    )
-    return replace(section, tables=(*section.tables, *(table for table in changes if table.rows)))
-
-
-def _said_of_alternatives(quote: CustomerQuote, language: Language) -> Iterator[str]:
-    """Yield sentences about each alternative: its delivery, its validity, and what else the customer has to know."""
-    word, base = language.word, quote.alternatives[0]
-    for alternative in quote.alternatives[1:]:
-        said = []
-        if not alternative.changes:
-            said.append(word("quote-alternative-same"))
-        if alternative.lead_time and alternative.lead_time != base.lead_time:
-            days, part = alternative.lead_time
-            said.append(word("quote-longest", time=_duration(days, language), part=part))
-        if alternative.valid_until and alternative.valid_until != base.valid_until:
-            said.append(word("quote-valid-until", date=language.date(alternative.valid_until)))
-        if said := [*said, *alternative.notes]:
-            yield word("quote-said-of", name=alternative.name, text=word("list-sentences").join(said))
-
-
-def _changed_parts(number: int, alternative: QuotedAlternative, language: Language, currency: str) -> Table:
-    """Return the table of what an alternative changes: pieces and amounts of each part, and their differences."""
-    word = language.word
-    columns = (
-        Column("part", word("column-sku"), "text", 30),
-        Column("description", word("column-description"), "text", 44),
-        Column("before", word("column-as-planned"), "number", 12),
-        Column("after", word("quote-alternative"), "number", 12),
-        Column("difference", word("quote-difference"), "money", 18),
-    )
-    rows = [
-        row_of(
-            change.part_number or "",
-            change.description,
-            change.before,
-            change.after,
-            Cell(difference(change.amount_before, change.amount_after), currency),
-        )
-        for change in alternative.changes
-    ]
-    known = [row.cells[-1].value for row in rows]
-    if rows and all(isinstance(value, Decimal) for value in known):
-        whole = sum((value for value in known if isinstance(value, Decimal)), Decimal(0))
-        rows.append(row_of(word("quote-difference-net"), "", "", "", Cell(whole, currency), id=TOTAL))
-    title = word("quote-changes-of", name=alternative.name)
-    return Table(f"alternative-{number}", title, columns, tuple(rows), open=True)
-
-
 def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of usual items of a cluster order that this one lacks; None if there are none."""
     word = language.word
@@ -470,12 +364,13 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     text = [word("quote-without", names=_name_missing(missing, language))] if missing else []
     required = [
         word("quote-required-part", name=lines[0].description, count=language.integer(int(_count_pieces(lines))))
-        for lines in _by_part(line for line in quote.lines if not line.counted)
+        for lines in _required_parts(quote)
     ]
     if required:
         text.append(word("quote-required-without", names=word("list-comma").join(required)))
-    text += [_open_item(item, language) for item in quote.open_items]
-    if not (quote.delivery.get("warranty") or _names_warranty(quote.terms)):
+    text += [note.text for note in quote.open_items]
+    named = any(word in term.casefold() for term in quote.terms for word in WARRANTY)
+    if not (quote.delivery.get("warranty") or named):
         text.append(word("quote-no-warranty"))
     return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
 
@@ -490,136 +385,26 @@ def _name_missing(missing: Iterable[str], language: Language) -> str:
     return language.word("list-comma").join(language.word(f"quote-without-{name}") for name in missing)
 
 
-def _open_item(item: QuotedOpenItem, language: Language) -> str:
-    """Return the sentence about a required part that is not included and has to be selected, or may be included."""
-    word, names = language.word, language.word("list-or").join(item.names)
-    parts = word("list-comma").join(item.required_by)
-    if item.quantity is None:
-        needed = word("quote-required-for", name=names, parts=parts)
-    else:
-        needed = word("quote-required-part", name=names, count=language.number(item.quantity))
-    settled = "quote-select-one" if item.quantity is None else "quote-required-without"
-    text = word("quote-select" if len(item.names) > 1 else settled, names=needed)
-    if item.ask:
-        text = word("quote-not-known", names=names, parts=parts, vendors=word("list-comma").join(item.ask))
-    return word("list-sentences").join((text, word("quote-heat", power=item.heat))) if item.heat else text
-
-
-def _names_warranty(terms: Iterable[str]) -> bool:
-    return any(named in term.casefold() for term in terms for named in WARRANTY)
-
-
-def _notes(quote: CustomerQuote, language: Language) -> Section | None:
-    """Return the section of what changes what the customer gets; None if there is nothing."""
-    return Section("notes", language.word("quote-notes"), text=quote.notes) if quote.notes else None
-
-
 def _site(quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings) -> Section | None:
-    tables = tuple(
-        table
-        for cluster in quote.clusters
-        for table in (_networks(cluster, language), _site_numbers(cluster, language))
-        if table.rows
-    )
+    def drawn(drawings: Drawings, cluster: QuotedCluster, title: str | None = None) -> Iterator[Drawing]:
+        for drawing in drawings.get(cluster.name, ())[:1]:
+            names = filter(None, (cluster.name, title or drawing.title))
+            yield replace(drawing, title=language.word("name-in").join(names))
+
+    tables = tuple(table for cluster in quote.clusters for table in (cluster.networks, cluster.site) if table.rows)
     drawings = [
-        replace(drawing, title=_in_cluster(cluster, language, cluster.fabrics[0].name))
+        drawing
         for cluster in quote.clusters
-        for drawing in networks.get(cluster.name, ())[:1]
-        if cluster.fabrics
+        if cluster.networks.rows
+        for drawing in drawn(networks, cluster, str(cluster.networks.rows[0].cells[0].value))
     ]
-    drawings += [
-        replace(drawing, title=_in_cluster(cluster, language, drawing.title))
-        for cluster in quote.clusters
-        for drawing in floors.get(cluster.name, ())[:1]
-    ]
+    drawings += [drawing for cluster in quote.clusters for drawing in drawn(floors, cluster)]
     if not tables:
         return None
     title = language.word("expansion-site" if quote.expansion else "quote-site")
-    included = quote.existing and any(cluster.site for cluster in quote.clusters)
+    included = quote.existing and any(cluster.site.rows for cluster in quote.clusters)
     text = (language.word("quote-site-existing"),) if included else ()
     return Section("racks-and-network", title, text=text, tables=tables, drawings=tuple(drawings))
-
-
-def _changes(expansion: QuotedExpansion, language: Language) -> Section:
-    word = language.word
-    moves = _moves(expansion.moves or (), language)
-    free = _left_over(expansion.left_over, language)
-    text = []
-    if expansion.moves is None:
-        text.append(word("expansion-moves-unknown"))
-    elif not any(move.moved or move.free for move in expansion.moves):
-        text.append(word("expansion-no-moves"))
-    if expansion.moved_machines:
-        text.append(word("expansion-machines", machines=language.integer(expansion.moved_machines)))
-    if not free.rows:
-        text.append(word("expansion-nothing-left"))
-    tables = tuple(table for table in (moves, free) if table.rows)
-    return Section(CHANGES, word("expansion-changes"), text=tuple(text), tables=tables)
-
-
-def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
-    word = language.word
-    columns = (
-        Column("fabric", word("column-fabric"), "text", 26),
-        Column("links", word("quote-place"), "text", 36),
-        Column("before", word("expansion-before"), "number", 12),
-        Column("stay", word("expansion-stay"), "number", 12),
-        Column("moved", word("expansion-moved"), "number", 16),
-        Column("free", word("expansion-free"), "number", 16),
-        Column("added", word("expansion-added"), "number", 12),
-    )
-    rows = tuple(Row(tuple(Cell(value) for value in move)) for move in moves)
-    return Table("moves", word("expansion-moves"), columns, rows, word("expansion-moves-lead"), open=True)
-
-
-def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
-    word = language.word
-    rows = tuple(
-        row_of(piece.part_number or word("no-part-number"), piece.description, piece.pieces) for piece in pieces
-    )
-    title, caption = word("expansion-left-over"), word("expansion-left-over-lead")
-    return Table("left-over", title, part_columns(language), rows, caption, open=True)
-
-
-def _networks(cluster: QuotedCluster, language: Language) -> Table:
-    word = language.word
-    columns = (
-        Column("name", word("column-fabric"), "text", 20),
-        Column("topology", word("compare-topology"), "text", 20),
-        Column("rate", word("quote-rate"), "number", 12),
-        Column("endpoints", word("quote-endpoints"), "number", 10),
-        Column("oversubscription", word("quote-oversubscription"), "text", 20),
-        Column("switches", word("compare-switches"), "text", 44),
-    )
-    rows = tuple(
-        row_of(
-            fabric.name,
-            fabric.topology,
-            Cell(fabric.rate_gbps, "Gb/s"),
-            fabric.endpoints,
-            fabric.oversubscription,
-            fabric.switches,
-        )
-        for fabric in cluster.fabrics
-    )
-    return Table(
-        f"networks-{cluster.name}", _in_cluster(cluster, language, word("section-network")), columns, rows, open=True
-    )
-
-
-def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
-    columns = (
-        Column("name", language.word("quote-item"), "text", 50),
-        Column("value", language.word("column-value"), "number", 20),
-    )
-    rows = tuple(row_of(label, cell) for label, cell in cluster.site)
-    return Table(
-        f"site-{cluster.name}", _in_cluster(cluster, language, language.word("section-site")), columns, rows, open=True
-    )
-
-
-def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
-    return language.word("name-in").join(name for name in (cluster.name, title) if name)
 
 
 def _terms(quote: CustomerQuote, language: Language) -> Section:
@@ -627,7 +412,7 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     text = []
     if quote.lead_time and PROMISED not in quote.delivery:
         days, part = quote.lead_time
-        text.append(word("quote-longest", time=_duration(days, language), part=part))
+        text.append(word("quote-longest", time=duration(days, language), part=part))
     text += [
         word(f"terms-{key}", text=quote.delivery[key]) for key in DELIVERY if key in quote.delivery and key not in FACTS
     ]
@@ -647,3 +432,37 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     if quote.bank:
         text.append(word("terms-bank", text=word("list-comma").join(quote.bank)))
     return Section("terms", word("section-terms"), text=(*text, *quote.terms), own=len(quote.terms))
+
+
+# prices including tax -----------------------------------------------------------------------------------------------
+# Prices as quotes in China show them: unit price and amount of each line, which add up to the total.
+#
+# Tax is calculated on sums, so that lines rounded one by one may differ from the total by some minor units. The line
+# with the largest amount takes the difference.
+
+
+def inclusive_columns(language: Language) -> tuple[Column, Column]:
+    """Return the columns of unit prices and amounts including tax."""
+    return (
+        Column(INCLUSIVE_PRICE, language.word("column-inclusive-price"), "money", 13),
+        Column(INCLUSIVE_AMOUNT, language.word("column-inclusive-amount"), "money", 15, main=True),
+    )
+
+
+def including_tax(lines: Sequence[QuotedLine], totals: Totals) -> list[QuotedLine]:
+    """Return lines whose unit price, before discount, and amount include tax."""
+    amounts = [None if line.amount is None else _with_tax(line.amount, line, totals) for line in lines]
+    known = [amount for amount in amounts if amount is not None]
+    if known:
+        at = amounts.index(max(known))
+        amounts[at] = max(known) + totals.amount - sum(known, Decimal(0))
+    prices = (None if line.unit_price is None else _with_tax(line.unit_price, line, totals) for line in lines)
+    return [
+        line._replace(unit_price=price, amount=amount)
+        for line, price, amount in zip(lines, prices, amounts, strict=True)
+    ]
+
+
+def _with_tax(amount: Decimal, line: QuotedLine, totals: Totals) -> Decimal:
+    rate = next((part.share for part in totals.taxes if line.category in part.categories), totals.taxes[0].share)
+    return rounded(Fraction(amount) * (1 + rate), totals.currency)

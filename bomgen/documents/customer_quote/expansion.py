@@ -9,20 +9,21 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from bomgen.core.document import Column, Section, Table, row_of
 from bomgen.core.money import ANY_AMOUNT, Totals, rounded
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
-    LeftOver,
     QuotedExpansion,
     QuotedLine,
-    QuotedMove,
     count_categories,
     customer_quote,
     longest_lead_time,
     name_links,
+    open_items,
 )
 from bomgen.documents.diff.difference import Difference, Expansion, OrderedLine
+from bomgen.documents.tables import part_columns
 from bomgen.pricing.quote import lines_to_price
 
 EXPANSION = " / E1"
@@ -60,7 +61,7 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         totals=totals,
         inclusive=quote.inclusive and totals.taxed,
         indicative=quote.indicative and quote.indicative._replace(low=totals.amount, high=totals.amount),
-        open_items=tuple(item._replace(quantity=None, heat=None) for item in quote.open_items),
+        open_items=tuple(open_items(writer, counted=False)),
         clusters=tuple(
             cluster._replace(sentences=grown.get(cluster.name, cluster.sentences))
             for cluster in quote.clusters
@@ -69,10 +70,8 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
         alternatives=(),
         id=None,
         expansion=QuotedExpansion(
-            tuple(_moves(writer, difference)) if difference.moves else None,
-            sum(difference.moves.elsewhere.values()) if difference.moves and writer.report.design.routed else 0,
-            tuple(LeftOver(row.sku, writer.language.message(row.description), row.pieces) for row in expansion.free),
             writer.word("expansion-headline", offered=offered),
+            _changes(writer, difference, expansion),
         ),
     )
 
@@ -136,10 +135,42 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
             yield new, (f"{new}{word('name-in')}{sentence}" if new else sentence,)
 
 
-def _moves(writer: Writer, difference: Difference) -> Iterator[QuotedMove]:
-    for cable in difference.moves.cables if difference.moves else ():
-        if cable.old:
-            cluster, _, fabric = cable.fabric.rpartition(".")
-            name = writer.joined(*filter(None, (cluster, writer.fabric_name(fabric))))
-            counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
-            yield QuotedMove(name, name_links(writer, cable.kind), *counts)
+def _changes(writer: Writer, difference: Difference, expansion: Expansion) -> Section:
+    """Return the section about recabling and surplus parts."""
+    word, text, tables, moves = writer.word, list[str](), list[Table](), difference.moves
+    columns = (
+        Column("fabric", word("column-fabric"), "text", 26),
+        Column("links", word("quote-place"), "text", 36),
+        Column("before", word("expansion-before"), "number", 12),
+        Column("stay", word("expansion-stay"), "number", 12),
+        Column("moved", word("expansion-moved"), "number", 16),
+        Column("free", word("expansion-free"), "number", 16),
+        Column("added", word("expansion-added"), "number", 12),
+    )
+    cables = [cable for cable in moves.cables if cable.old] if moves else []
+    rows = []
+    for cable in cables:
+        cluster, _, fabric = cable.fabric.rpartition(".")
+        name = writer.joined(*filter(None, (cluster, writer.fabric_name(fabric))))
+        counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
+        rows.append(row_of(name, name_links(writer, cable.kind), *counts))
+    if rows:
+        lead = word("expansion-moves-lead")
+        tables.append(Table("moves", word("expansion-moves"), columns, tuple(rows), lead, open=True))
+    if moves is None:
+        text.append(word("expansion-moves-unknown"))
+    elif not any(cable.moved or cable.free for cable in cables):
+        text.append(word("expansion-no-moves"))
+    moved = sum(moves.elsewhere.values()) if moves and writer.report.design.routed else 0
+    if moved:
+        text.append(word("expansion-machines", machines=writer.language.integer(moved)))
+    if expansion.free:
+        surplus = tuple(
+            row_of(row.sku or word("no-part-number"), writer.language.message(row.description), row.pieces)
+            for row in expansion.free
+        )
+        title, caption = word("expansion-left-over"), word("expansion-left-over-lead")
+        tables.append(Table("left-over", title, part_columns(writer.language), surplus, caption, open=True))
+    else:
+        text.append(word("expansion-nothing-left"))
+    return Section("changes", word("expansion-changes"), text=tuple(text), tables=tuple(tables))

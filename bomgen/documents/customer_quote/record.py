@@ -18,15 +18,16 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
-from bomgen.core.document import AddressBlock, Cell, Logo
+from bomgen.core.document import AddressBlock, Cell, Column, Logo, Note, Row, Section, Table, row_of
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language, spaced
 from bomgen.core.money import Totals
 from bomgen.core.number_registry import Path, rows_below
-from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.summary import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.comparison import category_rows
+from bomgen.documents.totals import TOTAL, total_label
 from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
@@ -36,9 +37,9 @@ from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.result import Report
 from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
-PartKey = tuple[str, str | None, str]
 Pieces = tuple[int | Fraction, Decimal | None]
 NO_PIECES: Pieces = (0, Decimal(0))
+DAYS_A_WEEK = 7
 MANAGEMENT, SERVER, ACCESSORY, SWITCH = "management", "server", "accessory", "switch"
 COOLING = "cooling"
 POWER = ("cluster", "power_w")
@@ -89,18 +90,6 @@ class QuotedLine(NamedTuple):
         return self.quantity + self.spare
 
 
-class QuotedFabric(NamedTuple):
-    """A network as text."""
-
-    name: str
-    topology: str
-    rate_gbps: int
-    endpoints: int
-    switches: str
-    oversubscription: str
-    """Oversubscription of a leaf, such as `2:1` or a word for none; empty without leaves."""
-
-
 class QuotedCluster(NamedTuple):
     """A cluster as text; `name` is empty if the plan has one."""
 
@@ -108,83 +97,18 @@ class QuotedCluster(NamedTuple):
     headline: str
     """What is bought, on one line."""
     sentences: tuple[str, ...]
-    fabrics: tuple[QuotedFabric, ...]
-    site: tuple[tuple[str, Cell], ...]
+    networks: Table
+    site: Table
     """Label and number of each site requirement."""
-
-
-class QuotedChange(NamedTuple):
-    """A part of which an alternative has other pieces, or at another amount; amounts are None without a price."""
-
-    part_number: str | None
-    description: str
-    before: int | Fraction
-    after: int | Fraction
-    amount_before: Decimal | None
-    amount_after: Decimal | None
-
-
-class QuotedAlternative(NamedTuple):
-    """The plan or an alternative: amounts by category, each with whether it is a lower bound."""
-
-    name: str
-    amounts: Mapping[str, tuple[Decimal | None, bool]]
-    totals: Totals
-    changes: tuple[QuotedChange, ...] = ()
-    """What it changes in the plan; empty for the plan itself."""
-    lead_time: tuple[int, str] | None = None
-    """Longest known lead time [days], and its part."""
-    valid_until: str | None = None
-    notes: tuple[str, ...] = ()
-    """What the customer has to know of it besides the notes on the plan."""
-
-
-class QuotedOpenItem(NamedTuple):
-    """A required part that is not included and still has to be selected, or that may be included."""
-
-    names: tuple[str, ...]
-    """The part, or those to select from."""
-    quantity: int | Fraction | None
-    required_by: tuple[str, ...] = ()
-    """The parts that require it."""
-    heat: str | None = None
-    """For a cooling unit whose number depends on its size: the heat of the servers, at most."""
-    ask: tuple[str, ...] = ()
-    """The manufacturers to ask whether it is included; empty if it is known not to be."""
-
-
-class QuotedMove(NamedTuple):
-    """The existing cables of a kind of link before an expansion."""
-
-    fabric: str
-    links: str
-    before: int
-    stay: int
-    moved: int
-    """Cables with one end to be moved."""
-    free: int
-    """Cables with both ends to be unplugged."""
-    added: int
-
-
-class LeftOver(NamedTuple):
-    """Surplus pieces after an expansion."""
-
-    part_number: str | None
-    description: str
-    pieces: int
 
 
 class QuotedExpansion(NamedTuple):
     """Changes of an expansion to the existing cluster."""
 
-    moves: tuple[QuotedMove, ...] | None
-    """None if unknown."""
-    moved_machines: int
-    """Devices whose floor position changes."""
-    left_over: tuple[LeftOver, ...]
     headline: str
     """The additions, on one line."""
+    changes: Section
+    """Cables to be moved and surplus parts."""
 
 
 class CustomerQuote(NamedTuple):
@@ -213,8 +137,8 @@ class CustomerQuote(NamedTuple):
     lines: tuple[QuotedLine, ...]
     totals: Totals
     clusters: tuple[QuotedCluster, ...]
-    alternatives: tuple[QuotedAlternative, ...]
-    """The plan first, then its alternatives; empty without alternatives."""
+    alternatives: tuple[Section, ...]
+    """The section of the alternatives, if there are any."""
     protected: bool
     id: str | None
     """Plan name and fingerprint of the contents, which identify an edited workbook; None if there is none."""
@@ -224,7 +148,8 @@ class CustomerQuote(NamedTuple):
     """Parts that the customer has in use, each with its pieces."""
     notes: tuple[str, ...] = ()
     """What changes what the customer gets."""
-    open_items: tuple[QuotedOpenItem, ...] = ()
+    open_items: tuple[Note, ...] = ()
+    """Required parts that are not included and have to be selected, as warnings; those that may be included."""
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
     indicative: Indications | None = None
@@ -239,6 +164,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
     days = int(plan.valid_days.value) if plan.valid_days else None
     customer = "fact-customer"
     named = (AddressBlock(writer.word(customer), (plan.customer.name,), customer),) if plan.customer else ()
+    existing = group_by(report.bill.existing, writer.described)
     quote = CustomerQuote(
         title=report.plan.title,
         customer=plan.customer.name if plan.customer else None,
@@ -264,9 +190,9 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         protected=plan.workbook == PROTECTED,
         id=None,
         scope=report.plan.scope,
-        existing=tuple(_existing(writer)),
+        existing=tuple((name, sum(line.quantity.value for line in lines)) for name, lines in existing.items()),
         notes=tuple(_notes(writer, report.problems)),
-        open_items=tuple(_open_items(writer)),
+        open_items=tuple(open_items(writer)),
         indicative=report.quote.indications,
         inclusive=report.quote.totals.taxed and plan.inclusive,
     )
@@ -284,30 +210,37 @@ def _notes(writer: Writer, problems: Iterable[Problem]) -> Iterator[str]:
     yield from dict.fromkeys(note for problem in problems if (note := writer.language.note(problem.message)))
 
 
-def _existing(writer: Writer) -> Iterator[tuple[str, int | Fraction]]:
-    lines = group_by(writer.report.bill.existing, lambda line: writer.described(line))
-    yield from ((name, sum(line.quantity.value for line in of_part)) for name, of_part in lines.items())
-
-
-def _open_items(writer: Writer) -> Iterator[QuotedOpenItem]:
-    found: dict[tuple[bool, tuple[str, ...]], int | Fraction | None] = {}
+def open_items(writer: Writer, counted: bool = True) -> Iterator[Note]:
+    """Yield required parts that are not included: to be selected or confirmed; if `counted` with quantity and heat."""
+    word, quantities = writer.word, dict[tuple[bool, tuple[str, ...]], int | Fraction | None]()
     required_by: dict[tuple[bool, tuple[str, ...]], dict[str, str]] = {}
     heat: dict[tuple[str, ...], str] = {}
     power = {each.report.plan.cluster_name: each.numbers.get(POWER) for each in writer.cluster_writers()}
     for item in writer.report.bill.open_items:
         names = name_parts(item, writer.language)
-        quantity = item.quantity.value if item.quantity else None
+        quantity = item.quantity.value if item.quantity and counted else None
         key, vendor = (item.included is None, names), item.required_by.vendor or GENERIC
-        known = found.get(key)
-        found[key] = quantity + known if quantity is not None and known is not None else quantity
-        asked = writer.word("the-manufacturer") if vendor == GENERIC else vendor
+        known = quantities.get(key)
+        quantities[key] = quantity + known if quantity is not None and known is not None else quantity
+        asked = word("the-manufacturer") if vendor == GENERIC else vendor
         required_by.setdefault(key, {})[str(writer.language.message(item.required_by.name))] = asked
-        if quantity is None and item.parts[0].category == COOLING and (most := power.get(item.cluster)):
+        if counted and not item.quantity and item.parts[0].category == COOLING and (most := power.get(item.cluster)):
             heat[names] = writer.joined(*filter(None, (item.cluster, writer.shown(most))))
-    for (unknown, names), quantity in sorted(found.items(), key=lambda item: item[0][0]):
-        machines = required_by[unknown, names]
-        ask = tuple(dict.fromkeys(machines.values())) if unknown else ()
-        yield QuotedOpenItem(names, quantity, tuple(machines), heat.get(names), ask)
+    for (unknown, alternatives), quantity in sorted(quantities.items(), key=lambda item: item[0][0]):
+        machines, name = required_by[unknown, alternatives], word("list-or").join(alternatives)
+        parts = word("list-comma").join(machines)
+        if unknown:
+            vendors = word("list-comma").join(dict.fromkeys(machines.values()))
+            text = word("quote-not-known", names=name, parts=parts, vendors=vendors)
+        elif quantity is None:
+            needed = word("quote-required-for", name=name, parts=parts)
+            text = word("quote-select" if len(alternatives) > 1 else "quote-select-one", names=needed)
+        else:
+            needed = word("quote-required-part", name=name, count=writer.language.number(quantity))
+            text = word("quote-select" if len(alternatives) > 1 else "quote-required-without", names=needed)
+        if alternatives in heat:
+            text = word("list-sentences").join((text, word("quote-heat", power=heat[alternatives])))
+        yield Note("info" if unknown else "warning", text)
 
 
 def name_parts(item: OpenItem, language: Language) -> tuple[str, ...]:
@@ -323,8 +256,8 @@ def _fingerprint(quote: CustomerQuote) -> str:
     It identifies the quote, not the plan: a comment, or a key that the quote does not show, leaves it unchanged; a
     price book, an exchange rate or a program version that changes numbers changes it.
     """
-    said = quote._replace(logo=None, clusters=(), alternatives=(), notes=(), open_items=())
-    return sha256(repr(said).encode()).hexdigest()
+    hashed = quote._replace(logo=None, clusters=(), alternatives=(), notes=(), open_items=())
+    return sha256(repr(hashed).encode()).hexdigest()
 
 
 def longest_lead_time(
@@ -476,13 +409,31 @@ def name_links(writer: Writer, kind: str) -> str:
 
 
 def _cluster(writer: Writer) -> QuotedCluster:
-    return QuotedCluster(
-        name=writer.report.plan.cluster_name,
-        headline=writer.named(_headline(writer)),
-        sentences=tuple(summarize_cluster(writer)),
-        fabrics=tuple(_fabric(writer, built) for built in writer.report.design.fabrics if built.fabric.tiers),
-        site=tuple(_site(writer)),
+    word, name = writer.word, writer.report.plan.cluster_name
+    columns = (
+        Column("name", word("column-fabric"), "text", 20),
+        Column("topology", word("compare-topology"), "text", 20),
+        Column("rate", word("quote-rate"), "number", 12),
+        Column("endpoints", word("quote-endpoints"), "number", 10),
+        Column("oversubscription", word("quote-oversubscription"), "text", 20),
+        Column("switches", word("compare-switches"), "text", 44),
     )
+    rows = [
+        row_of(
+            writer.fabric_name(built.plan.name),
+            writer.language.value(built.fabric.topology, "word"),
+            Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
+            int(built.fabric.endpoints.value),
+            _oversubscription(writer, ("fabrics", built.plan.name, "oversubscription", "leaf")),
+            writer.describe_switches(built),
+        )
+        for built in writer.report.design.fabrics
+        if built.fabric.tiers
+    ]
+    networks = Table(f"networks-{name}", writer.named(word("section-network")), columns, tuple(rows), open=True)
+    labelled = Column("name", word("quote-item"), "text", 50), Column("value", word("column-value"), "number", 20)
+    site = Table(f"site-{name}", writer.named(word("section-site")), labelled, tuple(_site(writer)), open=True)
+    return QuotedCluster(name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), networks, site)
 
 
 def _headline(writer: Writer) -> str:
@@ -517,25 +468,18 @@ def _headline(writer: Writer) -> str:
     return word("list-semicolon").join(said)
 
 
-def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
+def _site(writer: Writer) -> Iterator[Row]:
     """Yield label and number of the site requirements; weight only if that of the servers is known."""
     facility = writer.report.design.facility
     unknown, server = facility.load.unweighed, facility.server
-    quoted = sorted((row.quoted, row.path) for row in rows_below("site") if row.quoted)
-    for _, path in quoted:
+    for _, path in sorted((row.quoted, row.path) for row in rows_below("site") if row.quoted):
         if path not in writer.numbers or (path[-1] in WEIGHTS and (server is None or server.weight_kg is None)):
             continue
-        label = writer.label(path)
+        label, number = writer.label(path), writer.number(path)
         if path[-1] == TOTAL_WEIGHT and unknown:
-            label = writer.word(
-                "quote-weight", names=writer.word("list-comma").join(map(writer.language.message, unknown))
-            )
-        yield label, _number(writer, path)
-
-
-def _number(writer: Writer, path: Path) -> Cell:
-    found = writer.number(path)
-    return replace(found, unit="") if found.unit == RACKS else found
+            names = writer.word("list-comma").join(map(writer.language.message, unknown))
+            label = writer.word("quote-weight", names=names)
+        yield row_of(label, replace(number, unit="") if number.unit == RACKS else number)
 
 
 def count_categories(writer: Writer, lines: Sequence[Line | QuotedLine]) -> str:
@@ -552,17 +496,6 @@ def _count_category(writer: Writer, category: str, lines: Sequence[Line | Quoted
     return writer.word("quote-headline-pieces", count=pieces, name=name)
 
 
-def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:
-    return QuotedFabric(
-        name=writer.fabric_name(built.plan.name),
-        topology=writer.language.value(built.fabric.topology, "word"),
-        rate_gbps=int(built.fabric.links[0].rate_gbps.value),
-        endpoints=int(built.fabric.endpoints.value),
-        switches=writer.describe_switches(built),
-        oversubscription=_oversubscription(writer, ("fabrics", built.plan.name, "oversubscription", "leaf")),
-    )
-
-
 def _oversubscription(writer: Writer, path: Path) -> str:
     figure = writer.numbers.get(path)
     if figure is None:
@@ -570,40 +503,83 @@ def _oversubscription(writer: Writer, path: Path) -> str:
     return f"{writer.language.number(figure.value)}:1" if figure.value > 1 else writer.word("quote-non-blocking")
 
 
-def _alternatives(writer: Writer) -> Iterator[QuotedAlternative]:
-    report = writer.report
+def _alternatives(writer: Writer) -> Iterator[Section]:
+    """Yield the section of the alternatives, if there are any: the amounts of each, and what it changes."""
+    report, word, currency = writer.report, writer.word, writer.report.quote.totals.currency
     if not report.alternatives:
         return
-    names = (writer.word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
-    for name, each in zip(names, (report, *report.alternatives), strict=True):
-        amounts = {part.category: (part.amount, not part.complete) for part in category_amounts(each.quote.lines)}
-        yield QuotedAlternative(
-            name,
-            amounts,
-            each.quote.totals._replace(low=None, high=None),
-            tuple(_changes(writer, each)) if each is not report else (),
-            longest_lead_time(writer, report=each),
-            _valid_until(each.plan.quote),
-            tuple(_notes(writer, each.problems)) if each is not report else (),
-        )
+    plans = (report, *report.alternatives)
+    names = (word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
+    columns = (
+        Column("name", word("xlsx-category"), "text", 30),
+        *(Column(f"amount-{at}", name, "money", 20) for at, name in enumerate(names)),
+    )
+    amounts = [
+        {part.category: (part.amount, not part.complete) for part in category_amounts(plan.quote.lines)}
+        for plan in plans
+    ]
+    rows = [row_of(row.label, *row.cells) for row in category_rows(amounts, currency, writer.language)]
+    totals = [plan.quote.totals for plan in plans]
+    sums = ((total.amount, not total.complete) if total.priced_lines else (None, False) for total in totals)
+    cells = (Cell(amount, currency, least=least) for amount, least in sums)
+    rows.append(row_of(total_label(totals[0], writer.language), *cells, id=TOTAL))
+    if all(total.complete for total in totals):
+        differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
+        rows.append(row_of(word("quote-difference"), *differences, id="difference"))
+    title, text = word("section-alternatives"), [word("quote-alternatives")]
+    tables = [Table("alternatives", title, columns, tuple(rows), open=True)]
+    for number, (name, other) in enumerate(zip(names[1:], report.alternatives, strict=True), 1):
+        changes = _changed_parts(writer, other, f"alternative-{number}", word("quote-changes-of", name=name))
+        tables += [changes] if changes.rows else []
+        said = [] if changes.rows else [word("quote-alternative-same")]
+        lead_time, until = longest_lead_time(writer, report=other), _valid_until(other.plan.quote)
+        if lead_time and lead_time != longest_lead_time(writer):
+            said.append(word("quote-longest", time=duration(lead_time[0], writer.language), part=lead_time[1]))
+        if until and until != _valid_until(report.plan.quote):
+            said.append(word("quote-valid-until", date=writer.language.date(until)))
+        if said := [*said, *_notes(writer, other.problems)]:
+            text.append(word("quote-said-of", name=name, text=word("list-sentences").join(said)))
+    yield Section("alternatives", title, tuple(text), tuple(tables))
 
 
-def _changes(writer: Writer, other: Report) -> Iterator[QuotedChange]:
-    """Yield the parts of which an alternative has other pieces, or at another amount, in the order of a bill."""
-    before, after = _by_part(writer, writer.report), _by_part(writer, other)
+def duration(days: int, language: Language) -> str:
+    """Return a duration in the style of vendors: in weeks if it is several whole weeks, else in days."""
+    weeks, left = divmod(days, DAYS_A_WEEK)
+    return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
+
+
+def _changed_parts(writer: Writer, other: Report, id: str, title: str) -> Table:
+    """Return the parts of which an alternative has other pieces, or at another amount, in the order of a bill."""
+    word, currency = writer.word, writer.report.quote.totals.currency
+    columns = (
+        Column("part", word("column-sku"), "text", 30),
+        Column("description", word("column-description"), "text", 44),
+        Column("before", word("column-as-planned"), "number", 12),
+        Column("after", word("quote-alternative"), "number", 12),
+        Column("difference", word("quote-difference"), "money", 18),
+    )
+    before, after = (_pieces_by_part(writer, report) for report in (writer.report, other))
+    rows, differences = list[Row](), list[Decimal | None]()
     for key in sorted({**before, **after}, key=lambda key: CATEGORIES.index(key[0])):
-        was, becomes = before.get(key, NO_PIECES), after.get(key, NO_PIECES)
-        if was != becomes:
-            yield QuotedChange(key[1], key[2], was[0], becomes[0], was[1], becomes[1])
+        (pieces, amount), (new_pieces, new_amount) = (side.get(key, NO_PIECES) for side in (before, after))
+        if (pieces, amount) != (new_pieces, new_amount):
+            difference = None if amount is None or new_amount is None else new_amount - amount
+            differences.append(difference)
+            rows.append(row_of(key[1] or "", key[2], pieces, new_pieces, Cell(difference, currency)))
+    known = [difference for difference in differences if difference is not None]
+    if rows and len(known) == len(rows):
+        whole = Cell(sum(known, Decimal(0)), currency)
+        rows.append(row_of(word("quote-difference-net"), "", "", "", whole, id=TOTAL))
+    return Table(id, title, columns, tuple(rows), open=True)
 
 
-def _by_part(writer: Writer, report: Report) -> dict[PartKey, Pieces]:
+def _pieces_by_part(writer: Writer, report: Report) -> dict[tuple[str, str | None, str], Pieces]:
     """Return the pieces and the amount of each part of a result, by category, part number and description."""
-    found: dict[PartKey, Pieces] = {}
+    parts = dict[tuple[str, str | None, str], Pieces]()
     for priced in report.quote.all_lines:
         line = priced.line
         key = line.category, line.sku, _describe(writer, line._replace(in_stock=False))
-        pieces, amount = found.get(key, NO_PIECES)
+        pieces, amount = parts.get(key, NO_PIECES)
         whole = None if amount is None or priced.amount is None else amount + priced.amount
-        found[key] = pieces + (0 if line.in_stock else line.pieces), whole
-    return found
+        parts[key] = pieces + (0 if line.in_stock else line.pieces), whole
+    return parts

@@ -172,6 +172,22 @@ class Canvas:
             f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(text)}</text>'
         )
 
+    def lines(
+        self,
+        kind: str,
+        x: float,
+        middle: float,
+        lines: Sequence[str],
+        width: float,
+        largest: float,
+        pitch: float = LINE,
+        strong: int = 0,
+    ) -> None:
+        """Add lines around a point among the shapes, the first `strong` ones in bold."""
+        for index, line in enumerate(lines):
+            y = middle + (index - (len(lines) - 1) / 2) * pitch
+            self.words(kind, x, y, line, width, largest=largest, strong=index < strong)
+
     # Shapes
 
     def boxes(self, middle: float, boxes: Sequence[DrawnBox]) -> None:
@@ -261,33 +277,33 @@ def _dash_style(dashed: bool) -> str:
     return ' stroke-dasharray="2 3"' if dashed else ""
 
 
-def lay_out_frames(count: int, shown: int, gap: float = PADDING) -> Iterator[DrawnBox]:
-    """Yield frames: all if there are few, else the first ones, a placeholder, and the last."""
-    room = RIGHT - LEFT
-    if count <= shown:
-        width = (room - (count - 1) * gap) / max(count, 1)
-        yield from (DrawnBox(LEFT + index * (width + gap), width, index + 1, False) for index in range(count))
-        return
-    width = (room - _MORE_FRAMES - (shown - 1) * gap) / (shown - 1)
-    for index in range(shown - 2):
-        yield DrawnBox(LEFT + index * (width + gap), width, index + 1, False)
-    yield DrawnBox(RIGHT - width - gap - _MORE_FRAMES, _MORE_FRAMES, count - shown + 1, True)
-    yield DrawnBox(RIGHT - width, width, count, False)
+def elide(count: int, most: int) -> list[tuple[int, bool]]:
+    """Return the numbers to draw, from 1: all if there are few, else the first ones, a placeholder, and the last.
+
+    The placeholder, which is marked, has the number of omitted items.
+    """
+    if count <= most:
+        return [(number, False) for number in range(1, count + 1)]
+    return [*((number, False) for number in range(1, most - 1)), (count - most + 1, True), (count, False)]
 
 
-def lay_out_boxes(left: float, room: float, count: int) -> Iterator[DrawnBox]:
-    """Yield boxes centred in a width: all if they fit, else the first, a placeholder, and the last."""
+def lay_out_frames(count: int, most: int, gap: float = PADDING) -> Iterator[DrawnBox]:
+    """Yield frames beside each other."""
+    shown, elided = elide(count, most), count > most
+    width = (RIGHT - LEFT - elided * _MORE_FRAMES - (len(shown) - 1) * gap) / max(len(shown) - elided, 1)
+    x: float = LEFT
+    for number, more in shown:
+        yield DrawnBox(x, _MORE_FRAMES if more else width, number, more)
+        x += (_MORE_FRAMES if more else width) + gap
+
+
+def lay_out_boxes(left: float, room: float, count: int) -> list[DrawnBox]:
+    """Return boxes centred in a width."""
     slots = min(int(room // _SLOT), _MOST_SLOTS)
-    shown = min(count, slots)
-    pitch = room / slots
+    shown, pitch = elide(count, slots), room / slots
     width = min(pitch - BETWEEN_BOXES, _WIDEST_BOX)
-    start = left + (room - shown * pitch) / 2 + (pitch - width) / 2
-    for slot in range(shown):
-        x = start + slot * pitch
-        if count > slots and slot == shown - 2:
-            yield DrawnBox(x, width, count - shown + 1, True)
-        else:
-            yield DrawnBox(x, width, count if slot == shown - 1 else slot + 1, False)
+    start = left + (room - len(shown) * pitch) / 2 + (pitch - width) / 2
+    return [DrawnBox(start + slot * pitch, width, number, more) for slot, (number, more) in enumerate(shown)]
 
 
 def _wrap_label(lines: Sequence[str]) -> list[str]:

@@ -12,12 +12,12 @@ from math import ceil, dist
 from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, PowerNode
+from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points
 from bomgen.documents.compare import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
-from bomgen.results.elevations.types import FREE, Elevations, RackBlock
+from bomgen.results.elevations import FREE, Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
 # Bars with a common origin and scale: plain, stacked, or from one value to another.
@@ -39,7 +39,16 @@ _MARK, _BEYOND = 2, 4
 def draw_bars(canvas: Canvas, shape: Bars) -> None:
     """Draw all bars with names and numbers, and the legend of their segments below."""
     bars = shape.bars
-    longest = max((_end(bar) for bar in bars), default=0.0) or 1
+    longest = (
+        max(
+            (
+                max(float(bar.start) + sum(map(float, bar.parts)), float(bar.mark or 0), float(bar.frame or 0))
+                for bar in bars
+            ),
+            default=0.0,
+        )
+        or 1
+    )
     names = max(text_width(bar.name, _NAME_SIZE, strong=True) for bar in bars) + _BAR_GAP
     texts = max(text_width(bar.text, _BAR_WORDS) for bar in bars) + _BAR_GAP
     beside = names + texts <= NARROW / 2
@@ -68,10 +77,6 @@ def tones(parts: int) -> list[float]:
         return [_DARKEST_BAR]
     step = (_DARKEST_BAR - _LIGHTEST_BAR) / (parts - 1)
     return [_DARKEST_BAR - index * step for index in range(parts)]
-
-
-def _end(bar: Bar) -> float:
-    return max(float(bar.start) + sum(map(float, bar.parts)), float(bar.mark or 0), float(bar.frame or 0))
 
 
 def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
@@ -128,7 +133,12 @@ _WATTS = "W"
 
 def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) -> None:
     """Draw all rows with their racks, and the legend of shades below."""
-    power = _power_of_racks(elevations)
+    power = {
+        rack: group.sums.power_w
+        for group in elevations.groups
+        for first, last in group.racks
+        for rack in range(first, last + 1)
+    }
     watts = {rack: Fraction(figure.value) for rack, figure in power.items() if figure}
     most = max(watts.values())
     width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in elevations.rows), _WIDEST)
@@ -145,16 +155,6 @@ def draw_heat_map(canvas: Canvas, elevations: Elevations, language: Language) ->
         _draw_row(canvas, row, watts, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
     canvas.bottom = top + len(elevations.rows) * pitch
     _draw_key(canvas, power, most, language)
-
-
-def _power_of_racks(elevations: Elevations) -> dict[int, Figure | None]:
-    """Return the power of each rack [W] by its number; None if unknown."""
-    return {
-        rack: group.sums.power_w
-        for group in elevations.groups
-        for first, last in group.racks
-        for rack in range(first, last + 1)
-    }
 
 
 def _draw_row(
@@ -278,19 +278,11 @@ def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
         written = [(_wrap(box.name, width, strong=True), _wrap(box.text, width)) for box in level]
         height = LINE * max(len(name) + len(text) for name, text in written) + 2 * _PADDING
         for box, (name, text), x in zip(level, written, middles, strict=True):
-            _box(canvas, box, (*name, *text), len(name), x, y, width, height)
+            canvas.rectangle("box", x - width / 2, y, width, height, filled=True)
+            canvas.lines("power", x, y + height / 2, (*name, *text), width, _BOX_WORDS, strong=len(name))
+            canvas.spoken.append(f"{box.name}: {box.text}")
         y, above = y + height, middles
     canvas.bottom = y
-
-
-def _box(
-    canvas: Canvas, box: PowerNode, lines: tuple[str, ...], strong: int, x: float, y: float, width: float, height: float
-) -> None:
-    canvas.rectangle("box", x - width / 2, y, width, height, filled=True)
-    start = y + height / 2 - LINE * (len(lines) - 1) / 2
-    for index, line in enumerate(lines):
-        canvas.words("power", x, start + index * LINE, line, width, largest=_BOX_WORDS, strong=index < strong)
-    canvas.spoken.append(f"{box.name}: {box.text}")
 
 
 def _wrap(text: str, width: float, strong: bool = False) -> tuple[str, ...]:
@@ -373,7 +365,11 @@ def _draw_numbers(canvas: Canvas, places: Sequence[Spot], names: Sequence[str], 
             x, y = place[0] + dx * (distance + half - _NUMBER / 2), place[1] + dy * distance
             area = (x - half, y - _NUMBER / 2, x + half, y + _NUMBER / 2)
             leader = [] if distance == _DISTANCES[0] else [*_along(place, (x, y))]
-            if _inside(area) and not any(_overlap(area, other) for other in taken):
+            inside = area[0] > 2 and area[2] < PLANE - 2 and area[1] > _TOP + 1 and area[3] < _TOP + _PLANE_HEIGHT - 1
+            if inside and all(
+                area[0] >= other[2] or other[0] >= area[2] or area[1] >= other[3] or other[1] >= area[3]
+                for other in taken
+            ):
                 if leader:
                     canvas.line(*place, x - dx * half, y - dy * _NUMBER / 2)
                 canvas.words("number", x, y, name, PLANE, largest=_NUMBER)
@@ -387,14 +383,6 @@ def _along(one: Spot, other: Spot) -> Iterator[Area]:
     for step in range(1, steps):
         x, y = (a + (b - a) * step / steps for a, b in zip(one, other, strict=True))
         yield x - 1, y - 1, x + 1, y + 1
-
-
-def _inside(area: Area) -> bool:
-    return area[0] > 2 and area[2] < PLANE - 2 and area[1] > _TOP + 1 and area[3] < _TOP + _PLANE_HEIGHT - 1
-
-
-def _overlap(one: Area, other: Area) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _share(value: float, values: list[float]) -> float:
@@ -427,6 +415,12 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
     return canvas.text(f"chart-{name}", chart.title, language)
 
 
+def draw_chart(chart: Chart, name: str, language: Language) -> Drawing:
+    """Return a chart as a drawing; the name makes its ids unique within a page."""
+    data = replace(chart.data, id=name) if chart.data else None
+    return Drawing(name, chart.title, chart_svg(chart, name, language), chart.text, data=data)
+
+
 # side by side -------------------------------------------------------------------------------------------------------
 # Comparisons of plans or results as bars: a bar per plan, or each category before and after.
 
@@ -443,7 +437,7 @@ def comparison_drawing(comparison: ComparedPlans, language: Language) -> Drawing
     for side, cell in zip(comparison.sides, row.cells, strict=True):
         parts = () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
         bars.append(Bar(side.name, language.cell(replace(cell, best=False)), parts))
-    return _drawn("comparison", row.label, row.label, bars, language)
+    return draw_chart(Chart("comparison", row.label, row.label, Bars(tuple(bars))), "comparison", language)
 
 
 def changes_drawing(difference: Difference, language: Language) -> Drawing | None:
@@ -456,9 +450,5 @@ def changes_drawing(difference: Difference, language: Language) -> Drawing | Non
             shown = word("ui-no-price") if amount is None else language.money(amount, cell.unit)
             shown = word("ui-at-least", amount=shown) if cell.least else shown
             bars.append(Bar(name, word(key, amount=shown), () if amount is None else (*paler, amount)))
-    return _drawn("changes", word("diff-chart"), word("diff-chart-text"), bars, language) if bars else None
-
-
-def _drawn(id: str, title: str, text: str, bars: list[Bar], language: Language) -> Drawing:
-    svg = chart_svg(Chart(id, title, text, Bars(tuple(bars))), id, language)
-    return Drawing(id, title, svg, text)
+    chart = Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars)))
+    return draw_chart(chart, chart.id, language) if bars else None

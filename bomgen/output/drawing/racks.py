@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bomgen.core.language import HEAT, Language
-from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
+from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.results.elevations.types import (
+from bomgen.results.elevations import (
     FREE,
     TRAY,
     Elevation,
@@ -88,13 +88,13 @@ class _Front:
 
     def draw(self) -> None:
         """Draw the rack with its heading, and its power and weight below."""
-        group, word = self.group, self.language.word
+        group, canvas, word = self.group, self.canvas, self.language.word
         racks = spans_text(group.racks, _MOST_SPANS)
         title = word("ui-racks-number" if group.number > 1 else "ui-rack-number", racks=racks)
         kind = word(f"rack-{group.kind}")
         below = word("ui-racks-alike", number=self.language.integer(group.number), kind=kind)
-        self._line(0, title, strong=True)
-        self._line(1, below if group.number > 1 else kind)
+        self._write(_TITLE, _LINE / 2 + 2, title, strong=True)
+        self._write(_TITLE, _LINE / 2 + _LINE + 2, below if group.number > 1 else kind)
         self.canvas.rectangle(
             "rack", self.left, self.floor - self.units * self.pitch, self.width, self.units * self.pitch, corner=0
         )
@@ -103,22 +103,35 @@ class _Front:
             size = min(_SMALL_SIZE, self.pitch - 1)
             self.canvas.words("unit", self.left - 2, y, f"{unit}", _NUMBERS, anchor="end", largest=size)
         for slot in group.slots:
-            self._slot(slot)
+            if slot.unit is None or slot.height_u is None:
+                continue
+            product = self.language.message(slot.identity.name) if slot.identity else ""
+            for number, named in enumerate(slot.boxes):
+                self._box(slot.unit + number * slot.height_u, slot.height_u, named_text(named), product)
         for pdu in group.pdus:
             if pdu.unit is not None:
                 self._box(pdu.unit, pdu.height_u, pdu_words(self.language, pdu), "", _DARK)
         self._free()
-        self._hung()
-        self._sums()
-        self.canvas.spoken.append(
-            ", ".join((title, kind, *(_describe_slot(slot, self.language) for slot in group.slots)))
-        )
+        high = self.units * self.pitch
+        for number, pdu in enumerate(self.beside[: self.strips]):
+            left, middle = self.left + self.width + number * _STRIP, self.floor - high + high / 2
+            canvas.rectangle("pdu", left + 1, self.floor - high, _STRIP - 2, high, filled=True, tone=_DARK, corner=1)
+            text = fit_words(pdu_words(self.language, pdu), high)
+            canvas.words("pdu", left + _STRIP / 2, middle, text, high, turned=True, largest=_SMALL_SIZE)
+        lines = list(describe_sums(group, self.language))
+        for number, line in enumerate(lines, 1):
+            self._write(_BODY, self.floor + _LINE * number, line)
+        self.canvas.bottom = max(self.canvas.bottom, self.floor + _LINE * len(lines) - _LINE)
+        devices = []
+        for slot in group.slots:
+            name = self.language.message(slot.identity.name) if slot.identity else slot.device
+            devices.append(f"{slot.pieces} × {name}{'' if slot.unit is None else f' (U{slot.unit}–{slot.top})'}")
+        self.canvas.spoken.append(", ".join((title, kind, *devices)))
 
-    def _line(self, number: int, text: str, strong: bool = False) -> None:
-        y = _LINE / 2 + number * _LINE + 2
-        size = _NAME_SIZE if strong else _WORD_SIZE
-        text = fit_words(text, self.room, strong)
-        self.canvas.words(_TITLE, self.x + 1, y, text, self.room, anchor="start", largest=size, strong=strong)
+    def _write(self, kind: str, y: float, text: str, strong: bool = False) -> None:
+        """Write a line of the heading, or of the totals."""
+        size, text = _NAME_SIZE if strong else _WORD_SIZE, fit_words(text, self.room, strong)
+        self.canvas.words(kind, self.x + 1, y, text, self.room, anchor="start", largest=size, strong=strong)
 
     def _top(self, unit: int, height: int) -> float:
         return self.floor - (unit + height - 1) * self.pitch
@@ -131,20 +144,9 @@ class _Front:
         )
         middle, x = top + high / 2, self.left + self.width / 2
         lines = [name, product] if high >= _TWO_LINES and product else [" · ".join(filter(None, (name, product)))]
-        size = min(_WORD_SIZE, high / len(lines) - 2)
-        for index, line in enumerate(lines):
-            y = middle + (index - (len(lines) - 1) / 2) * min(_LINE, high / len(lines))
-            canvas.words(
-                "device-name", x, y, fit_words(line, self.width - 2 * _INSET), self.width - 2 * _INSET, largest=size
-            )
-
-    def _slot(self, slot: Slot) -> None:
-        """Draw the pieces of a slot individually."""
-        product = self.language.message(slot.identity.name) if slot.identity else ""
-        if slot.unit is None or slot.height_u is None:
-            return
-        for number, named in enumerate(slot.boxes):
-            self._box(slot.unit + number * slot.height_u, slot.height_u, named_text(named), product)
+        size, pitch = min(_WORD_SIZE, high / len(lines) - 2), min(_LINE, high / len(lines))
+        shown = [fit_words(line, self.inside) for line in lines]
+        canvas.lines("device-name", x, middle, shown, self.inside, size, pitch)
 
     def _free(self) -> None:
         """Draw the free units, with the names of devices without a defined position."""
@@ -168,11 +170,12 @@ class _Front:
             self.canvas.rectangle(
                 "free", self.left + 1, top + _HALF, self.width - 2, high - 1, dashed=not held, filled=held, corner=1
             )
-            lines = list(self._somewhere(somewhere)) if held else [self._free_words(first, last)]
-            self._centred(lines, top + high / 2, high)
-
-    def _free_words(self, first: int, last: int) -> str:
-        return self.language.word("ui-units-free", units=self.language.value(last - first + 1, "U"))
+            units = self.language.value(last - first + 1, "U")
+            free = self.language.word("ui-units-free", units=units)
+            lines = list(self._somewhere(somewhere)) if held else [free]
+            shown = [fit_words(line, self.inside) for line in lines[: max(1, int(high // _LINE))]]
+            size, x = min(_WORD_SIZE, high - 1), self.left + self.width / 2
+            self.canvas.lines("free", x, top + high / 2, shown, self.inside, size, _LINE)
 
     def _somewhere(self, slots: Sequence[Slot]) -> Iterator[str]:
         """Yield the names of devices of which only the rack is known."""
@@ -182,34 +185,6 @@ class _Front:
             yield word("ui-trays" if slot.device == TRAY else "ui-pieces", number=slot.pieces, name=name)
             yield named_text((slot.boxes[0][0], slot.boxes[-1][1]))
         yield word("ui-unit-unknown")
-
-    def _centred(self, lines: Sequence[str], middle: float, high: float) -> None:
-        """Draw lines around a height, as many as fit."""
-        shown = lines[: max(1, int(high // _LINE))]
-        for index, line in enumerate(shown):
-            y = middle + (index - (len(shown) - 1) / 2) * _LINE
-            size = min(_WORD_SIZE, high - 1)
-            x = self.left + self.width / 2
-            self.canvas.words("free", x, y, fit_words(line, self.inside), self.inside, largest=size)
-
-    def _hung(self) -> None:
-        """Draw the vertical PDUs beside the units, with rotated names and feeds."""
-        high = self.units * self.pitch
-        top, x = self.floor - high, self.left + self.width
-        for number, pdu in enumerate(self.beside[: self.strips]):
-            left = x + number * _STRIP
-            self.canvas.rectangle("pdu", left + 1, top, _STRIP - 2, high, filled=True, tone=_DARK, corner=1)
-            text = fit_words(pdu_words(self.language, pdu), high)
-            self.canvas.words("pdu", left + _STRIP / 2, top + high / 2, text, high, turned=True, largest=_SMALL_SIZE)
-
-    def _sums(self) -> None:
-        """Draw the totals of one of these racks as far as known."""
-        lines = list(describe_sums(self.group, self.language))
-        for number, line in enumerate(lines):
-            y = self.floor + _LINE * (number + 1)
-            text = fit_words(line, self.room)
-            self.canvas.words(_BODY, self.x + 1, y, text, self.room, anchor="start", largest=_WORD_SIZE)
-        self.canvas.bottom = max(self.canvas.bottom, self.floor + _LINE * len(lines) - _LINE)
 
 
 def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
@@ -231,12 +206,6 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
         feeds = word("list-comma").join(group.feeds)
         key = "ui-rack-pdus-on-feeds" if feeds else "ui-rack-pdus"
         yield word(key, number=len(group.pdus), feeds=feeds)
-
-
-def _describe_slot(slot: Slot, language: Language) -> str:
-    name = language.message(slot.identity.name) if slot.identity else slot.device
-    place = "" if slot.unit is None else f" (U{slot.unit}–{slot.top})"
-    return f"{slot.pieces} × {name}{place}"
 
 
 # floor --------------------------------------------------------------------------------------------------------------
@@ -328,40 +297,28 @@ def _rows_shown(rows: Sequence[Sequence[RackBlock]], most: int) -> list[int]:
     other = next((number for number, row in enumerate(rows, 1) if any(block.kind != COMPUTE for block in row)), 1)
     half = (most - _GAPS) // 2
     if count <= most or half < 1 or other <= most - 2:
-        return _shown_ends(count, most)
+        return [number for number, more in elide(count, most) if not more]
     middle = range(other, min(other + half, count))
     return [*range(1, half + 1), *middle, count]
-
-
-def _shown_ends(count: int, most: int) -> list[int]:
-    """Return the numbers to draw, from 1: all, or the first ones and the last, with one placeholder."""
-    return list(range(1, count + 1)) if count <= most else [*range(1, most - 1), count]
 
 
 def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackBlock], y: float, scale: _Scale) -> None:
     middle = y + scale.depth / 2
     name = language.word("ui-floor-row", number=number)
     canvas.words("row", 0, middle, fit_words(name, _LABEL, True), _LABEL, anchor="start", strong=True)
-    racks = list(_each_rack(blocks))
+    racks = [(block.kind, block.first + index) for block in blocks for index in range(block.racks)]
     room = WIDTH - _LABEL
     fits = int(room // scale.rack) if len(racks) * scale.rack <= room + 1 else int((room - _MORE) // scale.rack)
-    shown = _shown_ends(len(racks), max(fits, 2) + 1) if len(racks) > fits else list(range(1, len(racks) + 1))
-    x, before = float(_LABEL), 0
-    for place in shown:
-        if place != before + 1:
+    x = float(_LABEL)
+    for place, more in elide(len(racks), max(fits, 2) + 1 if len(racks) > fits else len(racks)):
+        if more:
             canvas.rectangle("rack", x, y, _MORE, scale.depth, dashed=True, corner=1)
-            canvas.words("more", x + _MORE / 2, middle, f"+{place - 1 - before}", _MORE, largest=_SIZE)
-            x += _MORE
-        kind, rack = racks[place - 1]
-        _rack(canvas, kind, rack, x, y, scale)
-        x, before = x + scale.rack, place
+            canvas.words("more", x + _MORE / 2, middle, f"+{place}", _MORE, largest=_SIZE)
+        else:
+            _rack(canvas, *racks[place - 1], x, y, scale)
+        x += _MORE if more else scale.rack
     parts = (f"{block.racks} {language.word(f'rack-{block.kind}')}" for block in blocks)
     canvas.spoken.append(f"{name}: {', '.join(parts)}")
-
-
-def _each_rack(blocks: Sequence[RackBlock]) -> Iterator[tuple[str, int]]:
-    for block in blocks:
-        yield from ((block.kind, block.first + index) for index in range(block.racks))
 
 
 def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Scale) -> None:

@@ -24,7 +24,7 @@ from bomgen.pricing.bill_line import Line
 from bomgen.results.result import Report, digest, one_line
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "The bill as a CycloneDX hardware BOM."
 FILE = "bom.cdx.json"
@@ -191,8 +191,12 @@ def _component(
     if line.charge and line.charge.years:
         licence = {"name": line.description, "licensing": {"licenseTypes": ["subscription"]}}
         data["licenses"] = [{"license": licence}]
-    if links := list(_links(line, records)):
-        data["externalReferences"] = links
+    record = records.get((line.identity.kind, line.identity.id)) if line.identity else None
+    sources = record.references(list(record.data.get("sources") or {})) if record else ()
+    if documents := [source for source in sources if source.url and _ADDRESS.fullmatch(source.url)]:
+        data["externalReferences"] = [
+            {"type": "documentation", "url": source.url, "comment": source.title} for source in documents
+        ]
     place = [step for step in (line.cluster, line.fabric, line.role) if step]
     data["properties"] = _properties(
         ("cdx:device:quantity", str(quantity)),
@@ -231,14 +235,6 @@ def _line_properties(line: Line) -> Iterator[tuple[str, str | None]]:
     yield "bomgen:part_number", numbers[0] if has_number else None
     yield "bomgen:ordering_number", numbers[-1] if len(numbers) > int(has_number) else None
     yield "bomgen:in_stock", "true" if line.in_stock else None
-
-
-def _links(line: Line, records: Mapping[tuple[str, str], Record]) -> Iterator[Data]:
-    """Yield the source documents of the part in the catalogue."""
-    record = records.get((line.identity.kind, line.identity.id)) if line.identity else None
-    for source in record.references(list(record.data.get("sources") or {})) if record else ():
-        if source.url and _ADDRESS.fullmatch(source.url):
-            yield {"type": "documentation", "url": source.url, "comment": source.title}
 
 
 def _dependencies(ref: str, inside: Iterable[Data]) -> Iterator[Data]:

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "The bill, one row per line."
 FILE = "bom.csv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "A single page that needs no other file; the report with derivations."
 FILE = "{kind}.html"

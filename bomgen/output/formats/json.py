@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "The whole result for programs; bomgen schema bom describes it."
 FILE = "bom.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "A drawing of each fabric."
 FILE = "fabric-{name}.svg"

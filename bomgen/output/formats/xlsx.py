@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bomgen.output.source import DocumentInputs
+    from bomgen.output.registry import DocumentInputs
 
 ABOUT = "A workbook whose prices and quantities can be changed."
 FILE = "{kind}.xlsx"
@@ -14,7 +14,7 @@ BINARY = True
 
 def write(source: DocumentInputs, kind: str) -> bytes:
     """The workbook, byte-identical for the same result."""
-    from bomgen.output.registry import QUOTE
+    from bomgen.core.document import QUOTE
     from bomgen.output.xlsx.quote import quote_workbook
     from bomgen.output.xlsx.workbook import workbook
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from bomgen.core.safety import FORMULA_STARTS
-from bomgen.output.price_lists.forms import Entry, column_names
+from bomgen.output.price_list_reading import Entry, column_names
 
 BINARY = False
 SPECIAL = set('",;\t\r\n')

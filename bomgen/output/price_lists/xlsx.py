@@ -12,8 +12,8 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from bomgen.output.price_lists.forms import Entry, column_names
-from bomgen.output.xlsx.package import package
+from bomgen.output.price_list_reading import Entry, column_names
+from bomgen.output.xlsx.cells import package
 from bomgen.reading.price_table import DATES, DESCRIPTION
 
 BINARY = True

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from bomgen.core.yaml_edit import quote_double, write_scalar
-from bomgen.output.price_lists.forms import Entry
+from bomgen.output.price_list_reading import Entry
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY
 from bomgen.reading.price_table import DESCRIPTION
 

@@ -23,8 +23,7 @@ from bomgen.core.language import Language, language
 from bomgen.output.face import count_columns
 from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.wiring.columns import ACTION, NUMBERED, SEVERAL, TODAY, Table, tables
-from bomgen.output.xlsx.cells import clean, header_text
-from bomgen.output.xlsx.package import pack
+from bomgen.output.xlsx.cells import clean, header_text, pack
 
 ABOUT = "Point-to-point sheet for installers: one row per cable, with its label texts."
 BINARY = True

@@ -6,66 +6,51 @@ What a formula comes to is not worked out here: it is the amount of the document
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Literal, NamedTuple
 
 from openpyxl.formatting.rule import Rule
 from openpyxl.styles import PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.datavalidation import DataValidation
 
-from bomgen.core.document import Cell, Column, Document, Row, Section
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
 from bomgen.core.money import Tax, Totals
-from bomgen.output.xlsx import inputs
-from bomgen.output.xlsx.cells import (
-    AMBER,
-    EXPLANATION,
-    GRAND,
-    GRAND_LABEL,
-    INPUT,
-    INPUT_TEXT,
-    NUMBER,
-    SHARE_FORMAT,
-    TEXT,
-    TOTAL_LABEL,
-    WHOLE,
-    clean,
-    decimals_of,
-    fixed,
-    literal,
-    money_format,
-    places,
-)
-from bomgen.output.xlsx.inputs import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define, rate_names, tax_name
-from bomgen.output.xlsx.package import Result
+from bomgen.output.xlsx import looks
+from bomgen.output.xlsx.cells import Formula, Result, clean, cut, fixed, literal, money_format, places
 from bomgen.output.xlsx.sheet import Sheet
+from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS
 from bomgen.reading.quote_workbook import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
-_INPUT_FORMATS = {"number": WHOLE, "share": SHARE_FORMAT}
+_INPUT_FORMATS = {"number": looks.WHOLE, "share": looks.SHARE_FORMAT}
 _EXPLAIN = "explain"
 """The column that is not printed: it would make the others small, and derivations have a sheet of their own."""
-_EXPLANATION = EXPLANATION._replace(wrap=False)
+_EXPLANATION = looks.EXPLANATION._replace(wrap=False)
 """It runs on to the right, so that lines stay low."""
 _EMPTY_LINES = 3
 """Lines that are ready for what the reader adds; more can be had by copying one."""
 
 
 class BillRow(NamedTuple):
-    """A line of the bill as the sheet shows it; the amount is nothing without a price."""
+    """A line of the bill as the sheet shows it; the amount is None without a price."""
 
     category: str
     fabric: str
     role: str
     pieces: int
-    amount: Decimal
-    priced: bool
+    amount: Decimal | None
     hardware: bool
-    """Whether shares of the hardware are taken of it."""
+    """Whether percentage charges apply to it."""
 
 
 class Subtotal(NamedTuple):
@@ -96,9 +81,9 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     word, currency = book.language.word, book.language.unit_of(book.document.totals.currency)
     [table] = section.tables
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
-    shares = inputs.price_shares(table)
+    shares = price_shares(table)
     if shares:
-        columns = inputs.add_hardware_column(sheet, columns)
+        columns = add_hardware_column(sheet, columns)
     if book.document.id:
         columns = (*columns, Column(ID, ID))
         # An edited workbook is read back by the ids of its lines, and by that of the quote above them.
@@ -136,12 +121,11 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     if subtotals:
         labels = f"{get_column_letter(column - 1)}{sheet.row - len(subtotals)}"
         labels += f":{get_column_letter(column - 1)}{sheet.row - 1}"
-        inputs.one_of(sheet, areas["category"], columns[0].title, absolute(labels))
+        accept_choice(sheet, areas["category"], columns[0].title, absolute(labels))
     sheet.row += 1
     if shares:
-        comes_to = sum((line.amount for line in lines if line.hardware), Decimal(0))
-        inputs.inputs(sheet, column, table, comes_to)
-    labels_of_totals = _totals(sheet, column, len(lines))
+        write_shares(sheet, column, table, _sum(line for line in lines if line.hardware))
+    labels_of_totals = _write_totals(sheet, column, len(lines))
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
     named = f"{sheet.quoted}!{{}}"
@@ -161,39 +145,34 @@ def total_format(totals: Totals, language: Language) -> str:
     return form if totals.priced_lines or not totals.lines else f"{form};-{form};{literal(no_price)}"
 
 
-def results_of(totals: Totals) -> dict[str, Decimal]:
-    """What the formulas of the totals come to."""
-    return {name: getattr(totals, name) for name in ("list", "discount", "net", "tax", "amount")}
-
-
 def _line(
     sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str], number: int | None = None
 ) -> BillRow:
     """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
-    decimals = decimals_of(sheet.book.document.totals)
     keys = [column.key for column in columns if column.key not in (HARDWARE, ID)]
     cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {ID: Cell(row.id)}
-    amount = cells["amount"].value
-    hardware = inputs.is_hardware(sheet, row, cells["amount"]) and number is None
+    amount = cells["amount"].value if isinstance(cells["amount"].value, Decimal) else None
+    charges = {sheet.book.language.word(f"category-{category}") for category in CHARGED}
+    hardware = number is None and amount is not None and row.group not in charges and not row.in_stock
     for position, column in enumerate(columns, 1):
         if column.key == HARDWARE:
             # The cell of a charge that is a share of the hardware is empty.
             if number is None:
-                added = amount if hardware and isinstance(amount, Decimal) else ""
-                inputs.hardware(sheet, position, letter, added, row.in_stock)
+                added = amount if hardware and amount is not None else ""
+                write_hardware(sheet, position, letter, added, row.in_stock)
             else:
-                sheet.put(position, None, NUMBER)
+                sheet.put(position, None, looks.NUMBER)
             continue
         cell = cells[column.key]
         if column.key == "unit_price" and number is not None:
-            inputs.unit_price(sheet, position, number, cell)
+            write_share_price(sheet, position, number, cell)
         elif column.key in NUMBERS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
-            form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
-            sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
+            form = _INPUT_FORMATS.get(column.kind) or fixed(max(sheet.book.decimals, finer))
+            sheet.explain(sheet.put(position, cell.value, looks.INPUT, form), cell)
         elif column.key == "amount":
             unpriced = sheet.book.language.word("xlsx-no-price")
-            _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
+            _amount(sheet, position, letter, unpriced if amount is None else amount)
         elif column.key in (_EXPLAIN, ID):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
@@ -201,35 +180,32 @@ def _line(
     sheet.row += 1
     pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
     text = {key: clean(str(cells[key].value or "")) if key in cells else "" for key in ("category", "fabric", "role")}
-    priced = isinstance(amount, Decimal)
-    comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
-    return BillRow(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
+    return BillRow(**text, pieces=pieces, amount=amount, hardware=hardware)
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
     """Write a line that the reader may fill in."""
-    decimals = decimals_of(sheet.book.document.totals)
     for position, column in enumerate(columns, 1):
         if column.key == "amount":
             _amount(sheet, position, letter, "")
         elif column.key == HARDWARE:
-            inputs.hardware(sheet, position, letter, "")
+            write_hardware(sheet, position, letter, "")
         elif column.key in NUMBERS:
-            sheet.put(position, None, INPUT, _INPUT_FORMATS.get(column.kind) or fixed(decimals))
+            sheet.put(position, None, looks.INPUT, _INPUT_FORMATS.get(column.kind) or sheet.book.plain)
         else:
-            sheet.put(position, None, TEXT if column.key == _EXPLAIN else INPUT_TEXT)
+            sheet.put(position, None, looks.TEXT if column.key == _EXPLAIN else looks.INPUT_TEXT)
     sheet.row += 1
 
 
 def _amount(sheet: Sheet, position: int, letter: Mapping[str, str], result: Result) -> None:
     """Write what a line comes to: nothing while it is empty, a word while it has no price."""
     at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
-    decimals, unpriced = decimals_of(sheet.book.document.totals), sheet.book.language.word("xlsx-no-price")
+    unpriced = sheet.book.language.word("xlsx-no-price")
     formula = (
         f'IF({at["unit_price"]}="",IF({at["quantity"]}="","",{literal(unpriced)}),'
-        f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{decimals}))"
+        f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{sheet.book.decimals}))"
     )
-    sheet.calculate(position, formula, result, NUMBER, fixed(decimals))
+    sheet.put(position, Formula(formula, result), looks.NUMBER, sheet.book.plain)
 
 
 def _live_lines(
@@ -239,11 +215,11 @@ def _live_lines(
     page, title = sheet.page, {column.key: column.title for column in columns}
     page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letter))}{rows.stop - 1}"
     for key in (QUANTITY, SPARE):
-        inputs.numbers(sheet, areas[key], title[key], "whole", "pieces")
-    inputs.numbers(sheet, areas[PRICE], title[PRICE], "decimal", "price")
-    inputs.shares(sheet, areas[DISCOUNT], title[DISCOUNT], "discount")
+        accept_numbers(sheet, areas[key], title[key], "whole", "pieces")
+    accept_numbers(sheet, areas[PRICE], title[PRICE], "decimal", "price")
+    accept_shares(sheet, areas[DISCOUNT], title[DISCOUNT], "discount")
     missing = f'AND(${letter["quantity"]}{rows.start}<>"",${letter["unit_price"]}{rows.start}="")'
-    mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
+    mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=looks.AMBER)), formula=[missing])
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
 
 
@@ -252,112 +228,103 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str,
 
     They stand below the lines, not between them, so that the lines can be sorted and filtered.
     """
-    word, language = sheet.book.language.word, sheet.book.language
-    money = money_format(sheet.book.document.totals.currency, language)
-    everything = sum((line.amount for line in lines), Decimal(0))
-    sheet.put(column - 1, word("xlsx-shown"), TOTAL_LABEL)
+    word, money = sheet.book.language.word, sheet.book.money
     sheet.mark(column, "xlsx-shown")
-    sheet.calculate(column, f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", everything, NUMBER, money)
-    sheet.row += 1
-    found: dict[str, Subtotal] = {}
+    visible = Formula(f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", _sum(lines))
+    sheet.line((word("xlsx-shown"), looks.TOTAL_LABEL), (visible, looks.NUMBER, money), start=column - 1)
+    subtotals: dict[str, Subtotal] = {}
     for category in dict.fromkeys(line.category for line in lines):
-        amounts = [line.amount for line in lines if line.category == category and line.priced]
-        unpriced = sum(line.category == category and not line.priced for line in lines)
-        amount = sum(amounts, Decimal(0))
-        label = sheet.put(column - 1, category, TOTAL_LABEL).coordinate
-        its = f"EXACT(bom_categories,{label})"
+        of_category = [line for line in lines if line.category == category]
+        amount, unpriced = _sum(of_category), sum(line.amount is None for line in of_category)
+        its = f"EXACT(bom_categories,{get_column_letter(column - 1)}{sheet.row})"
         formula = (
             f"IF(AND(SUMPRODUCT(--{its},bom_amounts)=0,SUMPRODUCT({its}*ISNUMBER(bom_amounts))<SUMPRODUCT(--{its})),"
             f"{literal(word('xlsx-no-price'))},SUMPRODUCT(--{its},bom_amounts))"
         )
         # What is in stock costs nothing, whether or not the rest has a price.
         result = word("xlsx-no-price") if unpriced and not amount else amount
-        found[category] = Subtotal(sheet.calculate(column, formula, result, NUMBER, money), result, amount, unpriced)
-        sheet.row += 1
-    return found
+        written = (category, looks.TOTAL_LABEL), (Formula(formula, result), looks.NUMBER, money)
+        _, address = sheet.line(*written, start=column - 1)
+        subtotals[category] = Subtotal(address, result, amount, unpriced)
+    return subtotals
 
 
 _SUM_OF_SHOWN = 109
 """The function number of SUBTOTAL for the sum of rows that no filter hides and nobody hid by hand."""
 
 
-def _totals(sheet: Sheet, column: int, listed: int) -> dict[str, tuple[str, str]]:
-    """Write the totals of the bill below its amounts. The address and text of each label."""
-    book, totals = sheet.book, sheet.book.document.totals
-    decimals, results = decimals_of(totals), results_of(totals)
-    money = money_format(totals.currency, book.language)
+def _write_totals(sheet: Sheet, column: int, listed: int) -> dict[str, tuple[str, str]]:
+    """Write the totals of the bill below its amounts; return the address and the text of each label."""
+    book, totals, decimals = sheet.book, sheet.book.document.totals, sheet.book.decimals
     formulas = {
         "unpriced": 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))',
+        # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
         "list": f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))",
         "discount": f"ROUND(bom_list-SUM(bom_amounts),{decimals})",
         "net": f"ROUND(bom_list-bom_discount,{decimals})",
-        "tax": _tax_formula(totals, decimals),
+        "tax": f"ROUND(bom_tax_rate*bom_net,{decimals})",
         "amount": f"ROUND(bom_net+bom_tax,{decimals})",
     }
+    if len(totals.taxes) > 1:
+        formulas["tax"] = "+".join(tax_name("tax", at) for at in range(len(totals.taxes)))
     labels: dict[str, tuple[str, str]] = {}
-    several = len(totals.taxes) > 1
     for key, name in TOTAL_NAMES.items():
-        if several and key == "rate":
-            _rates(sheet, column)
+        if key == "rate" and len(totals.taxes) > 1:
+            for at, part in enumerate(totals.taxes):
+                text = book.language.word("xlsx-rate-of", names=_taxed_lines(book.language, part))
+                _write_rate(sheet, column, tax_name("rate", at), text, part.share, at)
             continue
-        if several and key == "tax":
-            labels |= _taxes(sheet, column)
-        grand = key == "amount"
         text, label = _label(book.language, totals, key, book.document.cover is not None)
-        if grand and label:
-            text, label = _label_of_few(book.language, book.document, listed, text, label)
-        look = GRAND_LABEL if grand else TOTAL_LABEL
-        if label:
-            labels[key] = (sheet.calculate(column - 1, label, text, look), text)
-        else:
-            labels[key] = (sheet.put(column - 1, text, look).coordinate, text)
         if key == "rate":
-            sheet.mark(column, "xlsx-rate")
             share = totals.taxes[0].share if totals.taxes else None
-            address = sheet.put(column, share, INPUT, SHARE_FORMAT).coordinate
-            inputs.shares(sheet, address, text, "tax")
-        elif key == "unpriced":
-            address = sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
-        else:
-            look = GRAND if grand else NUMBER
-            # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
-            form = money if key in ("discount", "tax") else total_format(totals, book.language)
-            address = sheet.formula(column, formulas[key], results[key], look, form, key == "list").coordinate
+            _write_rate(sheet, column, name, text, share)
+            continue
+        if key == "tax" and len(totals.taxes) > 1:
+            labels |= _write_taxes(sheet, column)
+        text_look, look, form = looks.TOTAL_LABEL, looks.NUMBER, book.money
+        if key == "amount":
+            text_look, look = looks.GRAND_LABEL, looks.GRAND
+            text, label = _label_of_few(book.language, book.document, listed, text, str(label))
+        if key in ("list", "net", "amount"):
+            form = total_format(totals, book.language)
+        result = getattr(totals, key) if key != "unpriced" else totals.lines - totals.priced_lines
+        place, address = sheet.line(
+            (Formula(label, text) if label else text, text_look),
+            (Formula(formulas[key], result, key == "list"), look, looks.WHOLE if key == "unpriced" else form),
+            start=column - 1,
+        )
+        labels[key] = place, text
         define(sheet, name, address)
-        sheet.row += 1
     return labels
 
 
 # Of several tax rates, each has its own input, net amount and tax; the first is that of all lines that no other has.
 
 
-def _rates(sheet: Sheet, column: int) -> None:
-    """Write an input for each tax rate."""
-    for at, part in enumerate(sheet.book.document.totals.taxes):
-        text = sheet.book.language.word("xlsx-rate-of", names=_taxed_lines(sheet.book.language, part))
-        sheet.put(column - 1, text, TOTAL_LABEL)
-        sheet.mark(column, "xlsx-rate", at)
-        address = sheet.put(column, part.share, INPUT, SHARE_FORMAT).coordinate
-        inputs.shares(sheet, address, text, "tax")
-        define(sheet, tax_name("rate", at), address)
-        sheet.row += 1
+def _write_rate(sheet: Sheet, column: int, name: str, text: str, share: Fraction | None, *steps: int) -> None:
+    """Write an input for a tax rate."""
+    sheet.mark(column, "xlsx-rate", *steps)
+    written = (text, looks.TOTAL_LABEL), (share, looks.INPUT, looks.SHARE_FORMAT)
+    _, address = sheet.line(*written, start=column - 1)
+    accept_shares(sheet, address, text, "tax")
+    define(sheet, name, address)
 
 
-def _taxes(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
+def _write_taxes(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     """Write the tax at each rate. Returns the address and text of each label."""
-    totals, language = sheet.book.document.totals, sheet.book.language
-    decimals, money = decimals_of(totals), money_format(totals.currency, language)
+    totals, language, decimals = sheet.book.document.totals, sheet.book.language, sheet.book.decimals
     labels = {}
     for at, part in enumerate(totals.taxes):
         text = language.word("xlsx-tax-of", names=_taxed_lines(language, part))
-        labels[f"tax-{at}"] = (sheet.put(column - 1, text, TOTAL_LABEL).coordinate, text)
         net = "+".join(_net_of(language, category) for category in part.categories)
         if not part.categories:
             others = (category for each in totals.taxes for category in each.categories)
             net = "-".join(["bom_net", *(_net_of(language, category) for category in others)])
-        formula = f"ROUND({tax_name('rate', at)}*ROUND({net},{decimals}),{decimals})"
-        define(sheet, tax_name("tax", at), sheet.calculate(column, formula, part.tax, NUMBER, money))
-        sheet.row += 1
+        tax = Formula(f"ROUND({tax_name('rate', at)}*ROUND({net},{decimals}),{decimals})", part.tax)
+        written = (text, looks.TOTAL_LABEL), (tax, looks.NUMBER, sheet.book.money)
+        place, address = sheet.line(*written, start=column - 1)
+        labels[f"tax-{at}"] = place, text
+        define(sheet, tax_name("tax", at), address)
     return labels
 
 
@@ -369,22 +336,6 @@ def _taxed_lines(language: Language, part: Tax) -> str:
 def _net_of(language: Language, category: str) -> str:
     """A formula for what the lines of a category come to."""
     return f"SUMPRODUCT(--EXACT(bom_categories,{literal(language.word(f'category-{category}'))}),bom_amounts)"
-
-
-def _tax_formula(totals: Totals, decimals: int) -> str:
-    if len(totals.taxes) > 1:
-        return "+".join(tax_name("tax", at) for at in range(len(totals.taxes)))
-    return f"ROUND(bom_tax_rate*bom_net,{decimals})"
-
-
-def _label_total(language: Language, totals: Totals) -> tuple[str, str]:
-    """What the total of a quote is called, and the formula for it, by the tax and by what has no price."""
-    labels = [language.word("quote-total-with-tax"), language.word("ui-total")]
-    limits = [language.word("xlsx-at-least", label=label) for label in labels]
-    texts = limits if _unpriced(totals) else labels
-    rate = "+".join(f"N({name})" for name in rate_names(totals))
-    least, complete = (f"IF({rate}>0,{literal(taxed)},{literal(plain)})" for taxed, plain in (limits, labels))
-    return texts[0 if totals.taxed else 1], f"IF(bom_unpriced>0,{least},{complete})"
 
 
 def _label_of_few(language: Language, document: Document, listed: int, text: str, label: str) -> tuple[str, str]:
@@ -408,14 +359,19 @@ def _label_of_few(language: Language, document: Document, listed: int, text: str
 
 def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
     """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more."""
+    limited = totals.lines > totals.priced_lines
     plain = language.word(f"xlsx-{key}")
     if key == "amount" and quoted:
-        return _label_total(language, totals)
+        labels = [language.word("quote-total-with-tax"), language.word("ui-total")]
+        limits = [language.word("xlsx-at-least", label=label) for label in labels]
+        rate = "+".join(f"N({name})" for name in rate_names(totals))
+        least, complete = (f"IF({rate}>0,{literal(taxed)},{literal(untaxed)})" for taxed, untaxed in (limits, labels))
+        return (limits if limited else labels)[not totals.taxed], f"IF(bom_unpriced>0,{least},{complete})"
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)
     formula = f'IF(AND(bom_unpriced>0,COUNTIF(bom_prices,">0")>0),{literal(limit)},{literal(plain)})'
-    text = limit if _unpriced(totals) and totals.list else plain
+    text = limit if limited and totals.list else plain
     if key == "tax" and len(totals.taxes) < 2:
         missing = language.word("xlsx-no-tax")
         formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'
@@ -423,5 +379,273 @@ def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[
     return text, formula
 
 
-def _unpriced(totals: Totals) -> int:
-    return totals.lines - totals.priced_lines
+# inputs -------------------------------------------------------------------------------------------------------------
+# What the reader of a workbook may type, and the names and prices that formulas follow from it.
+
+_MAX_TITLE = 32
+_MAX_TEXT = 225
+"""What Excel takes as the title and the text of a prompt or refusal."""
+
+
+def accept_numbers(sheet: Sheet, area: str, title: str, kind: Literal["whole", "decimal"], of: str) -> None:
+    """Let an area take numbers of 0 or more; `of` is the word for what they count."""
+    _add(sheet, area, DataValidation(kind, operator="greaterThanOrEqual", formula1="0"), title, of)
+
+
+def accept_shares(sheet: Sheet, area: str, title: str, of: str) -> None:
+    """Let an area take shares of 0 to 1; `of` is the word for what they are taken of."""
+    _add(sheet, area, DataValidation("decimal", operator="between", formula1="0", formula2="1"), title, of)
+
+
+def accept_choice(sheet: Sheet, area: str, title: str, choices: str) -> None:
+    """Let an area take what stands in the cells of another, which are offered as a list."""
+    _add(sheet, area, DataValidation("list", formula1=choices), title, "choice")
+
+
+def _add(sheet: Sheet, area: str, rule: DataValidation, title: str, of: str) -> None:
+    words, currency = sheet.book.language, sheet.book.document.totals.currency
+    rule.allow_blank = rule.showInputMessage = rule.showErrorMessage = True
+    rule.promptTitle = rule.errorTitle = cut(title, _MAX_TITLE)
+    texts = (words.word(f"xlsx-{kind}-{of}", currency=currency) for kind in ("prompt", "error"))
+    rule.prompt, rule.error = (cut(text, _MAX_TEXT) for text in texts)
+    rule.add(area)
+    sheet.page.add_data_validation(rule)
+
+
+# names --------------------------------------------------------------------------------------------------------------
+# The names that formulas of all sheets know: columns and totals of the bill.
+
+HARDWARE = "hardware"
+"""The column of what each line adds to the hardware, where a charge is a share of that."""
+COLUMN_NAMES = {
+    "category": "bom_categories",
+    "fabric": "bom_fabrics",
+    "role": "bom_roles",
+    "sku": "bom_part_numbers",
+    "description": "bom_descriptions",
+    "quantity": "bom_quantities",
+    "spare": "bom_spares",
+    "unit_price": "bom_prices",
+    "discount": "bom_discounts",
+    "amount": "bom_amounts",
+    HARDWARE: "bom_hardware_amounts",
+}
+"""The defined names of columns of the bill."""
+TOTAL_NAMES = {
+    "unpriced": "bom_unpriced",
+    "list": "bom_list",
+    "discount": "bom_discount",
+    "net": "bom_net",
+    "rate": "bom_tax_rate",
+    "tax": "bom_tax",
+    "amount": "bom_amount",
+}
+"""The defined names of the lines below the bill."""
+
+
+def tax_name(key: str, at: int) -> str:
+    """Return the defined name of one of several tax rates, or of the tax at it."""
+    return f"{TOTAL_NAMES[key]}_{at + 1}"
+
+
+def rate_names(totals: Totals) -> list[str]:
+    """Return the defined names of the tax rates."""
+    several = len(totals.taxes) > 1
+    return [tax_name("rate", at) for at in range(len(totals.taxes))] if several else [TOTAL_NAMES["rate"]]
+
+
+HARDWARE_NAME, SHARE_NAME = "bom_hardware", "bom_share_{}"
+"""The defined names of what the hardware comes to, and of the numbered shares of it that are charged."""
+_ADDRESS = re.compile("([A-Z]+)([0-9]+)")
+
+
+def define(sheet: Sheet, name: str, area: str) -> None:
+    """Give an area of the sheet a name that formulas of all sheets know."""
+    address = f"{sheet.quoted}!{absolute(area)}"
+    sheet.book.workbook.defined_names[name] = DefinedName(name, attr_text=address)
+
+
+def absolute(area: str) -> str:
+    """An address that stays when a formula is copied."""
+    return _ADDRESS.sub(r"$\1$\2", area)
+
+
+# shares -------------------------------------------------------------------------------------------------------------
+# Charges that are a share of the hardware, such as freight: their prices follow what the hardware comes to.
+#
+# What the hardware comes to must not be taken of the column of amounts, which the charges themselves stand in: a
+# formula would depend on itself. It has a column of its own, which is empty at charges and folded away.
+
+_WIDTH = 28
+
+
+def price_shares(table: Table) -> dict[int, Fraction]:
+    """The shares of the charges of a bill by the place of their row, in the order that they are numbered in."""
+    price = [column.key for column in table.columns].index(PRICE)
+    given = ((at, row.cells[price].share_of_hardware) for at, row in enumerate(table.rows))
+    return {at: share for at, share in given if share is not None}
+
+
+def add_hardware_column(sheet: Sheet, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns of the bill with that of what the hardware comes to behind the amounts."""
+    at = 1 + [column.key for column in columns].index("amount")
+    own = Column(HARDWARE, sheet.book.language.word("xlsx-hardware"), "money", _WIDTH)
+    return (*columns[:at], own, *columns[at:])
+
+
+def write_share_price(sheet: Sheet, position: int, number: int, cell: Cell) -> None:
+    """Write the price of a charge: its share of the hardware, and nothing while no hardware has a price."""
+    decimals, share = sheet.book.decimals, SHARE_NAME.format(number)
+    unknown = f'OR({share}="",COUNT({COLUMN_NAMES[HARDWARE]})=0)'
+    formula = f'IF({unknown},"",ROUND({share}*{HARDWARE_NAME},{decimals}))'
+    result = cell.value if isinstance(cell.value, Decimal) else ""
+    sheet.explain(sheet.put(position, Formula(formula, result), looks.NUMBER, sheet.book.plain), cell)
+
+
+def write_hardware(
+    sheet: Sheet, position: int, letter: Mapping[str, str], result: Result, in_stock: bool = False
+) -> None:
+    """Write what a line adds to the hardware; `letter` are those of its columns.
+
+    A part in stock adds nothing until somebody gives it a price.
+    """
+    word = sheet.book.language.word
+    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
+    others = [f"EXACT({at['category']},{literal(word(f'category-{category}'))})" for category in CHARGED]
+    if in_stock:
+        others.append(f"{at[PRICE]}=0")
+    formula = f'IF(OR(NOT(ISNUMBER({at["amount"]})),{",".join(others)}),"",{at["amount"]})'
+    sheet.put(position, Formula(formula, result), looks.NUMBER, sheet.book.plain)
+
+
+def write_shares(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:
+    """Write what the hardware comes to, and below it the share of each charge, which the reader may change."""
+    word, hardware = sheet.book.language.word, Formula(f"SUM({COLUMN_NAMES[HARDWARE]})", comes_to)
+    written = (word("xlsx-hardware"), looks.TOTAL_LABEL), (hardware, looks.NUMBER, sheet.book.money)
+    _, address = sheet.line(*written, start=column - 1)
+    define(sheet, HARDWARE_NAME, address)
+    name = [column.key for column in table.columns].index("description")
+    for number, (at, share) in enumerate(price_shares(table).items(), 1):
+        text = word("xlsx-share-of-hardware", name=table.rows[at].cells[name].value)
+        sheet.mark(column, "xlsx-share-of-hardware", table.rows[at].id or "", "share")
+        row = (text, looks.TOTAL_LABEL), (share, looks.INPUT, looks.SHARE_FORMAT)
+        _, address = sheet.line(*row, start=column - 1)
+        accept_shares(sheet, address, text, "hardware")
+        define(sheet, SHARE_NAME.format(number), address)
+    sheet.row += 1
+
+
+# groups -------------------------------------------------------------------------------------------------------------
+# The bill by fabric and role: what the lines of the bill come to, by formulas, checked against its net amount.
+
+_NET = 4
+"""The column of amounts of the table by role."""
+_NAME_WIDTH, _ROLE_WIDTH, _AMOUNT_WIDTH = 26, 24, 16
+_WIDTHS_BY_ROLE = (_NAME_WIDTH, _ROLE_WIDTH, *(_AMOUNT_WIDTH,) * 3)
+_BOLD_NUMBER = looks.NUMBER._replace(bold=True)
+
+
+def groups(sheet: Sheet, live: BillReferences) -> None:
+    """Write the table of fabrics by categories, and that of fabrics and roles."""
+    word, currency = sheet.book.language.word, sheet.book.language.unit_of(sheet.book.document.totals.currency)
+    by_category = (_NAME_WIDTH, *(_AMOUNT_WIDTH for _ in (*live.subtotals, "sum")))
+    sheet.widths = [max(widths) for widths in zip_longest(by_category, _WIDTHS_BY_ROLE, fillvalue=0)]
+    texts = word("xlsx-currency", currency=currency), word("xlsx-groups-text")
+    sheet.heading(sheet.title, word("list-sentences").join(texts))
+    sheet.row += 1
+    # What belongs to no fabric comes last, so that the fabrics are one area, which is offered as a list.
+    fabrics = sorted(dict.fromkeys(line.fabric for line in live.lines), key=lambda fabric: not fabric)
+    if live.lines:
+        _category_table(sheet, live, fabrics)
+        _role_table(sheet, live, fabrics)
+
+
+def _category_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> None:
+    """A row for each fabric and one for what belongs to none, a column for each category."""
+    word, form, start = sheet.book.language.word, f'{sheet.book.plain};-{sheet.book.plain};"–"', sheet.row
+    categories = list(live.subtotals)
+    sheet.subheading(word("xlsx-by-category"))
+    titles = [Column(category, category, "money") for category in categories]
+    sheet.header((Column("fabric", word("column-fabric")), *titles, Column("sum", word("xlsx-sum"), "money")))
+    first, letters = sheet.row, [get_column_letter(1 + at) for at in range(len(categories) + 2)]
+    for fabric in fabrics:
+        label, chosen = _fabric(sheet, fabric)
+        amounts = [
+            Formula(
+                f"SUMPRODUCT({chosen}*EXACT(bom_categories,{letter}${first - 1}),bom_amounts)",
+                _sum(line for line in live.lines if (line.fabric, line.category) == (fabric, category)),
+            )
+            for letter, category in zip(letters[1:], categories, strict=False)
+        ]
+        of_fabric = _sum(line for line in live.lines if line.fabric == fabric)
+        total = Formula(f"SUM(B{sheet.row}:{letters[-2]}{sheet.row})", of_fabric)
+        numbers = ((amount, looks.NUMBER, form) for amount in amounts)
+        sheet.line((label, looks.LABEL), *numbers, (total, _BOLD_NUMBER, form))
+    sums = [subtotal.amount for subtotal in live.subtotals.values()]
+    results = zip(letters[1:], (*sums, _sum(live.lines)), strict=True)
+    totals = (Formula(f"SUM({letter}{first}:{letter}{sheet.row - 1})", result) for letter, result in results)
+    sheet.line((word("xlsx-sum"), looks.GRAND_TEXT), *((total, looks.GRAND, form) for total in totals))
+    check_sum(sheet, len(letters))
+    sheet.together[start] = sheet.row - 1
+    sheet.row += 1
+    if named := [row for row, fabric in enumerate(fabrics, first) if fabric]:
+        choices = f"{sheet.quoted}!$A${named[0]}:$A${named[-1]}"
+        accept_choice(live.sheet, live.areas["fabric"], word("column-fabric"), choices)
+
+
+def _role_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> None:
+    """A row for each role in a fabric: pieces bought, what they come to, and their share."""
+    word, form = sheet.book.language.word, f'{sheet.book.plain};-{sheet.book.plain};"–"'
+    net, first = sheet.book.document.totals.net, sheet.row + 2
+    sheet.subheading(word("xlsx-by-role"))
+    sheet.header(
+        (
+            Column("fabric", word("column-fabric")),
+            Column("role", word("column-role")),
+            Column("pieces", word("xlsx-pieces"), "number"),
+            Column("net", word("xlsx-net"), "money"),
+            Column("share", word("xlsx-share"), "share"),
+        )
+    )
+
+    of_net = "IF(bom_net=0,0,D{}/bom_net)"
+    lines_in_order = sorted(live.lines, key=lambda line: fabrics.index(line.fabric))
+    for (fabric, role), lines in group_by(lines_in_order, lambda line: (line.fabric, line.role)).items():
+        label, chosen = _fabric(sheet, fabric)
+        chosen += f"*EXACT(bom_roles,B{sheet.row})"
+        pieces = Formula(f"SUMPRODUCT({chosen}*(bom_quantities+bom_spares))", sum(line.pieces for line in lines))
+        amount = Formula(f"SUMPRODUCT({chosen},bom_amounts)", _sum(lines))
+        share = Formula(of_net.format(sheet.row), float(_sum(lines) / net) if net else 0)
+        numbers = (pieces, looks.NUMBER, looks.WHOLE), (amount, looks.NUMBER, form)
+        sheet.line((label, looks.LABEL), (role, looks.TEXT), *numbers, (share, looks.NUMBER, looks.SHARE_FORMAT))
+    last = sheet.row - 1
+    sheet.together[sheet.row] = sheet.row + 1
+    pieces = Formula(f"SUM(C{first}:C{last})", sum(line.pieces for line in live.lines))
+    amount = Formula(f"SUM(D{first}:D{last})", _sum(live.lines))
+    share = Formula(of_net.format(sheet.row), 1 if net else 0)
+    numbers = (pieces, looks.GRAND, looks.WHOLE), (amount, looks.GRAND, form)
+    label, empty = word("xlsx-sum"), (None, looks.GRAND_TEXT)
+    sheet.line((label, looks.GRAND_TEXT), empty, *numbers, (share, looks.GRAND, looks.SHARE_FORMAT))
+    check_sum(sheet, _NET)
+
+
+def _fabric(sheet: Sheet, fabric: str) -> tuple[str, str]:
+    """Return the label of a fabric, or of none, in the current row, and the formula that finds its lines."""
+    if not fabric:
+        return sheet.book.language.word("xlsx-no-fabric"), 'EXACT(bom_fabrics,"")'
+    return fabric, f"EXACT(bom_fabrics,$A{sheet.row})"
+
+
+def check_sum(sheet: Sheet, position: int) -> None:
+    """Write the difference between the sum above and the net amount of the bill: 0 unless lines are missing."""
+    sheet.mark(position, "xlsx-difference")
+    formula = f"ROUND({get_column_letter(position)}{sheet.row - 1}-bom_net,{sheet.book.decimals})"
+    difference = Formula(formula, Decimal(0)), looks.Look(right=True, wrap=False), sheet.book.plain
+    label = sheet.book.language.word("xlsx-difference"), looks.TOTAL_LABEL
+    _, place = sheet.line(label, difference, start=position - 1)
+    mark = DifferentialStyle(fill=PatternFill(bgColor=looks.AMBER))
+    sheet.page.conditional_formatting.add(place, Rule("expression", dxf=mark, formula=[f"{place}<>0"]))
+
+
+def _sum(lines: Iterable[BillRow]) -> Decimal:
+    return sum((line.amount for line in lines if line.amount is not None), Decimal(0))

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from io import BytesIO
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from openpyxl import Workbook
 from openpyxl.comments import Comment
+from openpyxl.worksheet.cell_range import CellRange, MultiCellRange
+from openpyxl.writer.excel import ExcelWriter
 
 from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
-from bomgen.core.money import Totals, minor_unit
+from bomgen.core.money import minor_unit
 from bomgen.output.face import count_columns, is_wide
+from bomgen.output.xlsx import looks
 
-GENERAL = "General"
-WHOLE = "#,##0"
-SHARE_FORMAT = "0.0#%"
 PADDING = 2
 """What the indent of a cell takes from its column, in characters."""
 _SMALL_SHARE_FORMAT = "0.0###%"
@@ -88,11 +96,11 @@ def storable(value: int | float | Fraction | Decimal) -> int | float:
 def number_format(value: Value, unit: str, language: Language, named: bool = True) -> str:
     """The format of a value by its unit and size; `named` puts the unit behind the number."""
     if isinstance(value, str) or value is None:
-        return GENERAL
+        return looks.GENERAL
     if isinstance(value, Decimal):
         return money_format(unit, language) if named else fixed(places(minor_unit(unit)))
     if unit == _SHARE:
-        return SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
+        return looks.SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
     if unit == HEAT:
         form = number_format(*as_power(value, unit), language)
         return f'{form[:-1]} ({language.number(round(value))} {unit})"' if language.heat else form
@@ -116,7 +124,7 @@ _AMOUNT = "#"
 
 def estimate_format(form: str, cell: Cell, language: Language) -> str:
     """Return the number format of an estimate; the cell keeps the plain number for formulas."""
-    if cell.estimate is None or form == GENERAL:
+    if cell.estimate is None or form == looks.GENERAL:
         return form
     _, _, after = language.about(_AMOUNT, cell.estimate, lambda end: language.bare(end, cell.unit)).partition(_AMOUNT)
     if not after:
@@ -129,11 +137,6 @@ _SIGNS = re.compile(r"(?:\\.)+")
 """What stands before the number in a format: the sign of a lower bound, of an estimate or of a currency."""
 
 
-def decimals_of(totals: Totals) -> int:
-    """How many decimal places the amounts of a bill have."""
-    return places(minor_unit(totals.currency))
-
-
 def money_format(currency: str, language: Language) -> str:
     """The format of amounts of a currency, with its sign before or its code behind."""
     form, sign = fixed(places(minor_unit(currency))), language.sign_of(currency)
@@ -142,7 +145,7 @@ def money_format(currency: str, language: Language) -> str:
 
 def fixed(decimals: int) -> str:
     """The format of a number with so many decimal places."""
-    return WHOLE + ("." + "0" * decimals if decimals else "")
+    return looks.WHOLE + ("." + "0" * decimals if decimals else "")
 
 
 def places(amount: Decimal) -> int:
@@ -188,7 +191,7 @@ def _plain_format(value: int | float | Fraction) -> str:
     if size >= _LARGE or 0 < size < _SMALL:
         return _POWER_OF_TEN
     if size == 0 or value == int(value):
-        return WHOLE
+        return looks.WHOLE
     most = max(SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)), 0)
     return fixed(len(f"{float(value):.{most}f}".partition(".")[2].rstrip("0")))
 
@@ -202,60 +205,6 @@ def _suffix(unit: str) -> str:
 def is_narrow(text: str) -> bool:
     """Whether no letter of a text is as broad and high as Chinese ones are."""
     return not any(map(is_wide, text))
-
-
-# styles -------------------------------------------------------------------------------------------------------------
-# How cells look, apart from their number formats.
-
-FONT = "Arial"
-TEXT_SIZE = 10
-BLACK = "000000"
-WHITE = "FFFFFF"
-NAVY = "1F3864"
-PALE = "E9EEF6"
-GREY = "666666"
-BLUE = "0B5FB0"
-LINE = "C9D2E0"
-AMBER = "FFF2CC"
-
-
-class Look(NamedTuple):
-    """How a cell looks, apart from its number format."""
-
-    color: str = BLACK
-    size: int = TEXT_SIZE
-    bold: bool = False
-    fill: str = ""
-    lined: bool = True
-    right: bool = False
-    middle: bool = False
-    wrap: bool = True
-    indent: int = 0
-    open: bool = False
-    """Whether the reader of a protected workbook may change the cell."""
-
-
-TITLE = Look(color=NAVY, size=16, bold=True, lined=False, wrap=False)
-HEADING = Look(color=NAVY, size=12, bold=True, lined=False, wrap=False)
-HEADER = Look(color=WHITE, bold=True, fill=NAVY, middle=True)
-NUMBER_HEADER = HEADER._replace(right=True)
-PARAGRAPH = Look(lined=False)
-CAPTION = Look(color=GREY, lined=False)
-GROUP = Look(color=NAVY, bold=True, fill=PALE, wrap=False)
-TABLE_BAND = GROUP._replace(size=11, fill="")
-PATH = GROUP._replace(wrap=True)
-TEXT = Look()
-LABEL = Look(bold=True)
-EXPLANATION = Look(color=GREY)
-NUMBER = Look(right=True, wrap=False)
-WORD_OF_NUMBERS = Look(right=True)
-INPUT = NUMBER._replace(color=BLUE, open=True)
-INPUT_TEXT = TEXT._replace(color=BLUE, open=True)
-WARNING = Look(bold=True, fill=AMBER)
-TOTAL_LABEL = Look(right=True, wrap=False, lined=False)
-GRAND_LABEL = TOTAL_LABEL._replace(bold=True)
-GRAND = NUMBER._replace(bold=True, fill=PALE)
-GRAND_TEXT = Look(bold=True, fill=PALE)
 
 
 # notes --------------------------------------------------------------------------------------------------------------
@@ -292,3 +241,106 @@ def summarize(derivation: Derivation, language: Language) -> str:
 def _step(step: Step, language: Language) -> str:
     text = f"{_INDENT * step.depth}{step.name} = {language.value(step.value, step.unit, step.estimate)}: {step.origin}"
     return cut(text, _MOST_LETTERS)
+
+
+# package ------------------------------------------------------------------------------------------------------------
+# The package file of a workbook: openpyxl leaves formulas without values and stamps the clock; this fixes both.
+#
+# Documents are not compressed: implementations of zlib differ, and the bytes of documents would with them.
+
+Result = str | int | Decimal | float
+"""What a formula comes to."""
+
+
+class Formula(NamedTuple):
+    """The formula of a cell, and its result, which the document has."""
+
+    text: str
+    result: Result
+    each: bool = False
+    """Whether all parts are worked out for each cell of an area, not just those of functions made for areas."""
+
+
+_NONE: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
+NO_DATE = datetime(2000, 1, 1)
+"""The date of a workbook that has none of its own: the clock is not asked."""
+_ZIP_DATE = (2000, 1, 1, 0, 0, 0)
+_UNIX = 3
+_CHARTS = "xl/charts/"
+_OWN_FORMAT = re.compile('(<numFmt formatCode="[^"]*") ?/>')
+_UNLINKED = r'\1 sourceLinked="0"/>'
+"""A number format of a part of a chart; openpyxl leaves open whether it is that of the cells, which it is not."""
+_FORMULA = re.compile(
+    r'<c r="([A-Z]+[0-9]+)"((?: s="[0-9]+")?)><f((?: t="array" ref="[A-Z0-9]+")?)>(.*?)</f><v ?/></c>', re.DOTALL
+)
+
+
+def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]], date: datetime = NO_DATE) -> bytes:
+    """The workbook as a file whose bytes depend on nothing but its content.
+
+    `results` are the values of the formulas by the name of the sheet and the address of the cell, `date` is when its
+    properties say that it was made.
+    """
+    finished = BytesIO()
+    pack(workbook, finished, results, date, ZIP_STORED)
+    return finished.getvalue()
+
+
+def pack(
+    workbook: Workbook,
+    out: IO[bytes],
+    results: Mapping[str, Mapping[str, Result]] = _NONE,
+    date: datetime = NO_DATE,
+    method: int = ZIP_DEFLATED,
+) -> None:
+    """Write what `package` returns; sheets without formulas pass through a file and take no memory.
+
+    Lists of cables, which would be ten times as large otherwise, are compressed.
+    """
+    workbook.properties.created = workbook.properties.modified = date
+    for sheet in workbook.worksheets:
+        sheet.merged_cells = _SortedRanges(sheet.merged_cells.ranges)
+    with TemporaryFile() as raw:
+        ExcelWriter(workbook, _UndatedZip(raw, "w", ZIP_STORED, strict_timestamps=False)).save()
+        sheets = {sheet.path.lstrip("/"): results.get(sheet.title, {}) for sheet in workbook.worksheets}
+        with ZipFile(raw) as source, ZipFile(out, "w", method) as target:
+            for name in sorted(source.namelist()):
+                entry = ZipInfo(name, _ZIP_DATE)
+                entry.compress_type = method
+                entry.create_system = _UNIX
+                if sheets.get(name) or name.startswith(_CHARTS):
+                    xml = source.read(name).decode("utf-8")
+                    xml = _insert_results(xml, sheets[name]) if name in sheets else _OWN_FORMAT.sub(_UNLINKED, xml)
+                    target.writestr(entry, xml.encode("utf-8"))
+                    continue
+                entry.file_size = source.getinfo(name).file_size
+                with source.open(name) as old, target.open(entry, "w") as new:
+                    copyfileobj(old, new)
+
+
+class _UndatedZip(ZipFile):
+    """A package whose entries do not have the time of the clock, which may be one that no zip file can hold."""
+
+    def writestr(self, zinfo_or_arcname: ZipInfo | str, *content: Any, **how: Any) -> None:
+        entry = zinfo_or_arcname
+        super().writestr(ZipInfo(entry, _ZIP_DATE) if isinstance(entry, str) else entry, *content, **how)
+
+
+class _SortedRanges(MultiCellRange):
+    """Merged cells in their order on the sheet; that of a set depends on the size of a machine's words."""
+
+    def __iter__(self) -> Iterator[CellRange]:
+        yield from self.sorted()
+
+
+def _insert_results(xml: str, results: Mapping[str, Result]) -> str:
+    def cell(match: re.Match[str]) -> str:
+        address, style, kind, formula = match.groups()
+        result = results[address]
+        if isinstance(result, str):
+            text = result.replace("&", "&amp;").replace("<", "&lt;")
+            return f'<c r="{address}"{style} t="str"><f{kind}>{formula}</f><v>{text}</v></c>'
+        number = f"{result:f}" if isinstance(result, Decimal) else repr(result)
+        return f'<c r="{address}"{style}><f{kind}>{formula}</f><v>{number}</v></c>'
+
+    return _FORMULA.sub(cell, xml)

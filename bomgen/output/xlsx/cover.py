@@ -20,30 +20,15 @@ from openpyxl.utils.units import pixels_to_points
 
 from bomgen.core.document import Cell, Column, Document, Logo
 from bomgen.core.language import as_power, is_prefixed
-from bomgen.output.xlsx.bill import BillReferences, results_of, total_format
+from bomgen.output.xlsx import looks
+from bomgen.output.xlsx.bill import TOTAL_NAMES, BillReferences, tax_name, total_format
 from bomgen.output.xlsx.cells import (
-    BLACK,
-    FONT,
-    GRAND,
-    GRAND_TEXT,
-    GREY,
-    LABEL,
-    LINE,
-    NAVY,
-    NUMBER,
-    PARAGRAPH,
-    SHARE_FORMAT,
-    TEXT,
-    WHOLE,
+    Formula,
     clean,
-    decimals_of,
     estimate_format,
-    fixed,
-    money_format,
     number_format,
     storable,
 )
-from bomgen.output.xlsx.inputs import TOTAL_NAMES, tax_name
 from bomgen.output.xlsx.sheet import Sheet
 
 # logo ---------------------------------------------------------------------------------------------------------------
@@ -128,10 +113,6 @@ def _jpeg(content: bytes) -> tuple[int, int]:
 # cover --------------------------------------------------------------------------------------------------------------
 
 _WIDTHS = (34, 26, 16, 24)
-_SHARE = 3
-"""The column of shares of the table of categories."""
-_TOTALS = ("list", "discount", "net", "tax", "amount")
-"""The totals that the cover repeats."""
 _AXIS_FORMAT = '[>=1000000]#,##0.0,," M";[>=1000]#,##0," k";#,##0'
 """Amounts on the axis, in millions or thousands as they are large."""
 _LABEL_FORMAT = '[>=1000000]#,##0.00,," M";[>0]#,##0.0," k";'
@@ -157,7 +138,7 @@ def cover(sheet: Sheet, document: Document, live: BillReferences) -> None:
     sheet.heading(document.title, document.subtitle)
     sheet.row += 1
     for text in section.text:
-        sheet.across(1, text, PARAGRAPH)
+        sheet.across(1, text, looks.PARAGRAPH)
     sheet.row += bool(section.text)
     sides_and_facts(sheet, document)
     sheet.row += bool(document.parties or document.facts)
@@ -172,7 +153,7 @@ def cover(sheet: Sheet, document: Document, live: BillReferences) -> None:
             sheet.row += 1
             sheet.subheading(other.title)
             for text in other.text:
-                sheet.across(1, text, PARAGRAPH)
+                sheet.across(1, text, looks.PARAGRAPH)
 
 
 def sides_and_facts(sheet: Sheet, document: Document) -> None:
@@ -182,9 +163,9 @@ def sides_and_facts(sheet: Sheet, document: Document) -> None:
     facts = [(label, text, key) for (label, text), key in zip(document.facts, keys, strict=True)]
     named = {title for title, _, _ in sides}
     for label, text, key in (*sides, *(fact for fact in facts if fact[0] not in named)):
-        sheet.put(1, label, LABEL)
+        sheet.put(1, label, looks.LABEL)
         sheet.mark(2, key)
-        sheet.across(2, text, TEXT)
+        sheet.across(2, text, looks.TEXT)
 
 
 def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
@@ -197,98 +178,95 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
     )
     sheet.header(columns)
     for label, cell in numbers:
-        sheet.put(1, label, LABEL)
+        sheet.put(1, label, looks.LABEL)
         form = estimate_format(number_format(cell.value, cell.unit, language, named=False), cell, language)
-        sheet.explain(sheet.put(2, as_power(cell.value, cell.unit)[0], NUMBER, form), cell)
+        sheet.explain(sheet.put(2, as_power(cell.value, cell.unit)[0], looks.NUMBER, form), cell)
         named = is_prefixed(cell.value, cell.unit)
-        sheet.put(len(columns), "" if named else language.unit(cell.unit, cell.value), TEXT)
-        sheet.row += 1
+        sheet.line(("" if named else language.unit(cell.unit, cell.value), looks.TEXT), start=len(columns))
     sheet.row += 1
 
 
 def totals(sheet: Sheet, live: BillReferences) -> None:
     """The totals of the bill."""
     word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
-    money, results = money_format(of_bill.currency, sheet.book.language), results_of(of_bill)
     sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
-    shown = [(key, TOTAL_NAMES[key], results[key]) for key in _TOTALS]
+    shown = {key: (TOTAL_NAMES[key], getattr(of_bill, key)) for key in ("list", "discount", "net")}
     if len(of_bill.taxes) > 1:
-        at = _TOTALS.index("tax")
-        shown[at : at + 1] = [
-            (f"tax-{rate}", tax_name("tax", rate), part.tax) for rate, part in enumerate(of_bill.taxes)
-        ]
-    for key, name, result in shown:
-        address, label = live.labels[key]
-        grand = key == "amount"
-        sheet.calculate(1, address, label, GRAND_TEXT if grand else LABEL)
-        form = total_format(of_bill, sheet.book.language) if key in ("list", "net", "amount") else money
-        sheet.calculate(2, name, result, GRAND if grand else NUMBER, form)
-        sheet.row += 1
+        shown |= {f"tax-{at}": (tax_name("tax", at), part.tax) for at, part in enumerate(of_bill.taxes)}
+    else:
+        shown["tax"] = TOTAL_NAMES["tax"], of_bill.tax
+    for key, (name, result) in {**shown, "amount": (TOTAL_NAMES["amount"], of_bill.amount)}.items():
+        label, look = (looks.GRAND_TEXT, looks.GRAND) if key == "amount" else (looks.LABEL, looks.NUMBER)
+        may_be_unknown = key in ("list", "net", "amount")
+        form = total_format(of_bill, sheet.book.language) if may_be_unknown else sheet.book.money
+        sheet.line((Formula(*live.labels[key]), label), (Formula(name, result), look, form))
     sheet.together[start] = sheet.row - 1
     sheet.row += 1
 
 
 def categories(sheet: Sheet, live: BillReferences) -> None:
     """What each category comes to, as a table and as a chart of it."""
-    language, of_bill, start = sheet.book.language, sheet.book.document.totals, sheet.row
-    word = language.word
+    word, start = sheet.book.language.word, sheet.row
+    net, first = sheet.book.document.totals.net, sheet.row + 1
     columns = (
         Column("category", word("xlsx-category")),
-        Column("net", language.beside(word("xlsx-net"), language.unit_of(of_bill.currency)), "money"),
+        Column("net", _net_title(sheet), "money"),
         Column("share", word("xlsx-share"), "share"),
         Column("unpriced", word("xlsx-unpriced"), "number"),
     )
     sheet.header(columns)
-    net, first, money = results_of(of_bill)["net"], sheet.row, fixed(decimals_of(of_bill))
     for category, subtotal in live.subtotals.items():
-        label = sheet.put(1, category, LABEL).coordinate
-        place = sheet.calculate(2, subtotal.address, subtotal.result, NUMBER, money)
-        share = float(subtotal.amount / net) if net else 0
-        sheet.calculate(_SHARE, f"IF(bom_net=0,0,SUM({place})/bom_net)", share, NUMBER, SHARE_FORMAT)
-        unpriced = f'SUMPRODUCT(EXACT(bom_categories,{label})*(bom_quantities<>"")*(bom_prices=""))'
-        sheet.calculate(len(columns), unpriced, subtotal.unpriced, NUMBER, WHOLE)
-        sheet.row += 1
+        share = Formula(f"IF(bom_net=0,0,SUM(B{sheet.row})/bom_net)", float(subtotal.amount / net) if net else 0)
+        unpriced = f'SUMPRODUCT(EXACT(bom_categories,A{sheet.row})*(bom_quantities<>"")*(bom_prices=""))'
+        sheet.line(
+            (category, looks.LABEL),
+            (Formula(subtotal.address, subtotal.result), looks.NUMBER, sheet.book.plain),
+            (share, looks.NUMBER, looks.SHARE_FORMAT),
+            (Formula(unpriced, subtotal.unpriced), looks.NUMBER, looks.WHOLE),
+        )
     sheet.row += 1
     if net:
-        amounts = {category: subtotal.amount for category, subtotal in live.subtotals.items()}
-        _chart(sheet, amounts, first)
+        _chart(sheet, {category: subtotal.amount for category, subtotal in live.subtotals.items()}, first)
     sheet.together[start] = sheet.row - 1 - bool(net)
+
+
+def _net_title(sheet: Sheet) -> str:
+    language = sheet.book.language
+    return language.beside(language.word("xlsx-net"), language.unit_of(sheet.book.document.totals.currency))
 
 
 def _chart(sheet: Sheet, amounts: Mapping[str, Decimal], first: int) -> None:
     """Put bars of the amounts that stand in the second column from row `first` on, and go on below them."""
-    language, currency = sheet.book.language, sheet.book.document.totals.currency
-    word, last = language.word, first + len(amounts) - 1
-    money = language.beside(word("xlsx-net"), language.unit_of(currency))
+    word, last = sheet.book.language.word, first + len(amounts) - 1
     series = Series(Reference(sheet.page, min_col=2, min_row=first, max_row=last))
     series.val.numRef.numCache = NumData(
-        formatCode=fixed(decimals_of(sheet.book.document.totals)),
+        formatCode=sheet.book.plain,
         ptCount=len(amounts),
         pt=[NumVal(idx=place, v=storable(amount)) for place, amount in enumerate(amounts.values())],
     )
     names = StrData(ptCount=len(amounts), pt=[StrVal(idx=place, v=name) for place, name in enumerate(amounts)])
     series.cat = AxDataSource(strRef=StrRef(f=f"{sheet.quoted}!$A${first}:$A${last}", strCache=names))
-    series.graphicalProperties = GraphicalProperties(solidFill=NAVY)
+    series.graphicalProperties = GraphicalProperties(solidFill=looks.NAVY)
     series.dLbls = DataLabelList(showVal=True, numFmt=_LABEL_FORMAT)
-    series.dLbls.txPr = _letters(BLACK)
+    series.dLbls.txPr = _letters(looks.BLACK)
     for part in ("showSerName", "showCatName", "showLegendKey", "showPercent", "showLeaderLines"):
         setattr(series.dLbls, part, False)
     chart = BarChart(barDir="bar", gapWidth=_BAR_GAP)
     chart.append(series)
-    chart.title = _title(word("xlsx-chart"), _TITLE_SIZE, NAVY)
+    chart.title = _title(word("xlsx-chart"), _TITLE_SIZE, looks.NAVY)
     chart.legend = None
     chart.roundedCorners = False
     # Bars are drawn from the bottom up: turned round, they have the order of the table, and the amounts below them.
     chart.x_axis.scaling.orientation = "maxMin"
     chart.y_axis.crosses = "max"
     chart.y_axis.scaling.min = 0
-    chart.y_axis.title = _title(money, _LETTER_SIZE, GREY)
+    chart.y_axis.title = _title(_net_title(sheet), _LETTER_SIZE, looks.GREY)
     chart.y_axis.number_format = _AXIS_FORMAT
-    chart.y_axis.majorGridlines = ChartLines(spPr=GraphicalProperties(ln=LineProperties(solidFill=LINE)))
+    chart.y_axis.majorGridlines = ChartLines(spPr=GraphicalProperties(ln=LineProperties(solidFill=looks.LINE)))
     for axis in (chart.x_axis, chart.y_axis):
         axis.delete = False
-        axis.txPr = _letters(BLACK)
-        axis.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=LINE))
+        axis.txPr = _letters(looks.BLACK)
+        axis.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=looks.LINE))
     rows = _ROWS_OF_CHART + len(amounts) + len(amounts) // 2
     chart.width = int(sum(sheet.widths) * _CENTIMETRES_A_DIGIT)
     chart.height = int(rows * _ROW_HEIGHT * _CENTIMETRES_A_POINT)
@@ -311,4 +289,4 @@ def _title(text: str, size: int, color: str) -> Title:
 
 
 def _character(size: int, color: str) -> CharacterProperties:
-    return CharacterProperties(sz=size, b=size > _LETTER_SIZE, solidFill=color, latin=Font(typeface=FONT))
+    return CharacterProperties(sz=size, b=size > _LETTER_SIZE, solidFill=color, latin=Font(typeface=looks.FONT))

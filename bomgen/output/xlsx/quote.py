@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.core.document import Column, Document, NoteKind, Row, Section, Table
+from bomgen.core.document import Column, Document, NoteKind, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
-from bomgen.output.xlsx.bill import BillReferences, bill, results_of
+from bomgen.output.xlsx import looks
+from bomgen.output.xlsx.bill import BillReferences, absolute, bill, check_sum, rate_names
 from bomgen.output.xlsx.cells import (
-    GRAND,
-    GRAND_TEXT,
-    LABEL,
-    NUMBER,
-    PARAGRAPH,
-    TEXT,
-    WHOLE,
-    WORD_OF_NUMBERS,
-    decimals_of,
-    fixed,
+    NO_DATE,
+    Formula,
     literal,
-    money_format,
+    package,
     percent,
     storable,
 )
 from bomgen.output.xlsx.cover import categories, logo, sides_and_facts, totals
-from bomgen.output.xlsx.groups import check_sum
-from bomgen.output.xlsx.inputs import absolute, rate_names
-from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
 from bomgen.output.xlsx.workbook import write_tables
 from bomgen.reading.quote_workbook import INCLUSIVE, QuoteCells
@@ -67,7 +56,8 @@ class QuoteWorkbook(NamedTuple):
 def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
     """A quote in, its workbook out. Equal documents give equal bytes."""
     book = Book(document, language)
-    held = {section.id: _before_tax(section) for section in document.sections}
+    # Prices including tax are left out: formulas add the tax below the lines.
+    held = {section.id: replace(section, tables=tuple(map(_omit_tax, section.tables))) for section in document.sections}
     [charged] = held[_BILL].tables
     held[_BILL] = replace(held[_BILL], tables=(replace(charged, caption=language.word("quote-bill-lead")),))
     front, lines = book.sheet(language.word("quote-quotation")), book.sheet(held[_BILL].title)
@@ -86,12 +76,7 @@ def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
     return QuoteWorkbook(package(book.workbook, book.results, day), book.cells)
 
 
-def _before_tax(section: Section) -> Section:
-    """Return a section without prices including tax: formulas add the tax below the lines."""
-    return replace(section, tables=tuple(map(_without_tax, section.tables)))
-
-
-def _without_tax(table: Table) -> Table:
+def _omit_tax(table: Table) -> Table:
     kept = [at for at, column in enumerate(table.columns) if column.key not in INCLUSIVE]
     rows = tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in table.rows)
     return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)
@@ -110,33 +95,34 @@ def _cover(sheet: Sheet, document: Document, live: BillReferences, unpriced: str
     sides_and_facts(sheet, document)
     sheet.row += 1
     for text in (*(document.cover.bought if document.cover else ()), *document.section("offer").text):
-        sheet.across(1, text, PARAGRAPH)
+        sheet.across(1, text, looks.PARAGRAPH)
     sheet.row += 1
-    _partial(sheet, document)
+    cover, of_bill = document.cover, document.totals
+    if cover and of_bill.priced_lines and not document.acceptance:
+        # Above the sums it says that they are not a total or not an offer, until the reader changes a price.
+        text = sheet.book.language.word("name-in").join((cover.label, cover.total))
+        unpriced_lines = of_bill.lines - of_bill.priced_lines
+        same = _is_as_it_was(sheet.book) if document.sums[-1].final else f"bom_unpriced={unpriced_lines}"
+        _live_text(sheet, text, f'IF({same},{literal(text)},"")')
+        sheet.row += 1
     totals(sheet, live)
-    formulas = _note_formulas(sheet.book, unpriced, len(live.lines) - document.totals.lines)
-    if document.cover:
-        for text, kind in zip(document.cover.notes, document.cover.kinds, strict=True):
-            if kind in _FIXED:
-                sheet.across(1, text, PARAGRAPH)
-            else:
-                _live_text(sheet, text, _note_formula(document.totals, kind, text, formulas))
+    formulas = _note_formulas(sheet.book, unpriced, len(live.lines) - of_bill.lines)
+    for text, kind in zip(cover.notes, cover.kinds, strict=True) if cover else ():
+        if kind in _FIXED:
+            sheet.across(1, text, looks.PARAGRAPH)
+        elif kind in ("capitals", "indicative"):
+            # What the bill cannot give is shown while the bill is as it was.
+            _live_text(sheet, text, f'IF({_is_as_it_was(sheet.book)},{literal(text)},"")')
+        elif kind == "lines" and not (of_bill.complete and of_bill.priced_lines):
+            same = f"bom_unpriced={of_bill.lines - of_bill.priced_lines}"
+            _live_text(sheet, text, f"IF({same},{literal(text)},{formulas[kind]})")
+        else:
+            _live_text(sheet, text, formulas[kind])
     sheet.row += 1
     categories(sheet, live)
     for section in document.sections:
         if section.id == "alternatives":
             _alternatives(sheet, section)
-
-
-def _partial(sheet: Sheet, document: Document) -> None:
-    """Write above the sums that they are not a total or not an offer, until the reader changes a price."""
-    cover, totals = document.cover, document.totals
-    if cover and totals.priced_lines and not document.acceptance:
-        text = sheet.book.language.word("name-in").join((cover.label, cover.total))
-        unpriced = totals.lines - totals.priced_lines
-        same = _is_as_it_was(totals) if document.sums[-1].final else f"bom_unpriced={unpriced}"
-        _live_text(sheet, text, f'IF({same},{literal(text)},"")')
-        sheet.row += 1
 
 
 def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
@@ -158,18 +144,9 @@ def _note_formulas(book: Book, unpriced: str, free: int) -> dict[NoteKind, str]:
     }
 
 
-def _note_formula(totals: Totals, kind: NoteKind, text: str, formulas: Mapping[NoteKind, str]) -> str:
-    """Return the formula of a note of the cover; what the bill cannot give is shown while the bill is as it was."""
-    if kind in ("capitals", "indicative"):
-        return f'IF({_is_as_it_was(totals)},{literal(text)},"")'
-    if kind == "lines" and not (totals.complete and totals.priced_lines):
-        return f"IF(bom_unpriced={totals.lines - totals.priced_lines},{literal(text)},{formulas[kind]})"
-    return formulas[kind]
-
-
-def _is_as_it_was(totals: Totals) -> str:
+def _is_as_it_was(book: Book) -> str:
     """Return a formula for whether the total is the one that the quote was written with."""
-    return f"ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0"
+    return f"ROUND(bom_amount-({book.document.totals.amount:f}),{book.decimals})=0"
 
 
 def _splice(text: str, formula: str) -> str:
@@ -180,10 +157,9 @@ def _splice(text: str, formula: str) -> str:
 
 def _live_text(sheet: Sheet, text: str, formula: str) -> None:
     """Write a sentence over the whole row, by a formula."""
-    sheet.across(1, text, PARAGRAPH)
+    sheet.across(1, text, looks.PARAGRAPH)
     sheet.row -= 1
-    sheet.calculate(1, formula, text, PARAGRAPH)
-    sheet.row += 1
+    sheet.line((Formula(formula, text), looks.PARAGRAPH))
 
 
 def _alternatives(sheet: Sheet, section: Section) -> None:
@@ -192,18 +168,18 @@ def _alternatives(sheet: Sheet, section: Section) -> None:
     word = language.word
     total, *differences = (row for row in table.rows if row.id)
     sheet.subheading(section.title)
-    sheet.across(1, word("xlsx-alternatives"), PARAGRAPH)
+    sheet.across(1, word("xlsx-alternatives"), looks.PARAGRAPH)
     currency = language.unit_of(sheet.book.document.totals.currency)
     titles = [language.beside(f"{row.cells[0].value}", currency) for row in (total, *differences)]
     amounts = [Column(f"amount-{at}", title, "money") for at, title in enumerate(titles)]
     sheet.header((Column("name", word("xlsx-alternative")), *amounts))
     for at, column in enumerate(table.columns[1:], 1):
-        sheet.put(1, column.title, LABEL)
+        sheet.put(1, column.title, looks.LABEL)
         for position, row in enumerate((total, *differences), 2):
             sheet.value(position, column, row.cells[at], named=False)
         sheet.row += 1
     for text in section.text[1:]:
-        sheet.across(1, text, PARAGRAPH)
+        sheet.across(1, text, looks.PARAGRAPH)
     for change in changes:
         sheet.row += 1
         sheet.subheading(change.title)
@@ -231,9 +207,19 @@ def _order_list(sheet: Sheet, section: Section) -> str:
     sheet.heading(section.title, *section.text, word("xlsx-currency", currency=currency))
     sheet.header(table.columns)
     sheet.freeze()
-    first, money = sheet.row, fixed(decimals_of(document.totals))
+    first, ordered = sheet.row, set[tuple[object, object]]()
+    without = word("xlsx-no-price")
     for row in table.rows:
-        _order_line(sheet, row, money)
+        vendor, number, description, pieces, amount = (cell.value for cell in row.cells)
+        ordered.add((number, description))
+        its = f"EXACT(bom_part_numbers,$B{sheet.row})*EXACT(bom_descriptions,$C{sheet.row})"
+        count = storable(pieces) if isinstance(pieces, int | Fraction) else 0
+        of_part = _amount_of(its, without, amount if isinstance(amount, Decimal) else without)
+        sheet.line(
+            *((text, looks.TEXT) for text in (vendor, number, description)),
+            (Formula(f"SUMPRODUCT({its}*(bom_quantities+bom_spares))", count), looks.NUMBER, looks.WHOLE),
+            (of_part, looks.NUMBER, sheet.book.plain),
+        )
     last = sheet.row - 1
     priced, unpriced = f"SUM(E{first}:E{last})", _NONE
     start = last + _BEHIND_THE_SUM + 1
@@ -242,57 +228,33 @@ def _order_list(sheet: Sheet, section: Section) -> str:
         priced += f"+SUM({rows})"
         unpriced = f"({len(other.rows)}-COUNT({sheet.quoted}!{absolute(rows)}))"
     for column in (1, _NUMBER, _PIECES):
-        sheet.put(column, None, GRAND_TEXT)
-    sheet.put(_DESCRIPTION, word("xlsx-net"), GRAND_TEXT)
-    comes_to = results_of(document.totals)["net"]
-    sheet.calculate(_AMOUNT, priced, comes_to, GRAND, money)
-    sheet.row += 1
+        sheet.put(column, None, looks.GRAND_TEXT)
+    sheet.put(_DESCRIPTION, word("xlsx-net"), looks.GRAND_TEXT)
+    sheet.line((Formula(priced, document.totals.net), looks.GRAND, sheet.book.plain), start=_AMOUNT)
     check_sum(sheet, _AMOUNT)
     sheet.row += 1
-    ordered = {(row.cells[1].value, row.cells[2].value) for row in table.rows}
     for other in others:
         sheet.subheading(other.title)
-        sheet.across(1, word("list-sentences").join((str(other.caption), word("xlsx-required-hint"))), TEXT)
+        sheet.across(1, word("list-sentences").join((str(other.caption), word("xlsx-required-hint"))), looks.TEXT)
         sheet.header((*other.columns, table.columns[_AMOUNT - 1]))
         for row in other.rows:
-            _required_line(sheet, row, (row.cells[1].value, row.cells[2].value) in ordered, money)
+            # The amount is that of the line by which the reader adds the part to the bill. Where parts of its name are
+            # ordered as well, the list of those has the line.
+            texts = [cell.value for cell in row.cells[:_DESCRIPTION]]
+            at = sheet.row
+            its = f'EXACT(bom_descriptions,$C{at})*(EXACT(bom_part_numbers,$B{at})+(bom_part_numbers=""))'
+            listed = tuple(texts[1:]) in ordered
+            added = without if listed else _amount_of(its, without, without)
+            look, form = (looks.WORD_OF_NUMBERS, looks.GENERAL) if listed else (looks.NUMBER, sheet.book.plain)
+            counted = row.cells[_PIECES - 1].value, looks.NUMBER, looks.WHOLE
+            sheet.line(*((text, looks.TEXT) for text in texts), counted, (added, look, form))
     return unpriced
 
 
-def _order_line(sheet: Sheet, row: Row, money: str) -> None:
-    vendor, number, description, pieces, amount = row.cells
-    count = storable(pieces.value) if isinstance(pieces.value, int | Fraction) else 0
-    for column, cell in enumerate((vendor, number, description), 1):
-        sheet.put(column, cell.value, TEXT)
-    its = f"EXACT(bom_part_numbers,$B{sheet.row})*EXACT(bom_descriptions,$C{sheet.row})"
-    sheet.calculate(_PIECES, f"SUMPRODUCT({its}*(bom_quantities+bom_spares))", count, NUMBER, WHOLE)
-    without = sheet.book.language.word("xlsx-no-price")
-    comes_to = amount.value if isinstance(amount.value, Decimal) else without
-    sheet.calculate(_AMOUNT, _amount_of(its, without), comes_to, NUMBER, money)
-    sheet.row += 1
-
-
-def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
-    """A part that is required, and the amount of the line by which the reader added it to the bill.
-
-    Where parts of its name are ordered as well, the list of those has the line.
-    """
-    vendor, number, description, pieces = row.cells
-    for column, cell in enumerate((vendor, number, description), 1):
-        sheet.put(column, cell.value, TEXT)
-    sheet.put(_PIECES, pieces.value, NUMBER, WHOLE)
-    without, at = sheet.book.language.word("xlsx-no-price"), sheet.row
-    its = f'EXACT(bom_descriptions,$C{at})*(EXACT(bom_part_numbers,$B{at})+(bom_part_numbers=""))'
-    if ordered:
-        sheet.put(_AMOUNT, without, WORD_OF_NUMBERS)
-    else:
-        sheet.calculate(_AMOUNT, _amount_of(its, without), without, NUMBER, money)
-    sheet.row += 1
-
-
-def _amount_of(its: str, without: str) -> str:
+def _amount_of(its: str, without: str, result: Decimal | str) -> Formula:
     """A formula for what the chosen lines of the bill come to, and a word while none of them has a price."""
-    return f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(without)},SUMPRODUCT({its},bom_amounts))"
+    sums = f"SUMPRODUCT({its},bom_amounts)"
+    return Formula(f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(without)},{sums})", result)
 
 
 def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> None:
@@ -306,26 +268,23 @@ def _terms(sheet: Sheet, sections: Sequence[Section], live: BillReferences) -> N
         for at, text in enumerate(section.text, section.own - len(section.text)):
             if at >= 0:
                 sheet.mark(1, "term", at)
-            sheet.across(1, text, PARAGRAPH)
+            sheet.across(1, text, looks.PARAGRAPH)
         sheet.row += 1
     document = sheet.book.document
     label = document.cover.label if document.cover and document.totals.priced_lines else ""
     for text in document.acceptance:
         accepted, _, total = text.partition(label) if label else (text, "", "")
-        sheet.across(1, accepted.strip(), PARAGRAPH)
+        sheet.across(1, accepted.strip(), looks.PARAGRAPH)
         if total:
-            address, text = live.labels["amount"]
-            sheet.calculate(1, address, text, LABEL)
-            money = money_format(document.totals.currency, sheet.book.language)
-            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money)
-            sheet.row += 1
+            amount = Formula("bom_amount", document.totals.amount), looks.GRAND, sheet.book.money
+            sheet.line((Formula(*live.labels["amount"]), looks.LABEL), amount)
     if not document.acceptance:
         return
     sheet.row += 1
-    sheet.put(1, word("quote-for-seller"), LABEL)
-    sheet.across(_OTHER_SIDE, word("quote-for-customer"), LABEL)
+    sheet.put(1, word("quote-for-seller"), looks.LABEL)
+    sheet.across(_OTHER_SIDE, word("quote-for-customer"), looks.LABEL)
     sheet.row += 1
     for line in ("quote-name", "quote-signature", "quote-signed-on"):
-        sheet.put(1, word(line), TEXT)
-        sheet.across(_OTHER_SIDE, word(line), TEXT)
+        sheet.put(1, word(line), looks.TEXT)
+        sheet.across(_OTHER_SIDE, word(line), looks.TEXT)
         sheet.row += 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from decimal import Decimal
+from functools import cached_property
 from typing import cast
 
 from openpyxl import Workbook
@@ -23,40 +24,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.core.language import BEST, Language, as_power
-from bomgen.output.xlsx.cells import (
-    CAPTION,
-    EXPLANATION,
-    FONT,
-    GENERAL,
-    GREY,
-    HEADER,
-    HEADING,
-    LABEL,
-    LEAST,
-    LINE,
-    NUMBER,
-    NUMBER_HEADER,
-    PADDING,
-    PALE,
-    TEXT,
-    TEXT_SIZE,
-    TITLE,
-    WARNING,
-    WORD_OF_NUMBERS,
-    Look,
-    clean,
-    comment,
-    cut,
-    estimate_format,
-    header_text,
-    is_narrow,
-    more_lines,
-    number_format,
-    storable,
-    summarize,
-    width_of,
-)
-from bomgen.output.xlsx.package import Result
+from bomgen.core.money import minor_unit
+from bomgen.output.xlsx import cells, looks
+from bomgen.output.xlsx.cells import Formula, Result
 from bomgen.reading.quote_workbook import CELLS, CellPlace, QuoteCell
 
 # page setup ---------------------------------------------------------------------------------------------------------
@@ -108,7 +78,8 @@ def arrange(page: Worksheet, widths: Sequence[float], last: int, together: Mappi
     if 1 < too_much <= _MOST_SHRUNK:
         page.page_setup.scale = int(scale / too_much * _FULL_SIZE)
         return
-    if ends := page_ends(heights, together, room, sum(heights[row - 1] for row in _repeated(page))):
+    header = int(page.print_title_rows.rpartition("$")[2]) if page.print_title_rows else 0
+    if ends := page_ends(heights, together, room, heights[header - 1] if header else 0):
         page.page_setup.scale = int(scale * _FULL_SIZE)
         for row in ends:
             page.row_breaks.append(Break(row))
@@ -135,12 +106,6 @@ def page_ends(heights: Sequence[float], together: Mapping[int, int], room: float
             used, doubt = repeated, doubt + room * _DOUBT
         used += height
     return ends
-
-
-def _repeated(page: Worksheet) -> range:
-    rows = (page.print_title_rows or "").replace("$", "")
-    first, _, last = rows.partition(":")
-    return range(int(first), int(last) + 1) if rows else range(0)
 
 
 # sheet --------------------------------------------------------------------------------------------------------------
@@ -172,11 +137,11 @@ class Book:
         self.workbook = Workbook()
         self.workbook.remove(self.workbook.worksheets[0])
         # The usual font is the measure of all widths of columns.
-        usual = Font(name=FONT, size=TEXT_SIZE)
+        usual = Font(name=looks.FONT, size=looks.TEXT_SIZE)
         self.workbook._fonts = IndexedList([usual])  # type: ignore[attr-defined]
         self.workbook._named_styles["Normal"].font = usual  # type: ignore[attr-defined]
-        self.workbook.properties.creator = clean(document.author)
-        self.workbook.properties.title = clean(document.title)
+        self.workbook.properties.creator = cells.clean(document.author)
+        self.workbook.properties.title = cells.clean(document.title)
         if document.protected:
             self.workbook.security = WorkbookProtection(lockStructure=True)
         self.document = document
@@ -190,25 +155,40 @@ class Book:
         """The same derivations."""
         self.cells: dict[CellPlace, QuoteCell] = {}
         """Cells whose edits go back into the plan, by where they stand."""
-        self._styles: dict[tuple[Look, str, bool], object] = {}
+        self._styles: dict[tuple[looks.Look, str, bool], object] = {}
+
+    @cached_property
+    def decimals(self) -> int:
+        """Return how many decimal places the amounts of the bill have."""
+        return cells.places(minor_unit(self.document.totals.currency))
+
+    @cached_property
+    def plain(self) -> str:
+        """Return the format of amounts without their currency."""
+        return cells.fixed(self.decimals)
+
+    @cached_property
+    def money(self) -> str:
+        """Return the format of amounts with their currency."""
+        return cells.money_format(self.document.totals.currency, self.language)
 
     def sheet(self, title: str) -> Sheet:
         """A new sheet behind the others; its name is the title as far as Excel allows it."""
         name = _ILLEGAL_IN_NAME.sub(" ", title).strip("' ") or "Sheet"
         taken = {sheet.title.casefold() for sheet in self.workbook.worksheets} | {_RESERVED_NAME}
-        unique, number = cut(name, _MAX_NAME), 1
+        unique, number = cells.cut(name, _MAX_NAME), 1
         while unique.casefold() in taken:
             number += 1
-            unique = f"{cut(name, _MAX_NAME - len(f' ({number})'))} ({number})"
+            unique = f"{cells.cut(name, _MAX_NAME - len(f' ({number})'))} ({number})"
         self.sheets.append(Sheet(self, unique, title))
         return self.sheets[-1]
 
-    def style(self, cell: SheetCell, look: Look, form: str, quoted: bool) -> None:
+    def style(self, cell: SheetCell, look: looks.Look, form: str, quoted: bool) -> None:
         """Give a cell its look, number format and quote prefix; a style is made once, then shared."""
         key = (look, form, quoted)
         if key not in self._styles:
             cell._style = copy(cell._style)  # type: ignore[attr-defined]
-            cell.font = Font(name=self.language.font or FONT, size=look.size, bold=look.bold, color=look.color)
+            cell.font = Font(name=self.language.font or looks.FONT, size=look.size, bold=look.bold, color=look.color)
             cell.alignment = Alignment(
                 horizontal="right" if look.right else "left",
                 vertical="center" if look.middle else "top",
@@ -216,7 +196,7 @@ class Book:
                 indent=look.indent + (look.lined and not look.right),
             )
             if look.lined:
-                line = Side(style="thin", color=LINE)
+                line = Side(style="thin", color=looks.LINE)
                 cell.border = Border(top=line, bottom=line)
             if look.fill:
                 cell.fill = PatternFill("solid", start_color=look.fill)
@@ -226,6 +206,10 @@ class Book:
                 cell.protection = Protection(locked=False)
             self._styles[key] = cell._style  # type: ignore[attr-defined]
         cell._style = self._styles[key]  # type: ignore[attr-defined]
+
+
+Written = tuple[Value | Formula, looks.Look] | tuple[Value | Formula, looks.Look, str]
+"""A cell to write: its value or formula, its look, and its number format."""
 
 
 class Sheet:
@@ -246,48 +230,44 @@ class Sheet:
         self.together: dict[int, int] = {}
         """First and last row of what is not to be split by the end of a page."""
 
-    def put(self, column: int, value: Value, look: Look, form: str = GENERAL, columns: int = 1) -> SheetCell:
-        """Write a value into the current row and return its cell.
+    def put(
+        self, column: int, value: Value | Formula, look: looks.Look, form: str = looks.GENERAL, columns: int = 1
+    ) -> SheetCell:
+        """Write a value, or a formula with its result, into the current row and return its cell.
 
         Text stays text, whatever it begins with; it has room on `columns` columns.
         """
-        cell = self._cell(column)
+        cell = cast(SheetCell, self.page.cell(self.row, column))
         quoted = False
-        if isinstance(value, str):
-            text = clean(value)
+        if isinstance(value, Formula):
+            formula = f"={value.text}"
+            cell.value = ArrayFormula(cell.coordinate, formula) if value.each else formula
+            self.results[cell.coordinate] = value.result
+            if not isinstance(value.result, str):
+                self._widen(column, value.result, form)
+        elif isinstance(value, str):
+            text = cells.clean(value)
             quoted = text.startswith(_FORMULA_STARTS)
             cell.value, cell.data_type = text, "s"
             if look.wrap:
                 widths = self._seen() if columns > 1 else self.widths
-                room = sum(widths[column - 1 : column - 1 + columns]) - PADDING * (1 + look.indent)
-                self._heighten(text, max(room, 1))
+                room = sum(widths[column - 1 : column - 1 + columns]) - cells.PADDING * (1 + look.indent)
+                # The row is made high enough for wrapped text; programs disagree about it when they print.
+                if lines := cells.more_lines(text, max(room, 1)):
+                    height = _LINE_HEIGHT if cells.is_narrow(text) else _WIDE_LINE_HEIGHT
+                    self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
         elif value is not None:
-            number = storable(value)
+            number = cells.storable(value)
             cell.value = number
             self._widen(column, number, form)
         self.book.style(cell, look, form, quoted)
         return cell
 
-    def calculate(self, column: int, formula: str, result: Result, look: Look, form: str = GENERAL) -> str:
-        """Write a formula with what it comes to into the current row and return the address of its cell."""
-        return self.formula(column, formula, result, look, form).coordinate
-
-    def formula(
-        self, column: int, formula: str, result: Result, look: Look, form: str = GENERAL, each: bool = False
-    ) -> SheetCell:
-        """Write a formula with what it comes to into the current row and return its cell.
-
-        `each` has all parts of it worked out for each cell of an area, not just those of functions made for areas.
-        """
-        cell = self._cell(column)
-        cell.value = f"={formula}"
-        if each:
-            cell.value = ArrayFormula(cell.coordinate, cell.value)
-        self.book.style(cell, look, form, False)
-        self.results[cell.coordinate] = result
-        if not isinstance(result, str):
-            self._widen(column, result, form)
-        return cell
+    def line(self, *written: Written, start: int = 1) -> list[str]:
+        """Write cells beside each other from a column on, go on to the next row, and return their addresses."""
+        addresses = [self.put(position, *cell).coordinate for position, cell in enumerate(written, start)]
+        self.row += 1
+        return addresses
 
     def mark(self, column: int, name: str, *steps: str | int) -> None:
         """Note that a cell of the current row is one of `CELLS`, if it is; `steps` lead on from its path."""
@@ -301,14 +281,14 @@ class Sheet:
         value = language.value(value, unit) if isinstance(value, str) else value
         value = _UNKNOWN if value is None else value
         if column.kind != "text":
-            look = WORD_OF_NUMBERS if isinstance(value, str) else NUMBER
+            look = looks.WORD_OF_NUMBERS if isinstance(value, str) else looks.NUMBER
         else:
-            look = EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
-        form = estimate_format(number_format(cell.value, cell.unit, language, named), cell, language)
-        if cell.least and form != GENERAL:
-            form = LEAST + form
+            look = looks.EXPLANATION if column.key in _NOTE_COLUMNS else looks.TEXT
+        form = cells.estimate_format(cells.number_format(cell.value, cell.unit, language, named), cell, language)
+        if cell.least and form != looks.GENERAL:
+            form = cells.LEAST + form
         if cell.best:
-            look, form = look._replace(bold=True, fill=PALE), f'"{BEST} "{form}'
+            look, form = look._replace(bold=True, fill=looks.PALE), f'"{BEST} "{form}'
         self.link(self.put(position, value, look, form), cell)
 
     def link(self, cell: SheetCell, source: Cell) -> None:
@@ -319,7 +299,7 @@ class Sheet:
 
     def subheading(self, text: str) -> None:
         """Write the title of a part of the sheet."""
-        self.put(1, text, HEADING)
+        self.put(1, text, looks.HEADING)
         self._at_least(_HEADER_HEIGHT)
         self.row += 1
 
@@ -329,16 +309,16 @@ class Sheet:
         if isinstance(source.value, str):
             return
         derivation = self.book.derived.get(source.why) if source.why else None
-        if text := summarize(derivation, self.book.language) if derivation else source.note:
-            cell.comment = comment(text)
+        if text := cells.summarize(derivation, self.book.language) if derivation else source.note:
+            cell.comment = cells.comment(text)
 
     def heading(self, title: str, *captions: str | None) -> None:
         """Write the title of the sheet and what is said below it."""
-        self.put(1, title, TITLE)
+        self.put(1, title, looks.TITLE)
         self.page.row_dimensions[self.row].height = _TITLE_HEIGHT
         self.row += 1
         for caption in filter(None, captions):
-            self.across(1, caption, CAPTION)
+            self.across(1, caption, looks.CAPTION)
         if not any(captions):
             self.row += 1
 
@@ -347,10 +327,10 @@ class Sheet:
         word = self.book.language.word
         for note in notes:
             text = word("xlsx-note-at", text=note.text, place=note.place) if note.place else note.text
-            self.put(1, word(f"xlsx-{note.level}"), WARNING if note.level == "warning" else LABEL)
-            self.across(2, text, TEXT)
+            self.put(1, word(f"xlsx-{note.level}"), looks.WARNING if note.level == "warning" else looks.LABEL)
+            self.across(2, text, looks.TEXT)
 
-    def across(self, column: int, text: str, look: Look) -> None:
+    def across(self, column: int, text: str, look: looks.Look) -> None:
         """Write text from a column to the end of the row, and make the row as high as the text needs."""
         end = self.printed or len(self.widths)
         columns = end - column + 1
@@ -365,7 +345,7 @@ class Sheet:
     def header(self, columns: Iterable[Column]) -> None:
         """Write the header of a table: the titles of its columns."""
         for position, column in enumerate(columns, 1):
-            self.put(position, column.title, HEADER if column.kind == "text" else NUMBER_HEADER)
+            self.put(position, column.title, looks.HEADER if column.kind == "text" else looks.NUMBER_HEADER)
         self._at_least(_HEADER_HEIGHT)
         self.row += 1
 
@@ -394,39 +374,27 @@ class Sheet:
         page.sheet_view.showGridLines = False
         arrange(page, self._seen()[: self.printed], max(self.row - 1, 1), self.together)
         for part, text in (
-            (page.oddHeader.left, header_text(document.title, _MAX_HEADER)),
-            (page.oddHeader.right, header_text(self.title, _MAX_HEADER)),
-            (page.oddFooter.left, header_text(document.footer, _MAX_FOOTER)),
+            (page.oddHeader.left, cells.header_text(document.title, _MAX_HEADER)),
+            (page.oddHeader.right, cells.header_text(self.title, _MAX_HEADER)),
+            (page.oddFooter.left, cells.header_text(document.footer, _MAX_FOOTER)),
             (page.oddFooter.right, self.book.language.word("xlsx-page", page="&P", pages="&N")),
         ):
-            part.text, part.size, part.color = text, _PRINTED_SIZE, GREY
-            part.font = f"{FONT},Regular"
+            part.text, part.size, part.color = text, _PRINTED_SIZE, looks.GREY
+            part.font = f"{looks.FONT},Regular"
         if document.protected:
-            self._protect()
-
-    def _protect(self) -> None:
-        """Let the reader change inputs only. What a locked sheet still allows is False here."""
-        lock = self.page.protection
-        lock.sheet = lock.objects = lock.scenarios = True
-        lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
+            # The reader changes inputs only; what a locked sheet still allows is False here.
+            lock = page.protection
+            lock.sheet = lock.objects = lock.scenarios = True
+            lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
 
     def _seen(self) -> list[float]:
         return [0 if position in self.folded else width for position, width in enumerate(self.widths, 1)]
-
-    def _cell(self, column: int) -> SheetCell:
-        return cast(SheetCell, self.page.cell(self.row, column))
-
-    def _heighten(self, text: str, room: float) -> None:
-        """Make the row high enough for wrapped text; programs disagree about it when they print."""
-        if lines := more_lines(text, room):
-            height = _LINE_HEIGHT if is_narrow(text) else _WIDE_LINE_HEIGHT
-            self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
 
     def _at_least(self, height: float) -> None:
         row = self.page.row_dimensions[self.row]
         row.height = max(row.height or 0, height)
 
     def _widen(self, column: int, number: int | float | Decimal, form: str) -> None:
-        needed = width_of(number, form)
+        needed = cells.width_of(number, form)
         if column <= len(self.widths) and needed > self.widths[column - 1]:
             self.widths[column - 1] = needed

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Section, Step, Table
 from bomgen.core.language import Language
-from bomgen.output.xlsx.bill import bill
-from bomgen.output.xlsx.cells import CAPTION, GROUP, PARAGRAPH, PATH, TABLE_BAND, TEXT, Look
+from bomgen.output.xlsx import looks
+from bomgen.output.xlsx.bill import bill, groups
+from bomgen.output.xlsx.cells import package
 from bomgen.output.xlsx.cover import cover
-from bomgen.output.xlsx.groups import groups
-from bomgen.output.xlsx.package import package
 from bomgen.output.xlsx.sheet import Book, Sheet
 
 _BILL = "bill"
@@ -70,9 +69,9 @@ def write_tables(sheet: Sheet, section: Section) -> None:
         for table in tables:
             if len(tables) > 1:
                 if table.title != section.title:
-                    _band(sheet, table.title, len(table.columns), TABLE_BAND)
+                    _band(sheet, table.title, len(table.columns), looks.TABLE_BAND)
                 if table.caption:
-                    sheet.across(1, table.caption, CAPTION)
+                    sheet.across(1, table.caption, looks.CAPTION)
             first = sheet.row
             _rows(sheet, table)
             if table.folded:
@@ -83,7 +82,7 @@ def write_tables(sheet: Sheet, section: Section) -> None:
             _table(sheet, table)
     texts = section.text[len(lead) :]
     for text in texts:
-        sheet.across(1, text, PARAGRAPH)
+        sheet.across(1, text, looks.PARAGRAPH)
     sheet.row += bool(texts)
     sheet.notes(section.notes)
 
@@ -92,7 +91,7 @@ def _table(sheet: Sheet, table: Table) -> None:
     sheet.together[sheet.row] = sheet.row + 2 + bool(table.caption)
     sheet.subheading(table.title)
     if table.caption:
-        sheet.across(1, table.caption, CAPTION)
+        sheet.across(1, table.caption, looks.CAPTION)
     sheet.header(table.columns)
     _rows(sheet, table)
     sheet.row += 1
@@ -103,7 +102,7 @@ def _rows(sheet: Sheet, table: Table) -> None:
     group = None
     for row in table.rows:
         if row.group is not None and row.group != group:
-            _band(sheet, row.group, len(table.columns), GROUP)
+            _band(sheet, row.group, len(table.columns), looks.GROUP)
         group = row.group
         for position, (column, cell) in enumerate(zip(table.columns, row.cells, strict=True), 1):
             sheet.value(position, column, cell, named)
@@ -133,15 +132,15 @@ def _derivations(sheet: Sheet, section: Section) -> None:
 def _derivation(sheet: Sheet, columns: Sequence[Column], derivation: Derivation) -> None:
     sheet.book.places[derivation.path] = f"{sheet.quoted}!A{sheet.row}"
     sheet.book.derived[derivation.path] = derivation
-    sheet.put(1, derivation.path, PATH)
-    _band(sheet, derivation.title, len(columns), GROUP, start=2)
+    sheet.put(1, derivation.path, looks.PATH)
+    _band(sheet, derivation.title, len(columns), looks.GROUP, start=2)
     for step in derivation.steps:
         _step(sheet, columns, step)
 
 
 def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
-    sheet.put(1, None, TEXT)
-    sheet.put(2, step.name, TEXT._replace(indent=min(step.depth, _MAX_INDENT)))
+    sheet.put(1, None, looks.TEXT)
+    sheet.put(2, step.name, looks.TEXT._replace(indent=min(step.depth, _MAX_INDENT)))
     cells = (
         Cell(step.value, step.unit, estimate=step.estimate),
         Cell(sheet.book.language.unit(step.unit, step.value)),
@@ -153,7 +152,7 @@ def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
     sheet.row += 1
 
 
-def _band(sheet: Sheet, text: str, width: int, look: Look, start: int = 1) -> None:
+def _band(sheet: Sheet, text: str, width: int, look: looks.Look, start: int = 1) -> None:
     """A heading over rows of so many columns, from a column on."""
     sheet.put(start, text, look)
     for position in range(start + 1, width + 1):

@@ -1,19 +1,34 @@
 """Rack elevations as data, as in bom.json, and as text.
 
-This module has no NumPy, so that plans without a site can be read without it; `elevations.placement` calculates the
+This module has no NumPy, so that plans without a site can be read without it; `rack_placement` calculates the
 elevations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
-from bomgen.catalog.parts import Identity, PowerSupplies
+from bomgen.catalog.parts import Identity, PowerSupplies, Server
 from bomgen.core.language import Language
+from bomgen.core.messages import message
 from bomgen.core.plain_data import json_value, range_data
-from bomgen.core.provenance import Figure
-from bomgen.site.power import UNKNOWN_POWER
+from bomgen.core.provenance import Cited, Figure, Reference, product, sum_of
+from bomgen.plan.types import RACK_KINDS, Site
+from bomgen.site.power import UNKNOWN_POWER, power_of, sum_of_power
+from bomgen.site.power_supply import (
+    OUTLET,
+    SuppliedRack,
+    outlet_warnings,
+    outlets_of_pdus,
+    outlets_of_servers,
+    pdu_warnings,
+    power_supply_warnings,
+    sum_of_outlets,
+    unrated_pdu_warnings,
+)
+from bomgen.site.weight_and_heat import PDU, RACK, WeighedItems, heat_of, weigh, weighed
 
 Span = tuple[int, int]
 """The first and last of consecutive numbers."""
@@ -223,29 +238,27 @@ def _group(group: Elevation) -> dict[str, Any]:
         "outlets": {form: _value(count) for form, count in sums.outlets.items()},
         "pdu_outlets": {form: _value(count) for form, count in sums.pdu_outlets.items()},
         "lower_bounds": sorted(sums.lower_bounds),
-        "slots": [_slot(slot) for slot in group.slots],
-        "pdus": [_pdu(pdu) for pdu in group.pdus],
-    }
-
-
-def _slot(slot: Slot) -> dict[str, Any]:
-    return {
-        "unit": slot.unit,
-        "height_u": slot.height_u,
-        "pieces": slot.pieces,
-        "device": slot.device,
-        "part": slot.identity.id if slot.identity else None,
-        "devices": [list(named) for named in slot.names],
-    }
-
-
-def _pdu(pdu: HungPdu) -> dict[str, Any]:
-    return {
-        "feed": pdu.feed,
-        "unit": pdu.unit,
-        "height_u": pdu.height_u,
-        "first": pdu.name[0] if pdu.name else None,
-        "last": pdu.name[1] if pdu.name else None,
+        "slots": [
+            {
+                "unit": slot.unit,
+                "height_u": slot.height_u,
+                "pieces": slot.pieces,
+                "device": slot.device,
+                "part": slot.identity.id if slot.identity else None,
+                "devices": [list(named) for named in slot.names],
+            }
+            for slot in group.slots
+        ],
+        "pdus": [
+            {
+                "feed": pdu.feed,
+                "unit": pdu.unit,
+                "height_u": pdu.height_u,
+                "first": pdu.name[0] if pdu.name else None,
+                "last": pdu.name[1] if pdu.name else None,
+            }
+            for pdu in group.pdus
+        ],
     }
 
 
@@ -269,3 +282,123 @@ def pdu_words(language: Language, pdu: HungPdu) -> str:
     """Return the name of a PDU in the first and last of equal racks, with its feed."""
     name = dealt_text(pdu.name, pdu.second) if pdu.name else ANY
     return language.word("ui-pdu-on-feed", name=name, feed=pdu.feed) if pdu.feed else name
+
+
+# sums ---------------------------------------------------------------------------------------------------------------
+# Totals of a rack: rack units, power, heat, weight; and a check of its PDU outlets.
+
+PLACED = Reference(message("source-places"))
+COMPUTE, MANAGEMENT = RACK_KINDS
+
+
+units_of = product("units_of", "U", "pieces", "height_u")
+"""Rack units of equal devices."""
+sum_of_units = sum_of("sum_of_units", "U", "units", "more_units")
+"""Rack units of different devices."""
+
+
+def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot], pdus: Sequence[HungPdu]) -> Sums:
+    """Return the totals of one rack; a rack-scale system includes its rack and supply, and has totals as a whole."""
+    pieces = [_pieces(slot.pieces) for slot in slots]
+    powered = [(slot, count) for slot, count in zip(slots, pieces, strict=True) if slot.device != PANEL]
+    system = server if server and server.rack_scale and kind == COMPUTE and slots else None
+    part, one = site.pdu if kind == COMPUTE else site.management_pdu, _pieces(1)
+    hung = _pieces(len(pdus))
+    missing: set[str] = set()
+    if system:
+        power = UNKNOWN_POWER if all(slot.spare for slot in slots) else system.power_w
+        weight = weigh([WeighedItems(system.identity.name, one, system.weight_kg)])
+    else:
+        draws = [power_of(count, slot.drawn_w) for slot, count in powered if slot.drawn_w]
+        power = reduce(sum_of_power, draws) if draws else None
+        if len(draws) < len(powered):
+            missing.add("power_w")
+        heavy = [
+            WeighedItems(slot.identity.name if slot.identity else slot.device, count, slot.weight_kg)
+            for slot, count in zip(slots, pieces, strict=True)
+        ]
+        weight = weigh([*heavy, weighed(site.rack, one, RACK), weighed(part, hung, PDU)])
+    if weight.unknown:
+        missing.add("weight_kg")
+    offered = {form: outlets_of_pdus(hung, each) for form, each in part.outlets.items()} if part and pdus else {}
+    return Sums(
+        units_used=_units(slots, pieces, pdus),
+        power_w=power,
+        heat=heat_of(power) if power else None,
+        weight_kg=weight.weight_kg,
+        outlets=_outlets(powered, missing),
+        pdu_outlets={} if system else offered,
+        lower_bounds=frozenset(missing),
+    )
+
+
+def _pieces(number: int) -> Figure:
+    return Figure(number, "pieces", Cited(message("pieces-in-rack"), (PLACED,), "high"))
+
+
+def _units(slots: Sequence[Slot], pieces: Sequence[Figure], pdus: Sequence[HungPdu]) -> Figure | None:
+    if any(slot.unit is None or slot.height_u is None for slot in slots):
+        return None
+    stacks = [units_of(count, _height(slot.height_u or 0)) for slot, count in zip(slots, pieces, strict=True)]
+    lying = [_height(pdu.height_u) for pdu in pdus if pdu.unit is not None]
+    return reduce(sum_of_units, (units_of(_pieces(0), _height(0)), *stacks, *lying))
+
+
+def _height(units: int) -> Figure:
+    return Figure(units, "U", Cited(message("units-of-machine"), (PLACED,), "high"))
+
+
+def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[str, Figure]:
+    """Return the outlets that devices need, by form: one per power supply."""
+    found: dict[str, Figure] = {}
+    for slot, count in powered:
+        if slot.supplies is None:
+            missing.add("outlets")
+            continue
+        form, more = OUTLET[slot.supplies.inlet], outlets_of_servers(count, slot.supplies.pieces)
+        found[form] = sum_of_outlets(found[form], more) if form in found else more
+    return found
+
+
+# outlets ------------------------------------------------------------------------------------------------------------
+# Whether the PDUs of management racks have the outlets and the power that their devices need.
+
+
+def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Iterator[tuple[str, str]]:
+    """Yield warnings about management racks, each about the worst one: message and rule."""
+    racks = [_fed(site, feeds, group) for group in groups if group.kind == MANAGEMENT]
+    for form in sorted({form for rack in racks for form in rack.outlets}):
+        worst = max((rack for rack in racks if form in rack.outlets), key=lambda rack: rack.outlets[form].value)
+        yield from outlet_warnings(worst._replace(outlets={form: worst.outlets[form]}))
+    drawing = [rack for rack in racks if rack.power_w]
+    if drawing:
+        worst = max(drawing, key=lambda rack: rack.power_w.value if rack.power_w else 0)
+        yield from pdu_warnings(site, worst, feeds)
+        yield from unrated_pdu_warnings(site, worst, feeds)
+    machines = {
+        slot.identity.name: slot.supplies
+        for group in groups
+        if group.kind == MANAGEMENT
+        for slot in group.slots
+        if slot.identity
+    }
+    for name, supplies in machines.items() if racks else ():
+        yield from power_supply_warnings(site, racks[0], feeds, name, supplies)
+
+
+def _fed(site: Site, feeds: Figure | None, group: Elevation) -> SuppliedRack:
+    """Return the first of equal racks, for the checks of its supply."""
+    number, _ = group.racks[0]
+    used = group.sums.units_used
+    lying = sum(pdu.height_u for pdu in group.pdus)
+    return SuppliedRack(
+        name=message("management-rack", number=number),
+        machines=message("machines-of-management-rack", number=number),
+        power_w=group.sums.power_w,
+        outlets=group.sums.outlets,
+        pdu=site.management_pdu,
+        pdus=len(group.pdus),
+        room_u=int(group.units - (used.value - lying)) if used else None,
+        own_feeds=int(feeds.value) if feeds else 0,
+        fewer=message("more-racks"),
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import nearest
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, Totals, minor_unit
+from bomgen.core.money import MONEY, minor_unit
 from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import (
     Assumed,
@@ -28,7 +29,7 @@ from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.quote import QuoteLine
 from bomgen.pricing.unit_prices import discount_given
 from bomgen.results.numbers import Paths, dotted
-from bomgen.results.reasons.types import Reason
+from bomgen.results.reasons import Reason
 from bomgen.results.result import Report, numbers_of, share_text
 
 
@@ -214,13 +215,19 @@ class AmountTrees:
         totals = self.report.quote.totals
         least = "" if totals.complete else f"at least: {totals.lines - totals.priced_lines} lines have no price"
         lines = [
-            self._amount(line.line.id, line.list_amount, self._how_listed(line))
+            self._amount(line.line.id, line.list_amount, f"{line.line.pieces} * {price}{off}; {line.line.description}")
             for line in self.report.quote.lines
             if line.list_amount is not None
+            for price in [self.words.unit_price(line.unit.amount or Decimal(0), self.plan.currency)]
+            for off in [f", less {self.words.share(line.discount)} discount" if line.discount else ""]
         ]
         listed = self._amount("list", totals.list, "sum of all lines before discount")._replace(inputs=tuple(lines))
         off = self._amount("discount", totals.discount, "list - sum of all lines after discount")
-        tax = self._amount("tax", totals.tax, self._how_taxed(totals))
+        how_taxed = "(list - discount) * tax_share" if totals.taxed else "no tax is set"
+        if len(totals.taxes) > 1:
+            nets = " + ".join(f"{share_text(part.share)} * {part.net:f}" for part in totals.taxes)
+            how_taxed = f"{nets}, each rounded half up to {minor_unit(self.plan.currency)}"
+        tax = self._amount("tax", totals.tax, how_taxed)
         rates = {Fraction(rate.value): rate for rate in reversed(list(self.plan.tax.values()))}
         shares = (self.trees.tree(f"{TOTALS}.tax", rates[part.share], "tax_share", 1) for part in totals.taxes)
         tax = tax._replace(inputs=tuple(shares))
@@ -229,17 +236,6 @@ class AmountTrees:
         for node in (listed, off, tax, amount):
             if is_below(f"{TOTALS}.{node.name}", path):
                 yield f"{TOTALS}.{node.name}", self._cut(node, 0)
-
-    def _how_taxed(self, totals: Totals) -> str:
-        if len(totals.taxes) > 1:
-            nets = (f"{share_text(part.share)} * {part.net:f}" for part in totals.taxes)
-            return f"{' + '.join(nets)}, each rounded half up to {minor_unit(self.plan.currency)}"
-        return "(list - discount) * tax_share" if totals.taxed else "no tax is set"
-
-    def _how_listed(self, priced: QuoteLine) -> str:
-        pieces = f"{priced.line.pieces} * {self.words.unit_price(priced.unit.amount or Decimal(0), self.plan.currency)}"
-        off = f", less {self.words.share(priced.discount)} discount" if priced.discount else ""
-        return f"{pieces}{off}; {priced.line.description}"
 
     def _cut(self, node: Node, level: int) -> Node:
         if self.trees.depth is not None and level >= self.trees.depth:
@@ -298,7 +294,8 @@ def explained(
     subjects = (reason.subject for reason in reasons)
     if path is not None and not any(is_below(name, path) for name in (*known, *subjects)):
         close = nearest(path, known, count=SUGGESTED)
-        near = f"near: {', '.join(close)}" if close else f"there are {', '.join(_sections(figures))} and ids of lines"
+        sections = dict.fromkeys([*(name.partition(".")[0] for name in figures), TOTALS])
+        near = f"near: {', '.join(close)}" if close else f"there are {', '.join(sections)} and ids of lines"
         raise NotKnown(f"the result has no number '{path}'; {near}")
     return Explanation(found, tuple(reasons))
 
@@ -308,12 +305,193 @@ def names(report: Report) -> list[str]:
     return [*map(dotted, numbers_of(report)), *_bill_paths(report)]
 
 
-def _sections(paths: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([*(path.partition(".")[0] for path in paths), TOTALS]))
-
-
 def _bill_paths(report: Report) -> list[str]:
     return [*(line.line.id for line in report.quote.all_lines), *_TOTALS]
 
 
 _TOTALS = [f"{TOTALS}.{name}" for name in ("list", "discount", "tax", "amount")]
+
+
+# forms --------------------------------------------------------------------------------------------------------------
+# Explanations as text, Markdown and JSON.
+
+NAME, VALUE, ORIGIN, NOTE, PLAIN = "name", "value", "origin", "note", "plain"
+"""Kinds of text pieces."""
+BY = {
+    "plan": "set in the plan",
+    "default": "a default",
+    "rule": "by rule",
+    "search": "found by a search",
+}
+
+
+class Piece(NamedTuple):
+    """A piece of a text line and its kind, which determines its colour."""
+
+    kind: str
+    text: str
+
+
+Line = tuple[Piece, ...]
+
+
+class Branches(NamedTuple):
+    """Tree characters: before an input, before the last one, and below each."""
+
+    input: str
+    last: str
+    below: str
+    below_last: str
+
+
+DRAWN = Branches("├── ", "└── ", "│   ", "    ")
+INDENTED = Branches("  ", "  ", "  ", "  ")
+"""Plain indentation, for terminals that cannot draw trees."""
+
+
+def explanation_lines(explanation: Explanation, branches: Branches = DRAWN) -> Iterator[Line]:
+    """Yield the lines of an explanation: a tree per number, then the reasons."""
+    seen: set[Reference] = set()
+    several = len(explanation.trees) > 1
+    for position, (path, node) in enumerate(explanation.trees.items()):
+        if several:
+            if position:
+                yield ()
+            yield (Piece(NAME, f"{path}:"),)
+        yield from _tree(node, branches, "  " if several else "", "", seen)
+    for position, reason in enumerate(explanation.reasons):
+        if explanation.trees or position:
+            yield ()
+        yield from _reason(reason, branches)
+
+
+def _tree(node: Node, branches: Branches, lead: str, branch: str, seen: set[Reference]) -> Iterator[Line]:
+    drawn = Piece(PLAIN, lead + branch)
+    yield (
+        drawn,
+        Piece(NAME, node.name),
+        Piece(PLAIN, " = "),
+        Piece(VALUE, node.shown),
+        Piece(ORIGIN, f"    {_origin(node)}"),
+    )
+    below = lead + (branches.below_last if branch == branches.last else branches.below if branch else "")
+    inputs = node.inputs if node.see is None else ()
+    beside = branches.below if inputs else branches.below_last
+    for note in _notes(node, seen):
+        yield Piece(PLAIN, below + beside), Piece(NOTE, note)
+    for position, each in enumerate(inputs, 1):
+        yield from _tree(each, branches, below, branches.last if position == len(inputs) else branches.input, seen)
+
+
+def _origin(node: Node) -> str:
+    if node.see is not None:
+        return f"(explained above: {node.see})"
+    if node.left_out:
+        return f"{node.origin}    ({node.left_out} more below)"
+    return node.origin
+
+
+def _notes(node: Node, seen: set[Reference]) -> Iterator[str]:
+    """Yield the notes below a number: its rule, remarks, and each document on its first occurrence."""
+    if node.see is not None:
+        return
+    if node.rests_on:
+        yield f"rests on: {node.rests_on}"
+    yield from node.notes
+    for document in node.documents:
+        if document not in seen and (document.url or document.read):
+            seen.add(document)
+            url = f": {document.url}" if document.url else ""
+            yield f"{document.title}{url}{f' (read {document.read})' if document.read else ''}"
+
+
+def _reason(reason: Reason, branches: Branches) -> Iterator[Line]:
+    place = f" ({reason.place})" if reason.place else ""
+    yield Piece(NAME, f"why {reason.subject}:"), Piece(VALUE, f" {reason.chosen}")
+    yield Piece(PLAIN, "  "), Piece(ORIGIN, f"{BY[reason.by]}{place}: {reason.because}")
+    for position, other in enumerate(reason.others, 1):
+        branch = branches.last if position == len(reason.others) else branches.input
+        yield Piece(PLAIN, f"  {branch}not "), Piece(NAME, other.name), Piece(ORIGIN, f": {other.reason}")
+
+
+def below_branch(lead: str) -> str:
+    """Return the tree characters below those of a line, for the rest of its text."""
+    below = lead.replace(DRAWN.input, DRAWN.below).replace(DRAWN.last, DRAWN.below_last)
+    return below + DRAWN.below_last
+
+
+def text(explanation: Explanation) -> str:
+    """Return an explanation as text without colours."""
+    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in explanation_lines(explanation))
+
+
+def markdown(explanation: Explanation) -> str:
+    """Return an explanation as Markdown with nested lists."""
+    seen: set[Reference] = set()
+    written: list[str] = []
+    for path, node in explanation.trees.items():
+        written += ["", f"## {_escaped(path)}", "", *_items(node, "", seen)]
+    for reason in explanation.reasons:
+        place = f" ({_code(str(reason.place))})" if reason.place else ""
+        written += ["", f"## Why {_escaped(reason.subject)}", ""]
+        written.append(f"**{_escaped(reason.chosen)}**, {BY[reason.by]}{place}: {_escaped(reason.because)}")
+        if reason.others:
+            written += ["", *(f"- not **{_escaped(each.name)}**: {_escaped(each.reason)}" for each in reason.others)]
+    return "\n".join(written[1:]) + "\n"
+
+
+def _items(node: Node, lead: str, seen: set[Reference]) -> Iterator[str]:
+    origin = _origin(node)
+    said = _code(origin) if node.kind in ("derived", "given") and node.see is None else _escaped(origin)
+    yield f"{lead}- **{_escaped(node.name)}** = {_escaped(node.shown)}: {said}"
+    for note in _notes(node, seen):
+        yield f"{lead}  - *{_escaped(note)}*"
+    for each in node.inputs if node.see is None else ():
+        yield from _items(each, f"{lead}  ", seen)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _escaped(text: str) -> str:
+    for sign in "\\`*_[]<>#|":
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def to_data(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as plain data."""
+    return {
+        "explained": {path: _node_data(node) for path, node in explanation.trees.items()},
+        "why": [
+            {
+                **{key: getattr(reason, key) for key in ("subject", "chosen", "by", "because")},
+                "place": _place_data(reason.place),
+                "others": [other._asdict() for other in reason.others],
+            }
+            for reason in explanation.reasons
+        ],
+    }
+
+
+def data(explanation: Explanation) -> str:
+    """Return an explanation as JSON."""
+    return json.dumps(to_data(explanation), ensure_ascii=False, indent=1) + "\n"
+
+
+def _node_data(node: Node) -> dict[str, Any]:
+    return {
+        **{key: getattr(node, key) for key in ("name", "value", "unit", "shown", "kind", "origin", "rests_on")},
+        "place": _place_data(node.place),
+        "documents": [{key: getattr(document, key) for key in ("title", "url", "read")} for document in node.documents],
+        "confidence": node.confidence,
+        "notes": list(node.notes),
+        "explained_at": node.see,
+        "inputs_left_out": node.left_out,
+        "inputs": [_node_data(step) for step in node.inputs],
+    }
+
+
+def _place_data(mark: Mark | None) -> dict[str, Any] | None:
+    return None if mark is None else {"file": mark.file, "line": mark.line, "column": mark.column}

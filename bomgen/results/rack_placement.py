@@ -26,8 +26,7 @@ from bomgen.cabling.wiring import wire
 from bomgen.core.messages import message
 from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
-from bomgen.results.elevations.sums import doubts, sums_of
-from bomgen.results.elevations.types import (
+from bomgen.results.elevations import (
     FREE,
     MOST_NAMED,
     NO_HEIGHT,
@@ -36,12 +35,13 @@ from bomgen.results.elevations.types import (
     Elevation,
     Elevations,
     HungPdu,
-    Named,
     RackBlock,
     Slot,
     Span,
     Unplaced,
+    doubts,
     spans_text,
+    sums_of,
 )
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
@@ -181,26 +181,22 @@ def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: b
     """Return equal devices of equal racks; `devices` has a row per rack."""
     kind, boxes = standing.kind, standing.boxes
     inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
-    shift = boxes[0][0]
+    shift, numbers = boxes[0][0], np.sort(inside, axis=None)
+    plane = numbers // max(kind.per_plane, 1)
+    runs = _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0))
     return Slot(
         device=TRAY if trays else kind.device,
         identity=kind.identity,
         unit=None if standing.unit == NOWHERE else standing.unit,
         height_u=_height(kind) or None,
         pieces=len(boxes),
-        names=tuple(_named(kind, np.sort(inside, axis=None))),
+        names=tuple((kind.name(int(numbers[first])), kind.name(int(numbers[last]))) for first, last in runs),
         boxes=tuple((kind.name(int(inside[0, a - shift])), kind.name(int(inside[-1, b - shift]))) for a, b in boxes),
         power_w=kind.power_w,
         weight_kg=kind.weight_kg,
         supplies=kind.supplies,
         spare=spare,
     )
-
-
-def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
-    plane = numbers // max(kind.per_plane, 1)
-    for first, last in _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0)):
-        yield kind.name(int(numbers[first])), kind.name(int(numbers[last]))
 
 
 def _pdus(
@@ -269,18 +265,13 @@ def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]
             yield Unplaced(name, missing, boxes, why)
 
 
-def _panels_without_room(device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
+def _doubts(design: Design, site: Site, device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
     panels = [kind for kind in device_table.kinds if kind.device == PANEL]
     numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
     high = numbers[placed.unit[numbers] == NOWHERE]
     if len(high):
-        racks = np.unique(placed.rack[high])
-        named = spans_text(_spans(racks), MOST_NAMED)
+        named = spans_text(_spans(np.unique(placed.rack[high])), MOST_NAMED)
         yield message("panels-without-room", panels=len(high), all=len(numbers), racks=named), "rack-units"
-
-
-def _doubts(design: Design, site: Site, device_table: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
-    yield from _panels_without_room(device_table, placed)
     given, packed = design.facility.management_racks, stack_of_machines(design, device_table, site)
     full = list(_unplaced(packed.kinds, placed))
     if not full:

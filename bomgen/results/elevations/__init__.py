@@ -1,1 +1,0 @@
-"""Rack elevations: the device at each rack unit; equal racks share one elevation."""

@@ -1,1 +1,0 @@
-"""Derivations of numbers and reasons for choices, as trees of plain data."""

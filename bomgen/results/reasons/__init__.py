@@ -1,1 +1,0 @@
-"""Reasons for choices, and for the rejected alternatives."""
