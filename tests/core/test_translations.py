@@ -47,7 +47,7 @@ SAID = (
     "site/weight_and_heat",
     "site/racks",
     "site/power_supply",
-    "results/elevations/sums",
+    "results/elevations",
 )
 """The modules whose messages all reach the reader of a quote."""
 LEAST_WORDS = 3
