@@ -113,7 +113,6 @@ NOT_PROVOKED = {
     "{} than before; at most {} is allowed": "exit code 4, nothing wrong; tests/cli/test_diff_command.py",
     "the result has no number '{}'; {}": "wrong usage; tests/results/test_explain.py",
     "an unpaired surrogate, U+{}; remove it": "arguments that are not UTF-8; tests/workflow/test_library.py",
-    "no format '{}'; there are {}": "a mistake of a program; tests/workflow/test_library.py",
     "{} has changed; the pinned prices are used: {}": "a stale lock; tests/workflow/test_lock.py",
     "every worksheet is hidden": "a workbook; tests/pricing/test_price_books.py",
     "'{}' is twice in the workbook": "a workbook; tests/pricing/test_price_books.py",
