@@ -212,7 +212,11 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
     recognizer = Recognizer(index)
-    read = [*_read_blocks(blocks, recognizer, point)]
+    read, section, left_lines = list[_Read](), "", MAX_LINES
+    for block in blocks:
+        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
+        read.append(reader.read(left_lines))
+        section, left_lines = reader.section, left_lines - len(read[-1].lines)
     repeating = _drop_repeated(read)
     lines, sums = list[SentLine](), list[SumRow]()
     for reading in read:
@@ -269,15 +273,6 @@ class _Read(NamedTuple):
     lines: list[SentLine]
     sums: list[SumRow]
     unread: int = 0
-
-
-def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
-    section, left = "", MAX_LINES
-    for block in blocks:
-        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
-        reading = reader.read(left)
-        yield reading
-        section, left = reader.section, left - len(reading.lines)
 
 
 def _drop_repeated(read: list[_Read]) -> list[str]:
@@ -349,7 +344,7 @@ class _BlockReader:
 
     def read(self, most: int) -> _Read:
         reading = _Read(self.block, [], [])
-        rows = self.block.table.rows[self.block.start : self.block.end]
+        rows, ids = self.block.table.rows[self.block.start : self.block.end], self.recognizer.index.ids
         for at, row in enumerate(rows):
             if len(reading.lines) == most:
                 return reading._replace(unread=sum(any(cell.filled for cell in row) for row in rows[at:]))
@@ -360,14 +355,11 @@ class _BlockReader:
             quantity = self._whole(row, QUANTITY)
             if total := self._sum(row, quantity, len(reading.lines)):
                 reading.sums.append(total)
-            elif quantity is None and len(filled) == 1 and self._is_title(filled[0]):
-                self.section = str(filled[0].value).strip()
+            elif quantity is None and len(filled) == 1 and isinstance(title := filled[0].value, str) and not ids(title):
+                self.section = title.strip()
             elif text.get(PART) or text.get(DESCRIPTION):
                 reading.lines.append(self._line(row, text, quantity))
         return reading
-
-    def _is_title(self, cell: TableCell) -> bool:
-        return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
 
     def _mark(self, row: Sequence[TableCell]) -> Mark:
         mark = next(cell.mark for cell in row if cell.filled)

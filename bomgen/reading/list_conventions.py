@@ -470,7 +470,6 @@ class Conventions:
 
 
 def _name_answer(key: str, value: str) -> str:
-    """Return what the user is shown for an answer."""
     if key == CURRENCY:
         return value
     if key == SCALE:

@@ -157,7 +157,7 @@ class _RowReader:
         return amount[0] if amount else None
 
     def _reason(self, row: PricedRow) -> str | None:
-        """Return why a row has no price, as far as its numbers need not be read; None otherwise."""
+        """Return why a row has no price, if that shows before its numbers are read; None otherwise."""
         filled, cells = row
         part = cells.get(PART)
         # A part number has a digit; a subtotal or a heading has none.
@@ -177,7 +177,7 @@ class _RowReader:
         return None
 
     def _entry(self, cells: Mapping[str, TableCell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-        """Return the price of a row and the place of each of its values; without a price the reason."""
+        """Return the price of a row and the mark of each of its values; without a price, None and the reason."""
         how, part = self.conventions, cells[PART]
         entry: dict[str, Any] = {"part": ""}
         marks: dict[str, Any] = {}
@@ -187,8 +187,11 @@ class _RowReader:
             self._wrong(part, str(error))
         marks["part"] = part.mark
         for role in self.amounts:
-            if (cell := cells.get(role)) is not None:
-                self._refuse_broken(cell)
+            cell = cells.get(role)
+            if cell and isinstance(cell.value, Broken):
+                self._wrong(cell, cell.value.message, "cell")
+            elif cell and isinstance(cell.value, date | time):
+                self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
         base, net = how.amount(cells, how.base), how.amount(cells, how.net)
         named = next((amount[1] for amount in (net, base) if amount and amount[1]), None)
         if (cell := cells.get("currency")) is not None:
@@ -246,12 +249,6 @@ class _RowReader:
             )
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
-
-    def _refuse_broken(self, cell: TableCell) -> None:
-        if isinstance(cell.value, Broken):
-            self._wrong(cell, cell.value.message, "cell")
-        elif isinstance(cell.value, date | time):
-            self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
 
     def _more(self, cells: Mapping[str, TableCell], cell: TableCell, role: str, entry: dict[str, Any]) -> None:
         """Add a value as in tables of price books; quantities and dates may have other forms too."""

@@ -193,12 +193,13 @@ def read_model(source: Source, name: str) -> ReadModel:
         raise PlanErrors(problems)
     record = Record(MODEL, name, described, (), built_in=False)
     model = part_records.model(record)
-    warnings = () if is_known else (_unknown_type(config),)
+    message = f"model_type '{config.kind}' is not known; read like the Llama family: check `parameters`"
+    warnings = () if is_known else (config.problem("model_type", message, "model-config", "warning"),)
     return ReadModel(data, int(model.parameters.value), int(model.active_parameters.value), warnings)
 
 
 def _marks(config: _Config, data: dict[str, Any]) -> Iterator[tuple[Path, Mark]]:
-    """Yield where the configuration has the numbers of the catalogue's keys."""
+    """Yield the mark of each number that the configuration has for a key of the catalogue."""
     for key in data:
         name = next((name for name in _NAMES.get(key) or _SIZES.get(key, ()) if name in config.data), None)
         if name:
@@ -214,13 +215,8 @@ def part_file(model: ReadModel) -> bytes:
 
 
 def _written(value: Any) -> str:
-    """Return a value in YAML; JSON but for text."""
+    """Return a value as YAML: text quoted if needed, other values as JSON."""
     return write_scalar(value, flow=False) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _unknown_type(config: _Config) -> Problem:
-    message = f"model_type '{config.kind}' is not known; read like the Llama family: check `parameters`"
-    return config.problem("model_type", message, "model-config", "warning")
 
 
 class _Config(NamedTuple):
@@ -233,7 +229,7 @@ class _Config(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The `model_type`; empty for what is no word."""
+        """Return the `model_type`; empty unless it is a word."""
         word = self.text("model_type")
         return word if _WORD.fullmatch(word) else ""
 
@@ -279,7 +275,7 @@ class _Config(NamedTuple):
 
 
 def _language_part(source: Source) -> _Config:
-    """Return the configuration of the language model. Raises PlanErrors where there is none."""
+    """Return the configuration of the language model. Raises PlanErrors if there is none."""
     whole = source.data
     if isinstance(whole, dict):
         config = _Config(source, whole, whole)
@@ -359,7 +355,7 @@ def _feed_forward(config: _Config, shape: dict[str, Any]) -> Pairs:
 
 
 def _dense_layers(config: _Config, layers: int) -> int:
-    """Return the layers of a mixture of experts that have none."""
+    """Return the number of dense layers of a mixture of experts."""
     if config.kind == "nemotron_h":
         return 0
     if frequency := config.items("moe_layer_freq"):

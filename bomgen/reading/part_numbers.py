@@ -212,7 +212,7 @@ class PartIndex:
         return not domains <= set(_DOMAIN.findall(names)) or self.words.find_gpus(text).unknown
 
     def _called(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part with a name as documents print it, or of every switch with a chip."""
+        """Return kind and id of every part with a name as printed in documents, or of every switch with a chip."""
         wanted = slug(name)
         named = ((record, (record.value("name"), record.value("asic"))) for record in self._parts())
         return tuple(
@@ -220,7 +220,7 @@ class PartIndex:
         )
 
     def _of_words(self, text: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part that all words of a text of several are about: vendor, name, chip, kind."""
+        """Return kind and id of every part whose vendor, name, chip and kind have all words of a text."""
         if len(text.split()) < 2:
             return ()
         words = {*_plain_words(text)}
@@ -247,7 +247,7 @@ class PartIndex:
         return tuple(dict.fromkeys(fitting)) if _is_number(word) else ()
 
     def _of_attributes(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of the module without a maker whose rate and optic are in a number."""
+        """Return kind and id of the generic module whose rate and optic are in a number."""
         return tuple(dict.fromkeys(_by_attributes(word.lower(), self)))
 
     def _within(self, word: str) -> tuple[tuple[str, str], ...]:
@@ -260,7 +260,7 @@ class PartIndex:
         return tuple(dict.fromkeys(fitting))
 
     def _containing(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part in whose name or number a name stands whole, such as `SR675 V3`."""
+        """Return kind and id of every part whose name or number has whole words such as `SR675 V3`."""
         wanted = f"-{slug(word)}-"
         fitting = [part for name, parts in self.names.items() if wanted in f"-{slug(name)}-" for part in parts]
         return tuple(dict.fromkeys(fitting)) if _is_number(wanted) else ()
@@ -545,7 +545,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def _beginnings(word: str) -> Iterator[tuple[str, str]]:
-    """Yield a number and its last ending, then without the last two and these: `a-b/c` is `a-b`, then `a`."""
+    """Yield a number without its last ending, then without its last two, and so on: `a-b`, then `a` for `a-b/c`."""
     ends = [match.start() for match in _ENDING.finditer(word)]
     yield from ((word[:end], word[end:]) for end in reversed(ends) if end)
 

@@ -164,7 +164,7 @@ def read_list(
 def _one_price_each(
     priced: Sequence[PricedPart], file: str, kept: str | None
 ) -> tuple[list[PricedPart], list[UnpricedRow]]:
-    """Return one price for each part and quantity, and the rows of the others; a question as long as `kept` is open."""
+    """Return one price per part and quantity, and the rows of the others. Raises PlanErrors with a question."""
     prices: dict[tuple[str, int], list[PricedPart]] = {}
     for part in priced:
         prices.setdefault(part.tier, []).append(part)
@@ -261,7 +261,7 @@ def _tables(content: bytes, file: str) -> tuple[RawTable, ...]:
 
 
 def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
-    """Return a question about the columns of parts and prices; a row shows what is in each column."""
+    """Return a question about the columns of parts and prices; each choice shows a value of its column."""
     row = max(table.rows[:MAX_HEADER], key=lambda row: sum(cell.filled for cell in row), default=())
     texts = [" ".join(str(cell.value).split()) if cell.filled else "" for cell in row]
     filled = [at for at, text in enumerate(texts) if text]

@@ -8,7 +8,7 @@ its formula shows whether it is still what bomgen wrote.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
@@ -54,7 +54,7 @@ class QuoteCell(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The path as messages write it."""
+        """Return the path as messages write it."""
         return ".".join(map(str, self.path))
 
 
@@ -146,7 +146,9 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", UNREADABLE, RULE)]) from error
     if formulas:
         tables = tuple(_with_formulas(table, formulas) for table in tables)
-    identified = next(((table, cell) for table in tables for cell in _marked(table)), None)
+    cells_of_tables = ((table, cell) for table in tables for row in table.rows for cell in row)
+    ids = (pair for pair in cells_of_tables if isinstance(text := pair[1].value, str) and _QUOTE_ID.fullmatch(text))
+    identified = next(ids, None)
     if identified is None:
         message = (
             "not a bomgen quote: the hidden id column after the bill is missing; "
@@ -209,7 +211,7 @@ def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
 
 
 def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
-    """Return whether a row has nothing but an uncomputed amount with one of the lines' formulas."""
+    """Return whether a row has only an uncomputed amount with the formula of one of the lines."""
     values = (cell.value for key, cell in line.cells.items() if key != AMOUNT)
     amount = line.cells[AMOUNT]
     return not any(values) and amount.value == NO_VALUE and amount.formula in computed
@@ -224,11 +226,6 @@ def _is_below(cells: Mapping[str, TableCell]) -> bool:
 def name_cell(sheet: str, mark: Mark) -> str:
     """Return the address of a cell in spreadsheet notation, with its sheet."""
     return f"{sheet}!{column_letters(mark.column)}{mark.line}"
-
-
-def _marked(table: RawTable) -> Iterator[TableCell]:
-    texts = (cell for row in table.rows for cell in row if isinstance(cell.value, str))
-    return (cell for cell in texts if _QUOTE_ID.fullmatch(str(cell.value)))
 
 
 def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[int, dict[str, int]]:
