@@ -70,8 +70,8 @@ class ListRows(NamedTuple):
 
     entries: list[dict[str, Any]]
     """Prices with the keys of price books."""
-    places: list[tuple[Mark, Mapping[str, Mark]]]
-    """The place of each price, and of its values."""
+    marks: list[tuple[Mark, Mapping[str, Mark]]]
+    """The mark of each price, and of its values."""
     left_out: list[UnpricedRow]
     warnings: list[Problem]
     notes: list[str]
@@ -109,7 +109,7 @@ class _RowReader:
                         reason = SAME
                     else:
                         list_rows.entries.append(entry)
-                        list_rows.places.append((filled[0].mark, marks))
+                        list_rows.marks.append((filled[0].mark, marks))
             if reason is not None:
                 list_rows.left_out.append(UnpricedRow(filled[0].mark, reason, _shown(filled)))
             if len(list_rows.entries) > MAX_ROWS:

@@ -100,7 +100,7 @@ class LookedUp(NamedTuple):
     """Kinds and ids, of a cable family at the length of the number."""
     number: str
     """What was recognised of the text: all of it, or a number within it."""
-    others: tuple[tuple[str, str], ...] = ()
+    contradicting: tuple[tuple[str, str], ...] = ()
     """Without parts, those that a word of the text contradicts."""
 
 
@@ -350,14 +350,14 @@ class Recognizer:
 
     def __init__(self, index: PartIndex) -> None:
         self.index = index
-        self.known: dict[tuple[str, str], Recognition] = {}
+        self.recognised: dict[tuple[str, str], Recognition] = {}
 
     def recognize(self, part: str, text: str) -> Recognition:
         """Return the recognition of a line; similar numbers only for the first `MAX_CLOSE` different lines."""
-        if (part, text) not in self.known:
-            self.index.spent = len(self.known) >= MAX_CLOSE
-            self.known[part, text] = recognize(part, text, self.index)
-        return self.known[part, text]
+        if (part, text) not in self.recognised:
+            self.index.spent = len(self.recognised) >= MAX_CLOSE
+            self.recognised[part, text] = recognize(part, text, self.index)
+        return self.recognised[part, text]
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:

@@ -69,11 +69,11 @@ class PriceList(NamedTuple):
 
 
 class PricedPart(NamedTuple):
-    """A price of a list, with the place of its row and of its values."""
+    """A price of a list, with the marks of its row and of its values."""
 
     entry: dict[str, Any]
     mark: Mark
-    places: Mapping[str, Mark]
+    marks: Mapping[str, Mark]
 
     @property
     def tier(self) -> tuple[str, int]:
@@ -140,10 +140,10 @@ def read_list(
     read: Seen = {}
     for layout in list_layouts:
         rows = read_rows(layout, file, asked, read)
-        priced += (PricedPart(entry, *positions) for entry, positions in zip(rows.entries, rows.places, strict=True))
+        priced += (PricedPart(entry, *marked) for entry, marked in zip(rows.entries, rows.marks, strict=True))
         left_out += rows.left_out
         warnings += rows.warnings
-        said = (*_hidden(layout, (mark for mark, _ in rows.places)), *rows.notes)
+        said = (*_hidden(layout, (mark for mark, _ in rows.marks)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not priced:
         raise _ask_for_columns(message("ask-no-row"), file, list_layouts[0].table)
@@ -153,7 +153,7 @@ def read_list(
     marks: dict[Path, Mark] = {(): top, ("prices",): top}
     for at, part in enumerate(priced):
         marks[("prices", at)] = part.mark
-        marks |= {("prices", at, key): mark for key, mark in part.places.items()}
+        marks |= {("prices", at, key): mark for key, mark in part.marks.items()}
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": [part.entry for part in priced]}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)

@@ -20,7 +20,7 @@ LETTERS = 26
 NO_VALUE = Broken("a formula without a value; save the workbook in a spreadsheet program, or write the value")
 
 
-class Found(NamedTuple):
+class Scan(NamedTuple):
     """Findings about a sheet."""
 
     rows: int = 0
@@ -95,7 +95,7 @@ _OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"
 """Content that requires an XML parser: formulas, errors, and hidden rows or columns."""
 
 
-def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
+def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Scan]:
     """Return the findings of each sheet of an Excel package, by title.
 
     Every part with cells is scanned, even if no sheet names it. Raises ValueError for invalid XML and for files that no
@@ -109,7 +109,7 @@ def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
     lengths = [end - start for start, end in zip(starts, [*starts[1:], len(texts)], strict=False)]
     sheets = {name: content for name, content in package.items() if b"sheetData" in content}
     parts = {name: _measure(content, lengths) or _scan_sheet(content, lengths) for name, content in sheets.items()}
-    by_title = {title: parts.pop(part, Found()) for title, part in find_sheets(package).items()}
+    by_title = {title: parts.pop(part, Scan()) for title, part in find_sheets(package).items()}
     return by_title | {f"/{name}": scan for name, scan in parts.items()}
 
 
@@ -137,7 +137,7 @@ def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
     return paths
 
 
-def _measure(content: bytes, lengths: list[int]) -> Found | None:
+def _measure(content: bytes, lengths: list[int]) -> Scan | None:
     """Return the extent of plain cells in the usual form, in half the time of a parser; None if it must be parsed."""
     cells = _CELL.findall(content)
     if any(tag in content for tag in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
@@ -145,10 +145,10 @@ def _measure(content: bytes, lengths: list[int]) -> Found | None:
     columns = max((column_number(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
     rows = max((int(row) for row in {row for _, row in cells}), default=0)
     text = content.count(b't="s"') * max(lengths, default=0)
-    return None if columns > MAX_COLUMNS or text > len(content) else Found(rows, columns, text)
+    return None if columns > MAX_COLUMNS or text > len(content) else Scan(rows, columns, text)
 
 
-def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
+def _scan_sheet(content: bytes, lengths: list[int]) -> Scan:
     longest = max(lengths, default=0)
     cells: dict[int, dict[int, Value]] = {}
     hidden_rows, hidden_columns = list[range](), list[range]()
@@ -208,7 +208,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
         close()
     size = shared * longest
     text_bytes = _shown(content, lengths) if size > len(content) else size
-    return Found(rows, columns, text_bytes, beyond, cells, (), (*hidden_rows,), (*hidden_columns,))
+    return Scan(rows, columns, text_bytes, beyond, cells, (), (*hidden_rows,), (*hidden_columns,))
 
 
 def _shown(content: bytes, lengths: list[int]) -> int:
@@ -246,7 +246,7 @@ ODS_TEXTS = (FORMULA, *(f"office:{kind}-value" for kind in ("string", "date", "t
 HIDDEN = ("collapse", "filter")
 
 
-def scan_ods(content: bytes) -> dict[str, Found]:
+def scan_ods(content: bytes) -> dict[str, Scan]:
     """Return the findings of each sheet of an OpenDocument package, by title. Raises ValueError for invalid XML."""
     sheets = {"": _Sheet()}
     sheet = sheets[""]
@@ -273,7 +273,7 @@ def scan_ods(content: bytes) -> dict[str, Found]:
     parser = parser_of(start)
     feed(parser, content)
     sheet.end_cell()
-    return {name: scanned.found() for name, scanned in sheets.items()}
+    return {name: scanned.scan() for name, scanned in sheets.items()}
 
 
 def _times(attributes: Mapping[str, str], name: str) -> int:
@@ -300,10 +300,10 @@ class _Sheet:
         self.merged: list[Area] = []
         self.hidden_rows, self.hidden_columns = list[range](), list[range]()
 
-    def found(self) -> Found:
+    def scan(self) -> Scan:
         """Return the findings."""
         hidden = tuple(self.hidden_rows), tuple(self.hidden_columns)
-        return Found(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged), *hidden)
+        return Scan(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged), *hidden)
 
     def add_columns(self, attributes: Mapping[str, str]) -> None:
         """Record whether the next columns are hidden."""

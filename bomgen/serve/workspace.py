@@ -82,8 +82,8 @@ class Workspace:
                 plans.append({"path": path, "title": _title(text), "version": version})
         return plans, whole and len(paths) <= MOST_FILES
 
-    def place(self, path: str) -> Path:
-        """Return the place of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
+    def locate(self, path: str) -> Path:
+        """Return the path of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
         parts = path.split("/")
         devices = any(part.partition(".")[0].casefold() in DEVICES for part in parts)
         if devices or not path.isprintable() or find_invisible(path) is not None:
@@ -104,7 +104,7 @@ class Workspace:
 
     def read(self, path: str) -> tuple[str, str]:
         """Return the text and the version of a file. Raises Refused, and OSError for an unreadable file."""
-        content = self._content(self.place(path))
+        content = self._content(self.locate(path))
         if (text := _text_of(content)) is None:
             raise Refused(f"'{path}' is not UTF-8")
         return text, version_of(content)
@@ -115,7 +115,7 @@ class Workspace:
         Raises FileChanged if it has another version on disk and not this text, Refused, and OutputError if it cannot be
         written.
         """
-        target, content = self.place(path), text.encode("utf-8")
+        target, content = self.locate(path), text.encode("utf-8")
         if len(content) > MAX_BYTES:
             raise Refused(f"a plan has at most {MAX_BYTES} bytes")
         with self._saving:
@@ -136,7 +136,7 @@ class Workspace:
 
     def plan_file(self, path: str, text: str) -> PlanFile:
         """Return a plan with the text of an editor, and the lock beside it. Raises Refused and PlanErrors."""
-        target = self.place(path)
+        target = self.locate(path)
         pinned, name = Path(lock_name(str(target))), lock_name(path)
         lock = None
         if pinned.is_file() and real(pinned).is_relative_to(self.root):

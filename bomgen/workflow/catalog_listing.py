@@ -125,8 +125,8 @@ def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
         with suppress(UnknownPart):
             parts = [(MODEL, catalog.find_original(MODEL, text).id)]
     looked_up = LookedUp(tuple(parts), text) if parts else PartIndex(catalog).look_up(text)
-    if looked_up.others:
-        near = ", ".join(f"{kind} {id}" for kind, id in sorted(looked_up.others)[:SHOWN_NEAREST])
+    if looked_up.contradicting:
+        near = ", ".join(f"{kind} {id}" for kind, id in sorted(looked_up.contradicting)[:SHOWN_NEAREST])
         raise ValueError(f"'{text}' is not in the catalogue; nearest: {near}")
     if not looked_up.parts:
         raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")

@@ -222,13 +222,13 @@ class ShowDesigns(NamedTuple):
     """Read designs from their columns; a part is a range of the list of designs."""
 
     search: SearchRequest
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     whole: frozenset[int]
     """Indices of designs that are also calculated as `build` does and compared with their columns."""
 
     def __call__(self, part: range) -> list[SearchedDesign]:
         """Return the designs of a part of the list. Raises BrokenResult if a full calculation differs from columns."""
-        return [self._show(self.places[at]) for at in part]
+        return [self._show(self.indices[at]) for at in part]
 
     def _show(self, index: int) -> SearchedDesign:
         space, columns = self.search.space, self.search.columns(index, index + 1)

@@ -368,7 +368,7 @@ def text_of(file: PlanFile, name: str) -> str:
         return file.content.decode("utf-8", "replace")
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
-    for relative in (name, file.given(name)):
+    for relative in (name, file.relative(name)):
         path = real(file.folder / relative)
         with suppress(OSError):  # removed since it was read
             if is_text(path.name) and path.is_relative_to(file.root) and path.is_file():

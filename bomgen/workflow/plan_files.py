@@ -60,7 +60,7 @@ class PlanFile(NamedTuple):
         recorded = os.path.normpath(os.path.join(os.path.dirname(self.recorded), path)).replace(os.sep, "/")
         return FileName(self.revision + os.path.normpath(os.path.join(folder, path)), recorded)
 
-    def given(self, shown: str) -> str:
+    def relative(self, shown: str) -> str:
         """Return the path relative to the plan of a file, from its name in messages."""
         folder = os.path.dirname(self.name.removeprefix(self.revision))
         return os.path.relpath(shown.removeprefix(self.revision), folder or ".")
