@@ -33,8 +33,8 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'bomgen' has no attribute '{name}'")
-    found = globals()[name] = getattr(import_module(f"bomgen.{_MODULES[name]}"), name)
-    return found
+    value = globals()[name] = getattr(import_module(f"bomgen.{_MODULES[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -55,7 +55,7 @@ class EditedFile(NamedTuple):
 def edit_files(
     file: PlanFile, base: Base, edits: Iterable[Edit], prices: Mapping[str, Decimal]
 ) -> tuple[PlanFile, list[EditedFile]]:
-    """The plan with edits and prices, as if it were written, and the files that hold it. Raises NotEditable."""
+    """Return the plan with edits and prices, as if written, and the files that hold them. Raises NotEditable."""
     text, path = file.content.decode("utf-8"), FilePath(file.name)
     for edit in edits:
         text = _edit_text(text, base.source.data, edit)
@@ -73,13 +73,13 @@ def edit_files(
 
 
 def _edit_text(text: str, whole: Any, edit: Edit) -> str:
-    """The plan's text with an edit; a list that another file gives is written into the plan as a whole first."""
-    own = read(text, "").data
+    """Return the plan's text with an edit; a list from another file is first copied into the plan."""
+    data = read(text, "").data
     for depth in range(1, len(edit.path) + 1):
         path = edit.path[:depth]
-        given = value_at(whole, path)
-        if isinstance(given, list) and value_at(own, path) is None:
-            text = set_value(text, path, given)
+        value = value_at(whole, path)
+        if isinstance(value, list) and value_at(data, path) is None:
+            text = set_value(text, path, value)
             break
     if edit.action == "remove":
         return remove_item(text, edit.path)
@@ -91,12 +91,12 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
 
 
 def name_book(text: str, whole: Any, name: str) -> str:
-    """The plan's text with its own price book as the last one, which wins."""
+    """Return the plan's text with its own price book as the last one, which wins."""
     named = named_books(whole)
     if named and named[-1] == name:
         return text
     if name in named:
-        return set_value(text, BOOKS, [*(each for each in named if each != name), name])
+        return set_value(text, BOOKS, [*(book for book in named if book != name), name])
     if isinstance(value_at(read(text, "").data, BOOKS), list):
         return append_item(text, BOOKS, name)
     return set_value(text, BOOKS, [*named, name] if named else name)
@@ -104,8 +104,8 @@ def name_book(text: str, whole: Any, name: str) -> str:
 
 def named_books(whole: Any) -> list[str]:
     """Return the price books that a plan names."""
-    given = value_at(whole, BOOKS)
-    return [given] if isinstance(given, str) else list(given or ())
+    books = value_at(whole, BOOKS)
+    return [books] if isinstance(books, str) else list(books or ())
 
 
 def choose_book(file: PlanFile, stem: str, named: Collection[str] = ()) -> str:
@@ -123,18 +123,18 @@ def choose_book(file: PlanFile, stem: str, named: Collection[str] = ()) -> str:
 def _is_named_elsewhere(file: PlanFile, name: str) -> bool:
     """Return whether a YAML file other than the plan may name a price book: a plan, or one that plans extend."""
     files, whole = find_yaml_files(file.root)
-    for place in files:
+    for path in files:
         with suppress(OSError):
-            if place != file.folder / FilePath(file.name).name and name.encode() in content_of(place):
+            if path != file.folder / FilePath(file.name).name and name.encode() in content_of(path):
                 return True
     return not whole
 
 
 def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Decimal]) -> EditedFile:
-    """The plan's own price book with prices; those of other parts stay as they are."""
+    """Return the plan's own price book with new prices; those of other parts are kept."""
     quote = base.report.plan.quote
-    place = inside(file, name, quote.mark, ".".join(map(str, BOOKS)))
-    before = content_of(place) if place.exists() else b""
+    path = inside(file, name, quote.mark, ".".join(map(str, BOOKS)))
+    before = content_of(path) if path.exists() else b""
     lead_days = {
         line.line.names[0]: line.price.lead_days
         for line in base.report.quote.lines
@@ -152,12 +152,12 @@ def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Deci
     check_price_book(book)
     parts = [str(entry["part"]).strip().lower() for entry in book.data["prices"]]
     for entry in entries:
-        places = [at for at, part in enumerate(parts) if part == entry["part"]]
-        for at in places:
+        indices = [at for at, part in enumerate(parts) if part == entry["part"]]
+        for at in indices:
             text = set_value(text, ("prices", at, "price"), entry["price"])
-        if not places:
-            own = {key: value for key, value in entry.items() if book.data.get(key) != value}
-            text = append_item(text, ("prices",), own)
+        if not indices:
+            fields = {key: value for key, value in entry.items() if book.data.get(key) != value}
+            text = append_item(text, ("prices",), fields)
     return EditedFile(name, before, text.encode())
 
 
@@ -191,12 +191,12 @@ class Application(NamedTuple):
 def apply_quote(
     content: bytes, name: str, file: PlanFile, force: bool = False, chosen: Collection[str] = ()
 ) -> Application:
-    """What the workbook in `content`, which messages call `name`, does to a plan; nothing is written.
+    """Return what the workbook in `content`, which messages call `name`, does to a plan; nothing is written.
 
     `chosen` has settings that conflicts offer; a price among them is taken, settings of the plan are not.
 
-    Raises PlanErrors where the plan cannot be worked out, where it is locked, and for what is no workbook of this plan;
-    for one of an older state, or of another plan, unless `force` is given.
+    Raises PlanErrors for a plan that is invalid or locked, and for a file that is not a workbook of this plan; unless
+    `force` is given, also for a workbook of an older state or another plan.
     """
     report = work_out(inputs := read_all(file))
     if file.lock is not None:
@@ -222,7 +222,7 @@ def apply_quote(
 
 
 def _base_of(report: Report, source: Source) -> Base:
-    """A result with its workbook as that is read, so that what is compared went through the same hands."""
+    """Return a result with its workbook as it is read, so that both sides are compared in the same form."""
     words = language(report.plan.quote.language)
     quote = customer_quote(Writer(report, words))
     document = quote_document(quote, words, {}, {})
@@ -241,7 +241,7 @@ def _base_of(report: Report, source: Source) -> Base:
 
 
 def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteChanges) -> QuoteChanges:
-    """Leave out spares on another line of their part than in the plan; what is no number of pieces stays."""
+    """Leave out spares on another line of their part than in the plan; values that are no number of pieces stay."""
     now, typed = base.spares_in(base.returned), base.spares_in(returned)
     same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
     lines = [line for line in changes.lines if line.key != SPARE or line.line not in same or not is_pieces(line.after)]
@@ -258,17 +258,17 @@ def _propose(base: Base, changes: QuoteChanges, returned: ReturnedQuote, chosen:
 
 
 def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes: QuoteChanges) -> Proposal:
-    """What a workbook of an older state says that the plan has not: texts of bomgen's own.
+    """Return the edits of bomgen's own texts in a workbook of an older state. Raises PlanErrors for other edits.
 
-    Raises PlanErrors where it says anything else. Pieces that follow from servers are those of then, too: they are
-    compared with what the plan gives for the number of servers that had them.
+    Pieces that follow from servers are also of the older state: they are compared with what the plan gives for the
+    number of servers in the workbook.
     """
     counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
-    wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda each: each.quantity, default=None)
+    wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda need: need.quantity, default=None)
     if wanted and (offer := find_servers(base, inputs, wanted)):
         now = {line.id: line.pieces for line in base.returned.lines}
-        variant = read_all(inputs.file, [offer.setting], known=inputs)
+        variant = read_all(inputs.file, [offer.setting], earlier=inputs)
         base = _base_of(work_out(variant), variant.source)
         returned = match_rows(base.returned, returned)
         changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
@@ -283,9 +283,9 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
 
 
 def _passed_over(proposal: Proposal) -> tuple[str, ...]:
-    """The cells of texts that bomgen writes by itself and that are not those of today."""
-    texts = [each for each in proposal.written if each.before is None or isinstance(each.after.value, str)]
-    return tuple(dict.fromkeys(name_cell(each.sheet, each.after.mark) for each in texts))
+    """Return the cells with texts that bomgen writes itself and that differ from those of today."""
+    texts = [change for change in proposal.written if change.before is None or isinstance(change.after.value, str)]
+    return tuple(dict.fromkeys(name_cell(change.sheet, change.after.mark) for change in texts))
 
 
 def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
@@ -293,21 +293,21 @@ def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
 
 
 def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:
-    """Return the files that hold the edits and what the plan then comes to; None where it cannot be built, a problem.
+    """Return the files with the edits, and the resulting plan; None if it cannot be built, which is a problem.
 
-    Spare pieces that are a share follow the pieces: those that the other edits give already need no edit. Spares are
-    counted by category: a number that gives another part other spares than before is not what was typed.
+    Spares that are a share follow the pieces: they need no edit if the other edits give them already. Spares are
+    counted by category: a number that also changes the spares of another part is not what was typed.
     """
     try:
         files, rebuilt = _try_edits(inputs, proposal, proposal.edits)
-        given = rebuilt.spares_in(rebuilt.returned)
-        needed = [spare.edit for spare in proposal.spares if given.get(spare.part) != spare.pieces]
+        spares = rebuilt.spares_in(rebuilt.returned)
+        needed = [spare.edit for spare in proposal.spares if spares.get(spare.part) != spare.pieces]
         if needed:
             edits = [*proposal.edits, *needed]
             more_files, again = _try_edits(inputs, proposal, edits)
             changed = again.spares_in(again.returned)
             typed = {spare.part for spare in proposal.spares}
-            if all(given.get(part) == pieces or part in typed for part, pieces in changed.items()):
+            if all(spares.get(part) == pieces or part in typed for part, pieces in changed.items()):
                 proposal.edits, files, rebuilt = edits, more_files, again
     except NotEditable as error:
         refusal = f"{error}; edit it by hand"
@@ -326,5 +326,5 @@ def _try_edits(inputs: Inputs, proposal: Proposal, edits: Sequence[Edit]) -> tup
     edited, files = edit_files(inputs.file, proposal.base, edits, proposal.prices)
     if not files:
         return files, proposal.base
-    variant = read_all(edited, known=inputs)
+    variant = read_all(edited, earlier=inputs)
     return files, _base_of(work_out(variant), variant.source)

@@ -81,7 +81,7 @@ class QuoteChanges(NamedTuple):
 
 
 def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> QuoteChanges:
-    """What differs between the workbook of today and the one that came back, whose rows `match_rows` has given ids."""
+    """Return the differences between the workbook of today and the returned one, with the ids of `match_rows`."""
     problems = list[Problem]()
     lines = list(_line_changes(base, returned, problems))
     rates = list(_rate_changes(base, returned, problems))
@@ -93,23 +93,25 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> QuoteChanges:
 
 
 def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
-    """The workbook with ids for rows that are described as lines of today without a row of their own.
+    """Return the workbook with ids for rows described like lines of today that have no row of their own.
 
-    So the row that somebody added is that of the charge which it became, or those of a part that stands on several
-    lines with as many pieces; and a charge keeps its row under another name.
+    Thus an added row is that of the charge it became, or of a part on several lines with as many pieces; and a renamed
+    charge keeps its row.
     """
-    known, there = ({line.id for line in quote.lines} for quote in (base, returned))
+    ids, there = ({line.id for line in quote.lines} for quote in (base, returned))
     missing = (line for line in base.lines if line.id not in there)
     lost = group_by(missing, lambda line: line.cells["description"].value)
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
     for row in (*returned.lines, *returned.added):
-        own = lost.get(row.cells["description"].value, []) if row.id not in known else []
-        if len(own) == 1:
-            lines.append(row._replace(id=own.pop().id))
-        elif own and sum(sum(line.pieces) for line in own) == sum(row.pieces):
-            counts = ({key: line.cells[key] for key in (QUANTITY, SPARE)} for line in own)
-            lines += [ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(own, counts, strict=True)]
-            own.clear()
+        candidates = lost.get(row.cells["description"].value, []) if row.id not in ids else []
+        if len(candidates) == 1:
+            lines.append(row._replace(id=candidates.pop().id))
+        elif candidates and sum(sum(line.pieces) for line in candidates) == sum(row.pieces):
+            counts = ({key: line.cells[key] for key in (QUANTITY, SPARE)} for line in candidates)
+            lines += [
+                ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(candidates, counts, strict=True)
+            ]
+            candidates.clear()
         else:
             (lines if row.id else added).append(row)
     return returned._replace(lines=tuple(lines), added=tuple(added))
@@ -123,16 +125,16 @@ class Offers(NamedTuple):
 
 
 def conflict(cell: TableCell, sheet: str, refusal: str, path: str = "", offers: Offers | None = None) -> Problem:
-    """An edit that the plan cannot take, at its cell, with what can be chosen instead."""
-    place = name_cell(sheet, cell.mark)
+    """Return the problem of an edit that the plan cannot take, at its cell, with the possible choices."""
+    address = name_cell(sheet, cell.mark)
     asked: tuple[Question, ...] = ()
     if offers and offers.choices:
-        asked = (Question(path, message("apply-at", id=place, what=offers.text), offers.choices),)
-    return Problem(cell.mark, "error", f"{place}: {refusal}", RULE, path, asked)
+        asked = (Question(path, message("apply-at", id=address, what=offers.text), offers.choices),)
+    return Problem(cell.mark, "error", f"{address}: {refusal}", RULE, path, asked)
 
 
 def is_same(before: TableCell, after: TableCell, empty: Value = None) -> bool:
-    """Whether two cells say the same but for the last digits or by one formula; `empty`: what an empty one says."""
+    """Return whether two cells are equal up to their last digits, or by formula; `empty` is that of an empty one."""
     if isinstance(after.value, Broken):
         return is_uncomputed(after) and after.formula == before.formula
     was, now = (simplify(empty if cell.value is None else cell.value) for cell in (before, after))
@@ -147,12 +149,12 @@ def simplify(value: Value) -> Value:
 
 
 def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
-    """What was written beside the bill, where the plan has no place for it; other columns of it are formulas."""
-    known = {simplify(cell.value) for cell in base.beside}
+    """Yield conflicts for text beside the bill, for which the plan has no key; its other columns are formulas."""
+    texts = {simplify(cell.value) for cell in base.beside}
     titles = set(base.header.values())
     for cell in returned.beside:
         computed = cell.mark.line > returned.header_line and returned.header.get(cell.mark.column) in titles
-        if not computed and simplify(cell.value) not in known:
+        if not computed and simplify(cell.value) not in texts:
             refusal = "text was added next to the lines, where it is not read; delete it"
             yield conflict(cell, returned.bill, refusal)
     for column, title in returned.header.items():
@@ -166,11 +168,11 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
-    found = group_by(returned.lines, lambda line: line.id)
-    known = {line.id for line in base.lines}
-    for line_id, rows in found.items():
+    rows_by_id = group_by(returned.lines, lambda line: line.id)
+    ids = {line.id for line in base.lines}
+    for line_id, rows in rows_by_id.items():
         cell = rows[-1].cells[ID]
-        if line_id not in known:
+        if line_id not in ids:
             refusal = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
             problems.append(conflict(cell, returned.bill, refusal))
         elif len(rows) > 1:
@@ -181,8 +183,8 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             )
             problems.append(conflict(cell, returned.bill, refusal))
     for line in base.lines:
-        if len(found.get(line.id, ())) == 1:
-            [row] = found[line.id]
+        if len(rows_by_id.get(line.id, ())) == 1:
+            [row] = rows_by_id[line.id]
             for key, before in line.cells.items():
                 if key in row.cells and key not in IGNORED and not is_same(before, row.cells[key], NOTHING.get(key)):
                     yield LineChange(line.id, key, before, row.cells[key])
@@ -228,27 +230,27 @@ def _rate_changes(
 
 
 def keeps_formulas(base: ReturnedQuote, returned: ReturnedQuote) -> bool:
-    """Whether the program that saved a workbook keeps formulas, so that a cell without its own was typed over."""
+    """Return whether a workbook was saved with formulas, so that a cell without its own was typed over."""
     return 2 * returned.formulas >= base.formulas > 0
 
 
 def is_rewritten(before: TableCell, after: TableCell) -> bool:
-    """Whether a cell has another formula than the one that bomgen wrote, whatever value was saved with it."""
+    """Return whether a cell has another formula than bomgen wrote, whatever value was saved with it."""
     return bool(before.formula and after.formula and before.formula != after.formula)
 
 
 def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
     """Yield conflicts for missing or moved defined names; a program that keeps none has saved computed values."""
-    own = {name: area for name, area in base.names.items() if area and name.startswith(NAME_PREFIX)}
-    if not own.keys() & returned.names.keys():
+    areas = {name: area for name, area in base.names.items() if area and name.startswith(NAME_PREFIX)}
+    if not areas.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
-        if bare and own:
+        if bare and areas:
             refusal = "the defined names of the workbook are missing, so its formulas have no result; restore them"
             yield conflict(bare[-1], returned.bill, refusal)
         return
     pairs, _ = pair_totals(base, returned)
     totals = {(before[1].mark.line, before[1].mark.column): after for before, after in pairs}
-    for name, area in own.items():
+    for name, area in areas.items():
         after = returned.names.get(name)
         if after is None:
             what = "does not name one range of cells" if name in returned.names else "was deleted"
@@ -300,7 +302,7 @@ def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
 
 
 def pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
-    """The sheets that came back by their names of today: those of equal names, or one alone that was renamed."""
+    """Return the titles of the returned sheets by those of today: equal ones, or the only one that was renamed."""
     names = {name: name for name in base.sheets if name in returned.sheets}
     lost = [name for name in base.sheets if name not in names]
     new = [name for name in returned.sheets if name not in names]
@@ -316,7 +318,7 @@ def _first(row: tuple[TableCell, ...]) -> TableCell:
 
 
 def _row_changes(sheet: tuple[str, str], before: Rows, after: Rows) -> Iterator[TextChange]:
-    """Rows that differ, in pairs where as many stand in their place."""
+    """Yield the rows that differ, in pairs if as many rows replace them."""
     matcher = SequenceMatcher(None, [_key(row) for row in before], [_key(row) for row in after], autojunk=False)
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
         old, new = before[start:end], after[new_start:new_end]
@@ -332,7 +334,7 @@ def _row_changes(sheet: tuple[str, str], before: Rows, after: Rows) -> Iterator[
 
 
 def _key(row: tuple[TableCell, ...]) -> tuple[str, ...]:
-    """What rows are compared by: their texts, without numbers, which formulas give."""
+    """Return what rows are compared by: their texts without numbers, which are results of formulas."""
     return tuple(cell.value for cell in row if isinstance(cell.value, str) and cell.value)
 
 
@@ -344,5 +346,5 @@ def _side_by_side(before: tuple[TableCell, ...], after: tuple[TableCell, ...]) -
 
 
 def changed_cells(change: TextChange) -> list[tuple[TableCell, TableCell]]:
-    """The cells of a changed row that differ, before and after."""
+    """Return the cells of a changed row that differ, before and after."""
     return [(was, now) for was, now in _side_by_side(change.before, change.after) if not is_same(was, now)]

@@ -70,8 +70,8 @@ def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Dec
         proposal.refuse(change.after, f"'{change.line}' is in stock; change `stock` in the plan")
         return
     what = f"{change.line}, {proposal.base.titles[change.key].lower()}"
-    same = (each.line for each in proposal.base.report.quote.lines if has_spares(each.line))
-    first = next((each for each in same if part_key(each) == part_key(line)), line)
+    same = (quoted.line for quoted in proposal.base.report.quote.lines if has_spares(quoted.line))
+    first = next((candidate for candidate in same if part_key(candidate) == part_key(line)), line)
     if change.key == SPARE and first.id != line.id:
         what += f" (listed at '{first.id}', the first line of the part)"
     proposal.tell(change.after, what, change.before.value or Decimal(0), pieces)
@@ -83,19 +83,19 @@ def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Dec
 
 
 def set_servers(base: Path, data: Mapping[str, Any], server: Server, servers: int) -> Edit:
-    """The edit of the cluster at a path that gives it so many servers, by what its data count: racks, GPUs, servers."""
+    """Return the edit that gives the cluster at a path so many servers, in its own unit: racks, GPUs or servers."""
     counts = {"racks": servers // unit_of(server), "gpus": servers * int(server.gpus.value), "servers": servers}
     key = next((key for key in counts if data.get(key) is not None), "servers")
     return Edit((*base, key), "set", counts[key])
 
 
 def unit_of(server: Server | None) -> int:
-    """The servers of what is bought at once: the trays of a rack-scale system."""
+    """Return the number of servers that are bought together: the trays of a rack-scale system."""
     return int(server.trays.value) if server and server.trays else 1
 
 
 def _quantity_edit(base: Base, line: Line, wanted: int) -> Edit | None:
-    """The key that gives a line its pieces; None where they are worked out."""
+    """Return the edit that gives a line its pieces; None if they are calculated."""
     cluster, path = base.cluster_of(line)
     more, alone = wanted - int(line.quantity.value), line.alone()
     design, data = cluster.design, value_at(base.source.data, path) or {}
@@ -105,11 +105,11 @@ def _quantity_edit(base: Base, line: Line, wanted: int) -> Edit | None:
     if alone.id == "gpu" and server is None and data.get("servers") is None:
         return Edit((*path, "gpus"), "set", int(design.sizing.gpus.value) + more)
     if alone.role == "host" and alone.fabric:
-        place = (*base.fabrics_of(line), alone.fabric, "hosts")
-        hosts = value_at(base.source.data, place)
+        hosts_path = (*base.fabrics_of(line), alone.fabric, "hosts")
+        hosts = value_at(base.source.data, hosts_path)
         for at, host in enumerate(hosts if isinstance(hosts, list) else ()):
             if f"{alone.fabric}.management.{slug(str(host.get('name')))}" == alone.id:
-                return Edit((*place, at, "count"), "set", int(host.get("count") or 0) + more)
+                return Edit((*hosts_path, at, "count"), "set", int(host.get("count") or 0) + more)
     if alone.id == "rack.management":
         site = (*path, "site") if line.cluster else ("site",)
         return Edit((*site, "management", "racks"), "set", wanted)
@@ -131,11 +131,11 @@ def _spare_edit(proposal: Proposal, line: Line, wanted: int) -> SpareEdit:
 def count_spares(report: Report, line: Line, pieces: int) -> int:
     """Return what `spares.CATEGORY` must be for a part to have so many spares, given other keys; below 0: none."""
     lines = report.bill.lines
-    given = report.plan.spares.get(line.category)
-    now = int(given.value) if given and given.unit != "share" else 0
-    if given and given.unit == "share":
-        installed = sum(int(each.quantity.value) for each in lines if part_key(each) == part_key(line))
-        now = ceil(installed * Fraction(given.value))
+    figure = report.plan.spares.get(line.category)
+    now = int(figure.value) if figure and figure.unit != "share" else 0
+    if figure and figure.unit == "share":
+        installed = sum(int(bill_line.quantity.value) for bill_line in lines if part_key(bill_line) == part_key(line))
+        now = ceil(installed * Fraction(figure.value))
     return now + pieces - spares_of(lines)[part_key(line)]
 
 
@@ -202,7 +202,7 @@ def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> 
 
 
 def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | None:
-    """The charge that an added row is; None for a required part, which gets its price, and for what is neither."""
+    """Return the charge of an added row; None for a required part, which gets its price, and for a refused row."""
     cells, word = line.cells, proposal.base.words.word
     at = next(cell for cell in cells.values() if cell.filled)
     kinds = {word(f"category-{category}"): category for category in CHARGED}
@@ -217,7 +217,7 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
             proposal.refuse(at, f"the order needs {pieces} pieces of {show(name)}; give that quantity with the price")
         return None
     if kind is None:
-        named = ", ".join(f"'{each}'" for each in dict.fromkeys(kinds))
+        named = ", ".join(f"'{choice}'" for choice in dict.fromkeys(kinds))
         refusal = (
             f"an added row ({show(name or at.value)}); the parts follow from the plan; add a part there, "
             f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
@@ -242,7 +242,7 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
 
 
 def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
-    """Propose what gives the lines of the bill the numbers and names that were typed."""
+    """Propose edits for the numbers and names typed in the lines of the bill."""
     prices, discounts = dict[str, tuple[Decimal, LineChange]](), dict[str, Fraction]()
     lines = proposal.base.lines
     for change in changes:
@@ -302,7 +302,7 @@ def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal 
 
 
 def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
-    """Take another name of a charge; what a part is called stands in the catalogue."""
+    """Rename a charge; the names of parts are in the catalogue."""
     if isinstance(change.after.value, Broken):
         refusal = f"{proposal.base.titles[change.key]} of '{change.line}': {change.after.value.message}"
         proposal.refuse(change.after, refusal)
@@ -320,7 +320,7 @@ def _rename(proposal: Proposal, change: LineChange, line: Line) -> None:
 
 
 def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChange]]) -> None:
-    """A price for each part; one that stands on several lines must have one price on all of them."""
+    """Set one price for each part; on several lines it must be the same."""
     lines = proposal.base.lines
     priced = [line_id for line_id, line in lines.items() if line.line.names and not line.line.in_stock]
     for part, ids in group_by(priced, lambda line_id: lines[line_id].line.names[0]).items():
@@ -328,31 +328,33 @@ def _price_parts(proposal: Proposal, typed: Mapping[str, tuple[Decimal, LineChan
         if edited is None:
             continue
         price, change = typed[edited]
-        found = {line: typed[line][0] if line in typed else lines[line].unit.amount for line in ids}
-        other = next((line for line, each in found.items() if each != price), None)
+        prices = {line: typed[line][0] if line in typed else lines[line].unit.amount for line in ids}
+        differing = next((line for line, unit_price in prices.items() if unit_price != price), None)
         one_price = Choice(f"{part}={price:f}", message("apply-one-price", id=part, price=f"{price:f}"))
-        if other is None or one_price.setting in proposal.chosen:
+        if differing is None or one_price.setting in proposal.chosen:
             proposal.prices[part] = price
-            proposal.settled |= {part} if other else set()
+            proposal.settled |= {part} if differing else set()
             continue
-        names = {"cell": part, "id": edited, "key": other}
-        refusal = message("apply-two-prices", **names, price=f"{price:f}", other=show(found[other]))
+        names = {"cell": part, "id": edited, "key": differing}
+        refusal = message("apply-two-prices", **names, price=f"{price:f}", other=show(prices[differing]))
         proposal.refuse(change.after, refusal, offers=Offers(refusal, (one_price,)))
 
 
 def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:
-    """A discount for a category whose lines all have it and none of its own, else for the line."""
+    """Set a discount for a category if all its lines have it and none has its own, else for the lines."""
     lines = proposal.base.lines
-    given = proposal.base.report.plan.quote.discounts
+    discounts = proposal.base.report.plan.quote.discounts
     for category in dict.fromkeys(lines[line].line.category for line in typed):
-        own = [line for line in lines.values() if line.line.category == category and not line.line.in_stock]
-        shares = {typed.get(line.line.id, line.discount) for line in own}
-        names = {name for line in own for name in line.line.names}
-        has_own = any(line.line.id in given.lines for line in own) or any(name in given.parts for name in names)
+        members = [line for line in lines.values() if line.line.category == category and not line.line.in_stock]
+        shares = {typed.get(line.line.id, line.discount) for line in members}
+        names = {name for line in members for name in line.line.names}
+        has_own = any(line.line.id in discounts.lines for line in members) or any(
+            name in discounts.parts for name in names
+        )
         if len(shares) == 1 and not has_own:
             proposal.set(("quote", "discount", category), write_share(shares.pop()))
             continue
-        for line in own:
+        for line in members:
             if line.line.id in typed:
                 share = write_share(typed[line.line.id])
                 proposal.set(("quote", "discount", "lines", line.line.id), share)
@@ -365,7 +367,7 @@ LAST_DAY = 36525
 
 
 def change_texts(proposal: Proposal, changes: Iterable[TextChange]) -> None:
-    """Propose what gives the sheets beside the bill the texts that were typed."""
+    """Propose edits for the texts typed outside the bill."""
     terms = list[TextChange]()
     for change in changes:
         if _is_term(proposal, change):
@@ -422,7 +424,7 @@ def _set_text(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell
 
 
 def _refuse_kind(proposal: Proposal, sheet: str, cell: TableCell, key: str) -> bool:
-    """Refuse what a spreadsheet program made of a text, and what is none; whether that was done."""
+    """Refuse a value that a spreadsheet program converted, or that is not text; return whether it was refused."""
     value = cell.value
     if isinstance(value, Broken):
         message = f"{show(value)}; write the text of `{key}` itself"
@@ -436,52 +438,52 @@ def _refuse_kind(proposal: Proposal, sheet: str, cell: TableCell, key: str) -> b
 
 
 def _change_side(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
-    """Take another name, address or contact of a side of the quote; the lines of its address may be more or fewer."""
+    """Change the name, address or contact of a party; its address may get more or fewer lines."""
     path = cell.path
     party: Party | None = getattr(proposal.base.report.plan.quote, str(path[-1]))
     old, new = str(before.value).split("\n"), write_text(after.value).split("\n")
     contacts = [key for key in CONTACT if getattr(party, key, None)]
     end = len(new) - len(contacts)
-    known = party is not None and len(old) == 1 + len(party.address) + len(contacts)
-    if party is None or not (known and after.filled and end > 0 and all(new)):
+    is_known = party is not None and len(old) == 1 + len(party.address) + len(contacts)
+    if party is None or not (is_known and after.filled and end > 0 and all(new)):
         message = f"lines of `{cell.key}` were deleted; restore them, or remove them from the plan"
         proposal.refuse(after, message, sheet, cell.key)
         return
-    given = value_at(proposal.base.source.data, path)
-    if not isinstance(given, dict):
+    party_data = value_at(proposal.base.source.data, path)
+    if not isinstance(party_data, dict):
         proposal.tell(after, cell.key, before.value, after.value, sheet)
         proposal.set(path, {"name": new[0], "address": new[1:]} if new[1:] else new[0])
         return
     address: Path = (*path, "address")
     lines: list[tuple[Path, str, str, str]] = [((*path, "name"), old[0], new[0], "")]
     if end == 1 + len(party.address):
-        listed = isinstance(given.get("address"), list)
-        places = [(*address, at) if listed else address for at in range(len(party.address))]
-        lines += [(place, was, now, "") for place, was, now in zip(places, old[1:], new[1:], strict=False)]
+        listed = isinstance(party_data.get("address"), list)
+        paths = [(*address, at) if listed else address for at in range(len(party.address))]
+        lines += [(line_path, was, now, "") for line_path, was, now in zip(paths, old[1:], new[1:], strict=False)]
     else:
         proposal.tell(after, f"{cell.key}.address", " / ".join(party.address), " / ".join(new[1:end]), sheet)
         proposal.set(address, new[1:end])
     word = proposal.base.words.word
     for key, was, now in zip(contacts, old[1 + len(party.address) :], new[end:], strict=True):
         lines.append(((*path, key), was, now, word("party-line", label=word(f"party-{key}"), value="")))
-    for place, was, now, start in lines:
-        key = ".".join(map(str, place))
+    for line_path, was, now, start in lines:
+        key = ".".join(map(str, line_path))
         if was == now:
             continue
         if not now.startswith(start) or now == start.strip():
             proposal.refuse(after, f"{show(now)}; keep the line's beginning '{start}'", sheet, key)
             continue
         proposal.tell(after, key, was, now, sheet)
-        proposal.set(place, now.removeprefix(start))
+        proposal.set(line_path, now.removeprefix(start))
 
 
 def _change_date(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
-    found = read_date(after.value)
-    if found is None:
+    day = read_date(after.value)
+    if day is None:
         proposal.refuse(after, f"{show(after.value)} is not a date, or may be two; write YYYY-MM-DD", sheet, cell.key)
     else:
-        proposal.tell(after, cell.key, before.value, found.isoformat(), sheet)
-        proposal.set(cell.path, found.isoformat())
+        proposal.tell(after, cell.key, before.value, day.isoformat(), sheet)
+        proposal.set(cell.path, day.isoformat())
 
 
 def _change_validity(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
@@ -512,25 +514,25 @@ TAKEN = {"text": _set_text, "party": _change_side, "date": _change_date, "validi
 
 
 def _is_term(proposal: Proposal, change: TextChange) -> bool:
-    """Whether a row is one of the plan's own terms, or a sentence that was added among them and is none of bomgen's."""
+    """Return whether a row is a term of the plan, or a sentence added among the terms that bomgen does not write."""
     section, word = proposal.base.document.section("terms"), proposal.base.words.word
     filled = [cell for cell in change.before or change.after if cell.filled]
     if change.base != section.title or len(filled) != 1 or not isinstance(filled[0].value, str):
         return False
-    text, place = filled[0].value, filled[0].mark
+    text, mark = filled[0].value, filled[0].mark
     if change.before:
         cell = proposal.base.cell_at(change.base, filled[0])
         return cell is not None and cell.kind == "term"
     sheet = proposal.returned.sheets[change.sheet]
     rows = {str(cell.value): cell.mark.line for row in sheet for cell in row[:1] if cell.filled}
-    first = min((line for each, line in rows.items() if each in section.text), default=0)
-    last = rows.get(word("quote-for-seller"), place.line)
+    first = min((line for label, line in rows.items() if label in section.text), default=0)
+    last = rows.get(word("quote-for-seller"), mark.line)
     written = text in proposal.base.words.words.values() or text.startswith(word("terms-payment", payment=""))
-    return place.column == 1 and first < place.line <= last and not written
+    return mark.column == 1 and first < mark.line <= last and not written
 
 
 def _change_terms(proposal: Proposal, changes: Sequence[TextChange]) -> None:
-    """Have the plan's terms be those that came back; what was typed beside a deleted one takes its place."""
+    """Make the plan's terms those of the workbook; text typed beside a deleted term replaces it."""
     sheet, title = changes[0].sheet, changes[0].base
 
     def position_of(term: TableCell) -> int:
@@ -538,13 +540,13 @@ def _change_terms(proposal: Proposal, changes: Sequence[TextChange]) -> None:
         return int(cell.path[-1]) if cell else 0
 
     terms = [term.strip() for term in proposal.base.report.plan.quote.terms]
-    given = value_at(proposal.base.source.data, TERMS)
+    data = value_at(proposal.base.source.data, TERMS)
     sides = ((change.before, change.after) for change in changes)
     cells = [[next((cell for cell in row if cell.filled), None) for row in side] for side in sides]
     gone = [was for was, now in cells if was and not now]
     come = [now for was, now in cells if now and not was]
     moved = {cell.value for cell in gone} & {cell.value for cell in come}
-    left = ([cell for cell in each if cell.value not in moved] for each in (gone, come))
+    left = ([cell for cell in side if cell.value not in moved] for side in (gone, come))
     pairs = [*((was, now) for was, now in cells if was and now), *zip_longest(*left)]
     refused = [now for _, now in pairs if now and _refuse_kind(proposal, sheet, now, CELLS["term"].key)]
     if refused:
@@ -561,7 +563,7 @@ def _change_terms(proposal: Proposal, changes: Sequence[TextChange]) -> None:
     if removed and len(removed) == len(terms):
         message = "all terms were deleted; remove `quote.terms` from the plan"
         proposal.refuse(changes[0].at, message, sheet, "quote.terms")
-    elif isinstance(given, list):
+    elif isinstance(data, list):
         for at, text in edits.items():
             proposal.set((*TERMS, at), text)
         proposal.edit_list(TERMS, added, removed)
@@ -574,12 +576,12 @@ def _change_terms(proposal: Proposal, changes: Sequence[TextChange]) -> None:
 
 
 def write_text(value: Value) -> str:
-    """A value of a cell as text."""
+    """Return the value of a cell as text."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
 def read_date(value: Value) -> date | None:
-    """The date in a cell: one of a spreadsheet, or in words or numbers that say one day; None where they say none."""
+    """Return the date in a cell: a spreadsheet date, or an unambiguous one in words or numbers; None without one."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):

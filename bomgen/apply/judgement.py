@@ -92,18 +92,18 @@ def find_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> Offers:
     reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
     if wanted.key == QUANTITY:
         servers = find_servers(base, inputs, wanted)
-        found = [*_spares_instead(base.report, inputs, wanted), *([servers] if servers else [])]
-        found += _with_ratio(base, inputs, wanted)
+        offers = [*_spares_instead(base.report, inputs, wanted), *([servers] if servers else [])]
+        offers += _with_ratio(base, inputs, wanted)
         tried = "neither spares nor another number of servers nor another oversubscription gives it"
     else:
-        found = [*_with_spares(base.report, inputs, wanted)]
+        offers = [*_with_spares(base.report, inputs, wanted)]
         reason, tried = "`spares` applies to every part of a category", "no value gives it"
         if not has_spares(wanted.line):
             reason, tried = "the line depends on others, which have no spares here", "no key sets it"
-    if not found:
+    if not offers:
         return Offers(f"{reason}; {tried}", ())
     options, choices = list[str](), list[Choice]()
-    for offer in found:
+    for offer in offers:
         said = _name_changes(base.report, offer, wanted)
         how = f", {offer.how}" if offer.how else ""
         options.append(f"`bomgen build {plan} --set {shlex.quote(offer.setting)}`{how} ({said})")
@@ -113,16 +113,16 @@ def find_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> Offers:
 
 def _try(inputs: Inputs, setting: str) -> Report | None:
     with suppress(PlanErrors, BrokenResult):
-        return work_out_variant(read_all(inputs.file, [setting], known=inputs))
+        return work_out_variant(read_all(inputs.file, [setting], earlier=inputs))
     return None
 
 
 def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
     pieces, now = _pieces(before), _pieces(offer.report)
-    own = {wanted.line.id}
+    expected = {wanted.line.id}
     if wanted.key != QUANTITY or offer.how:
-        own |= {line.id for line in offer.report.bill.lines if part_key(line) == part_key(wanted.line)}
-    changed = [line for line in {**pieces, **now} if pieces.get(line) != now.get(line) and line not in own]
+        expected |= {line.id for line in offer.report.bill.lines if part_key(line) == part_key(wanted.line)}
+    changed = [line for line in {**pieces, **now} if pieces.get(line) != now.get(line) and line not in expected]
     totals, old = offer.report.quote.totals, before.quote.totals
     said = list[str]()
     if changed:
@@ -150,11 +150,11 @@ def _quantity(report: Report | None, line_id: str) -> int | None:
 
 
 def _bought(report: Report) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for line in report.bill.lines:
         if not line.in_stock:
-            found[part_key(line)] = found.get(part_key(line), 0) + line.pieces
-    return found
+            counts[part_key(line)] = counts.get(part_key(line), 0) + line.pieces
+    return counts
 
 
 def _with_spares(report: Report, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
@@ -203,7 +203,7 @@ def find_servers(base: Base, inputs: Inputs, wanted: Wanted) -> Offer | None:
     else:
         low = max(2 * low - high, 0)
     # Pieces grow with servers: the number nearest to that of the plan is searched by halving.
-    found: Offer | None = None
+    best: Offer | None = None
     for _ in range(TRIALS):
         if high - low < 2:
             break
@@ -215,12 +215,12 @@ def find_servers(base: Base, inputs: Inputs, wanted: Wanted) -> Offer | None:
         if tried is None or pieces is None:
             return None
         if pieces == wanted.quantity:
-            found = Offer(setting, tried)
+            best = Offer(setting, tried)
         if pieces < wanted.quantity or (pieces == wanted.quantity and wanted.quantity < have):
             low = middle
         else:
             high = middle
-    return found
+    return best
 
 
 def _with_ratio(base: Base, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
@@ -260,7 +260,7 @@ class Computed(NamedTuple):
 
 
 def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
-    """What the pieces, prices, discounts and rates of a workbook come to, added rows among them."""
+    """Return the results of the pieces, prices, discounts and rates of a workbook, including added rows."""
     currency = base.report.plan.quote.currency
     lines, charged = base.lines, {base.words.word(f"category-{category}") for category in CHARGED}
     rates = {
@@ -287,8 +287,8 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
     totals |= {f"tax-{at}": part for at, part in enumerate(taxes)}
     by_category = group_by(amounts, lambda amount: amount[0].cells["category"].value).values()
-    sums = [rounded(sum((after for *_, after in own), Fraction(0)), currency) for own in by_category]
-    sums += [each / rounded(net, currency) for each in sums if net]
+    sums = [rounded(sum((after for *_, after in members), Fraction(0)), currency) for members in by_category]
+    sums += [subtotal / rounded(net, currency) for subtotal in sums if net]
     parts = _listed_parts(base)
     numbered = ((after, (line.cells["sku"].value or "", line.cells["description"].value)) for line, _, after in amounts)
     by_number = sum((after for after, part in numbered if part in parts), Fraction(0))
@@ -311,7 +311,7 @@ def _taxes(
 
 
 def _listed_parts(base: Base) -> set[tuple[Value, Value]]:
-    """Part numbers and descriptions of the list by number; that of a required part may be left out of the bill."""
+    """Return part numbers and descriptions of the list by number, and of the required parts, without a number."""
     tables = (table for section in base.document.sections if section.id == ORDER_LIST for table in section.tables)
     named = {
         (str(cells["part"].value or ""), str(cells["description"].value))
@@ -323,7 +323,7 @@ def _listed_parts(base: Base) -> set[tuple[Value, Value]]:
 
 
 def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fraction, Fraction]:
-    """What a line comes to before and after its discount; wrong inputs, which are conflicts, come to nothing."""
+    """Return the amount of a line before and after its discount; 0 for wrong inputs, which are conflicts."""
     before = Fraction(sum(line.pieces)) * Fraction(price)
     after = before * (1 - Fraction(number_in(line.cells[DISCOUNT]) or ZERO))
     return Fraction(rounded(max(before, Fraction(0)), currency)), Fraction(rounded(max(after, Fraction(0)), currency))
@@ -364,15 +364,17 @@ def judge(
 
 def _moved_spares(proposal: Proposal, rebuilt: Base) -> set[str]:
     """Return the lines whose part has the spares of the workbook in the edited plan, on whichever of its lines."""
-    typed, given = proposal.base.spares_in(proposal.returned), rebuilt.spares_in(rebuilt.returned)
+    typed, spares = proposal.base.spares_in(proposal.returned), rebuilt.spares_in(rebuilt.returned)
     lines = [line.line for line in (*proposal.base.lines.values(), *rebuilt.lines.values())]
-    return {line.id for line in lines if has_spares(line) and typed.get(part_key(line), 0) == given.get(part_key(line))}
+    return {
+        line.id for line in lines if has_spares(line) and typed.get(part_key(line), 0) == spares.get(part_key(line))
+    }
 
 
 def _follows(
     typed: ReturnedQuote, rebuilt: Base, deleted: Collection[str], counted: Collection[Mark], moved: Collection[str]
 ) -> Iterator[str]:
-    """Lines with other pieces that nobody typed; spares of `moved` lines are those of the workbook on another line."""
+    """Yield the lines with other pieces that nobody typed; spares of `moved` lines are on another line."""
     new = {line.id: line for line in rebuilt.returned.lines}
     for line in typed.lines:
         after = new.pop(line.id, None)
@@ -399,7 +401,7 @@ def _unmet(
     typed: ReturnedQuote,
     moved: Collection[str],
 ) -> Iterator[Problem]:
-    """Pieces that somebody typed and the edited plan does not give; what gives them is tried on the plan as it is."""
+    """Yield conflicts for typed pieces that the edited plan does not give, with what gives them in the plan today."""
     rows = {line.cells[ID].mark.line: line.id for line in typed.lines}
     new, searched = {line.id: line for line in rebuilt.returned.lines}, 0
     for change in counted:
@@ -435,46 +437,46 @@ def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUAN
 def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Problem:
     currency = rebuilt.report.plan.quote.currency
     came = {line.id: line.cells for line in typed.lines}
-    given = [line for line in rebuilt.returned.lines if line.id in came]
+    kept = [line for line in rebuilt.returned.lines if line.id in came]
     lines = [
         line.id
-        for line in given
+        for line in kept
         if any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
     ]
-    others = f" ({', '.join(lines)})" if lines else ""
-    if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in given):
-        others += "; spares of a part are purchased on its first line, at the discount of that line"
+    reason = f" ({', '.join(lines)})" if lines else ""
+    if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in kept):
+        reason += "; spares of a part are purchased on its first line, at the discount of that line"
     refusal = (
         f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
-        f"{wanted} {currency}{others}; edit the plan by hand"
+        f"{wanted} {currency}{reason}; edit the plan by hand"
     )
     return Problem(typed.mark, "error", refusal, RULE)
 
 
 def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
-    """Amounts, prices of charges or the total, where they were typed over or their formulas were changed.
+    """Return conflicts for amounts, prices of charges or a total that were typed over, or whose formulas were changed.
 
-    A cell that is still as it was written was not computed again, as by programs that do not calculate. What is wrong
-    in one of these three makes the later ones wrong: only the first is reported.
+    A cell as it was written was not computed again, as by programs that do not calculate. An error in one of these
+    three causes errors in the later ones: only the first is reported.
     """
     base, returned, currency = proposal.base, proposal.returned, proposal.base.report.plan.quote.currency
     old = {line.id: line.cells for line in base.returned.lines}
     # A line that was added counts by the formula of the other ones; in an empty one it comes to 0.
     new = {"amount": next((line.cells["amount"] for line in base.returned.lines), NOWHERE)._replace(value=ZERO)}
-    hardware, was_hardware = (_hardware_cells(each) for each in (returned, base.returned))
+    hardware, was_hardware = (_hardware_cells(workbook) for workbook in (returned, base.returned))
     amounts, prices = list[Problem](), list[Problem]()
     for line in (*returned.lines, *returned.added):
         before = old.get(line.id, {} if line.id else new)
         if not before:
             continue
-        price, amount, own = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
+        price, amount, share_price = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
         of_line = f"of '{line.id or line.cells['description'].value}'"
-        if own is not None and not _is_one_of(price, [own], before[PRICE]):
+        if share_price is not None and not _is_one_of(price, [share_price], before[PRICE]):
             typed = _say_typed("price", of_line, price)
             refusal = f"{typed}: it is a share of the hardware; change the share below the lines"
             prices.append(conflict(price, returned.bill, refusal, line.id))
             continue
-        unit = number_in(price) if own is None else own
+        unit = number_in(price) if share_price is None else share_price
         comes_to = None if unit is None else rounded(amounts_of(line, unit, currency)[1], currency)
         if not _is_one_of(amount, [comes_to] if unit is not None else [], before["amount"]):
             remedy = "the line has no price; type its unit price"
@@ -514,15 +516,15 @@ def _say_typed(name: str, of: str, cell: TableCell) -> str:
 
 
 def _is_one_of(cell: TableCell, computed: Iterable[Decimal | None], before: TableCell) -> bool:
-    """Whether a cell shows what is computed, or what stood there before, by the formula that stood there before."""
+    """Return whether a cell shows a computed value, or its previous value by its previous formula."""
     if isinstance(cell.value, Broken):
         return is_same(before, cell)
-    known = {simplify(each) for each in (*computed, before.value)}
-    return not is_rewritten(before, cell) and simplify(cell.value) in known
+    shown = {simplify(value) for value in (*computed, before.value)}
+    return not is_rewritten(before, cell) and simplify(cell.value) in shown
 
 
 def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows: bool) -> Iterator[Problem]:
-    """Differences in what bomgen writes by itself, unless they show what the changed inputs come to."""
+    """Yield conflicts for cells that bomgen writes itself, unless they show the results of the changed inputs."""
     titles = pair_sheets(proposal.base.returned, proposal.returned)
     checks = {
         (titles[sheet], line, column)
@@ -533,7 +535,7 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
     sums = {(sheet, line - 1, column) for sheet, line, column in checks}
     removed = any(edit.action == "remove" and edit.path[:-1] == CHARGES for edit in proposal.edits)
     rows = [*(row for rows in rebuilt.returned.sheets.values() for row in rows), *rebuilt.returned.below]
-    given = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
+    rebuilt_cells = {(cell.mark.column, simplify(cell.value)) for row in rows for cell in row}
     totals = {simplify(amount) for amount in (*computed.totals.values(), *computed.subtotals)}
     base, returned = proposal.base, proposal.returned
     for sheet, before, cell, refusal in proposal.written:
@@ -549,7 +551,7 @@ def _unexplained(proposal: Proposal, rebuilt: Base, computed: Computed, follows:
         else:
             computed_anew = before is not None and (
                 (sheet, before.mark.line, before.mark.column) in checks
-                or (before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals))
+                or (before.filled and cell.filled and ((cell.mark.column, shown) in rebuilt_cells or shown in totals))
                 or (before.filled and isinstance(cell.value, Decimal) and (follows or (removed and not cell.value)))
             )
         if not computed_anew:

@@ -69,7 +69,7 @@ class Base(NamedTuple):
 
     @property
     def lines(self) -> dict[str, QuoteLine]:
-        """The lines of the bill that the workbook shows, by id."""
+        """Return the lines of the bill in the workbook, by id."""
         return {line.line.id: line for line in self.report.quote.lines}
 
     def cell_at(self, sheet: str, cell: TableCell) -> QuoteCell | None:
@@ -81,10 +81,10 @@ class Base(NamedTuple):
 
         A tax rate that several categories have is changed for all of them.
         """
-        if cell.path[: len(TAX)] == TAX and isinstance(given := value_at(self.source.data, TAX), dict):
+        if cell.path[: len(TAX)] == TAX and isinstance(rates := value_at(self.source.data, TAX), dict):
             [at] = cell.path[len(TAX) :] or (0,)
             plan, totals = self.report.plan.quote, self.report.quote.totals
-            return tuple((*TAX, key) for key in given if plan.tax[key].value == totals.taxes[int(at)].share)
+            return tuple((*TAX, key) for key in rates if plan.tax[key].value == totals.taxes[int(at)].share)
         ids: dict[str | int, int] = {charge.id: at for at, charge in enumerate(self.report.plan.quote.charges)}
         named = cell.path[: len(CHARGES)] == CHARGES
         return (tuple(ids.get(step, step) for step in cell.path) if named else cell.path,)
@@ -95,9 +95,9 @@ class Base(NamedTuple):
         return spares_of([line.line for line in self.report.quote.lines], typed)
 
     def cluster_of(self, line: Line) -> tuple[Report, Path]:
-        """The report of the cluster that a line is for, and where the plan has that cluster."""
+        """Return the report of the cluster of a line, and the path of that cluster in the plan."""
         reports = self.report.each_cluster
-        at = next((at for at, each in enumerate(reports) if each.plan.cluster_name == line.cluster), 0)
+        at = next((at for at, report in enumerate(reports) if report.plan.cluster_name == line.cluster), 0)
         return reports[at], (CLUSTERS, at) if line.cluster else ("cluster",)
 
     def fabrics_of(self, line: Line) -> Path:
@@ -105,7 +105,7 @@ class Base(NamedTuple):
         return (*self.cluster_of(line)[1], "fabrics") if line.cluster else ("fabrics",)
 
     def charge_at(self, line: Line) -> int | None:
-        """The position of the charge that a line is; None for any other line."""
+        """Return the position of the charge of a line; None for any other line."""
         ids = [charge.id for charge in self.report.plan.quote.charges]
         return ids.index(line.charge.id) if line.charge else None
 
@@ -141,12 +141,12 @@ class Proposal:
     problems: list[Problem] = field(default_factory=list)
 
     def set(self, path: Path, value: Any) -> None:
-        """Have a key of the plan get a value, unless it has it."""
+        """Set a key of the plan, unless it has this value."""
         if value_at(self.base.source.data, path) != value:
             self.edits.append(Edit(path, "set", value))
 
     def edit_list(self, path: Path, added: Iterable[Any], removed: Iterable[int]) -> None:
-        """Have a list of the plan get items behind its others, and lose those at some positions of today."""
+        """Append items to a list of the plan, and remove those at some positions of today."""
         self.edits += [Edit(path, "append", item) for item in added]
         self.edits += [Edit((*path, at), "remove") for at in sorted(removed, reverse=True)]
 
@@ -172,8 +172,8 @@ class Proposal:
 
     def tell(self, cell: TableCell, what: str, before: Shown, after: Shown, sheet: str | None = None) -> None:
         """Note a change in words."""
-        place = name_cell(sheet or self.returned.bill, cell.mark)
-        self.differences.append(change_text(f"{place}  {what}", show(before), show(after)))
+        address = name_cell(sheet or self.returned.bill, cell.mark)
+        self.differences.append(change_text(f"{address}  {what}", show(before), show(after)))
 
 
 def change_text(what: str, before: str, after: str) -> str:
@@ -182,22 +182,22 @@ def change_text(what: str, before: str, after: str) -> str:
 
 
 def has_spares(line: Line) -> bool:
-    """Whether the plan can give a line spare pieces: not what the customer has, what parts require, and charges."""
+    """Return whether the plan can give a line spares: unless it is in stock, required by a part, or a charge."""
     return not (line.in_stock or line.required_by or line.charge)
 
 
 def spares_of(lines: Iterable[Line], pieces: Mapping[str, int] | None = None) -> dict[PartKey, int]:
     """Return the spare pieces of each part on all its lines; `pieces` by the ids of lines instead of their own."""
-    found: dict[PartKey, int] = {}
+    spares: dict[PartKey, int] = {}
     for line in filter(has_spares, lines):
-        own = int(line.spare.value) if line.spare else 0
+        spare = int(line.spare.value) if line.spare else 0
         key = part_key(line)
-        found[key] = found.get(key, 0) + (own if pieces is None else pieces.get(line.id, 0))
-    return found
+        spares[key] = spares.get(key, 0) + (spare if pieces is None else pieces.get(line.id, 0))
+    return spares
 
 
 def value_at(data: Any, path: Path) -> Any:
-    """The value at a path of a plan's data; None where there is none."""
+    """Return the value at a path of a plan's data; None if there is none."""
     for step in path:
         try:
             data = data[step]
@@ -207,12 +207,12 @@ def value_at(data: Any, path: Path) -> Any:
 
 
 def number_in(cell: TableCell) -> Decimal | None:
-    """The number in a cell; None where there is none."""
+    """Return the number in a cell; None if there is none."""
     return cell.value if isinstance(cell.value, Decimal) else None
 
 
 def is_pieces(cell: TableCell) -> bool:
-    """Whether a cell says a number of pieces; an empty one says 0."""
+    """Return whether a cell has a number of pieces; an empty one has 0."""
     number = number_in(cell)
     return not cell.filled if number is None else number == int(number)
 
@@ -227,18 +227,18 @@ def say_kind(value: Value) -> str:
 
 
 def share_in(cell: TableCell) -> Fraction | None:
-    """The share in a cell, 0 for what is no number; None where there is nothing."""
+    """Return the share in a cell: 0 for values other than numbers, None for an empty cell."""
     return Fraction(number_in(cell) or 0) if cell.filled else None
 
 
 def write_share(share: Fraction) -> str:
-    """A share as plans have it: 12.5%."""
+    """Return a share as plans have it: 12.5%."""
     percent = share * PERCENT
     return f"{(Decimal(percent.numerator) / Decimal(percent.denominator)).normalize():f}%"
 
 
 def show(value: Shown) -> str:
-    """A value for a message: nothing as such, a fraction as a share, a long text cut."""
+    """Return a value for a message: a word for nothing, a fraction as a share, a long text truncated."""
     if value is None or value == "":
         return message("apply-nothing")
     if isinstance(value, Broken):

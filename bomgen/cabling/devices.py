@@ -60,13 +60,14 @@ class _Numbering:
 
 def number_devices(design: Design) -> DeviceTable:
     """Return every device of a design, servers first, then switches fabric by fabric, then other machines."""
-    found, own = _Numbering(design.plan.digits), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
+    numbering = _Numbering(design.plan.digits)
+    prefix = f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.facility.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
-    of_servers = found.add(_server_kind(server, servers), f"{own}{stem}")
+    of_servers = numbering.add(_server_kind(server, servers), f"{prefix}{stem}")
     called = fabric_codes(design)
     tiers = {
-        (built.plan.name, tier.name): found.add(
+        (built.plan.name, tier.name): numbering.add(
             _switches(built, tier)._replace(code=called[built.plan.name]),
             f"{called[built.plan.name]}-{tier.name}",
             plane_names(built),
@@ -76,34 +77,36 @@ def number_devices(design: Design) -> DeviceTable:
     }
     stored = {part.of.identity.name: part for part in (design.sizing.stored.units if design.sizing.stored else ())}
     hosts: dict[str, DeviceKind] = {}
-    for each, count in _other_machines(design.fabrics):
-        part = stored[each.name].of if each.name in stored else each.part
-        plain = each.name.replace("'", "") if each.customers else each.name
-        stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(plain) or HOST
-        hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
+    for machine, count in _other_machines(design.fabrics):
+        part = stored[machine.name].of if machine.name in stored else machine.part
+        plain = machine.name.replace("'", "") if machine.customers else machine.name
+        stem_of_host = "pdu" if machine.managed == PDUS else ascii_slug(plain) or HOST
+        hosts[machine.name] = numbering.add(_host(part, count), f"{prefix}{stem_of_host}")
     for name in [name for name in stored if name not in hosts]:
         unit = stored[name]
-        hosts[name] = found.add(_host(unit.of, int(unit.number.value)), f"{own}{ascii_slug(name) or HOST}")
+        hosts[name] = numbering.add(_host(unit.of, int(unit.number.value)), f"{prefix}{ascii_slug(name) or HOST}")
     spare = design.plan.cluster.spare_servers
     of_spare = (
-        found.add(_server_kind(server, spare), f"{own}spare-{stem}") if server and spare and spare.value else None
+        numbering.add(_server_kind(server, spare), f"{prefix}spare-{stem}")
+        if server and spare and spare.value
+        else None
     )
-    return DeviceTable(tuple(found.kinds), tiers, hosts, of_servers, of_spare)
+    return DeviceTable(tuple(numbering.kinds), tiers, hosts, of_servers, of_spare)
 
 
 def _server_kind(server: Server | None, count: Figure | None) -> DeviceKind:
-    """Return the servers; in a rack-scale system height, power and weight of a tray are unknown."""
+    """Return the servers as a kind of device; height, power and weight of trays are unknown."""
     if server is None or server.trays:
         return _device_kind(SERVERS, int(count.value) if count else 0, server.identity if server else None, None, None)
-    found = _device_kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
-    return found._replace(weight_kg=server.weight_kg, supplies=server.supplies)
+    kind = _device_kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
+    return kind._replace(weight_kg=server.weight_kg, supplies=server.supplies)
 
 
 def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
     if part is None:
         return _device_kind(HOST, count, None, None, None)
-    found = _device_kind(HOST, count, part.identity, part.rack_units, part.power_w)
-    return found._replace(weight_kg=part.weight_kg, supplies=part.supplies)
+    kind = _device_kind(HOST, count, part.identity, part.rack_units, part.power_w)
+    return kind._replace(weight_kg=part.weight_kg, supplies=part.supplies)
 
 
 def _device_kind(
@@ -127,22 +130,22 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
 
 
 def _modules_of_tier(built: BuiltFabric, tier: str) -> dict[str, int]:
-    found = Counter[str]()
+    counts = Counter[str]()
     for use in built.interconnect.modules:
         if use.device == tier:
-            found[use.module.identity.id] += int(use.quantity.value)
-    return dict(found)
+            counts[use.module.identity.id] += int(use.quantity.value)
+    return dict(counts)
 
 
 def fabric_codes(design: Design) -> dict[str, str]:
     """Return the code of each fabric in names of ports and switches, after its cluster where a plan has several."""
-    found: dict[str, str] = {}
+    codes: dict[str, str] = {}
     for built in design.fabrics:
         stem = ascii_slug(
             f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name
         )
-        found[built.plan.name] = _unused_name(stem, found.values())
-    return found
+        codes[built.plan.name] = _unused_name(stem, codes.values())
+    return codes
 
 
 def plane_names(built: BuiltFabric) -> tuple[str, ...]:
@@ -170,14 +173,14 @@ def _unused_name(stem: str, taken: Collection[str]) -> str:
 
 def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:
     """Yield the machines other than servers and switches, each kind once, bought ones first."""
-    found: dict[str, tuple[Hosts, int]] = {}
+    machines: dict[str, tuple[Hosts, int]] = {}
     for built in fabrics:
         for host in built.hosts:
             if host.leaves_of or host.managed == SWITCHES:
                 continue
-            known, count = found.get(host.name, (host, 0))
-            found[host.name] = (known if known.part or not host.part else host, max(count, int(host.pieces.value)))
-    yield from found.values()
+            listed, count = machines.get(host.name, (host, 0))
+            machines[host.name] = (listed if listed.part or not host.part else host, max(count, int(host.pieces.value)))
+    yield from machines.values()
 
 
 def switch_boxes(design: Design, device_table: DeviceTable) -> list[int]:
@@ -219,14 +222,14 @@ def locate_devices(design: Design, machines: DeviceTable, site: Site, racks: Flo
     """Return row, rack and unit of every device, as far as they are known."""
     count = machines.kinds[-1].start + machines.kinds[-1].number
     rack, unit = (np.full(count, NOWHERE, dtype=np.int64) for _ in range(2))
-    found = (
+    positions = (
         *_server_places(design, machines, racks),
         *_others(design, machines, site, racks),
         *_pdus(site, machines, racks),
     )
-    for kind, place in found:
+    for kind, position in positions:
         rows = slice(kind.start, kind.start + kind.number)
-        rack[rows], unit[rows] = place
+        rack[rows], unit[rows] = position
     row = np.where(rack == NOWHERE, NOWHERE, racks.row[np.maximum(rack, 0)])
     numbers = np.where(rack == NOWHERE, NOWHERE, rack + 1)
     return Places(row, numbers, unit, len(racks.row), _whole(site.rack_units), site.rack)
@@ -238,9 +241,9 @@ def _server_places(design: Design, machines: DeviceTable, racks: Floor) -> Itera
     if server is None or of_rack is None or not len(racks.compute):
         return
     height = _whole(kind.height_u) or None
-    spare, each = machines.spare, int(of_rack.value)
-    before = ceil(kind.number / each) * each if server.trays else kind.number
-    filled = floor_plan.place_in_order(racks.compute, before + (spare.number if spare else 0), each, height)
+    spare, per_rack = machines.spare, int(of_rack.value)
+    before = ceil(kind.number / per_rack) * per_rack if server.trays else kind.number
+    filled = floor_plan.place_in_order(racks.compute, before + (spare.number if spare else 0), per_rack, height)
     yield kind, FloorPositions(filled.rack[: kind.number], filled.unit[: kind.number])
     if spare:
         yield spare, FloorPositions(filled.rack[before:], filled.unit[before:])
@@ -276,12 +279,12 @@ def _others(
 ) -> Iterator[tuple[DeviceKind, FloorPositions]]:
     packed = stack_of_machines(design, machines, site)
     if len(racks.management):
-        found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
+        positions = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
     else:
-        found = _above_servers(design, machines, site, racks, packed.standing)
-    for kind, place in zip(packed.kinds, found, strict=True):
+        positions = _above_servers(design, machines, site, racks, packed.standing)
+    for kind, position in zip(packed.kinds, positions, strict=True):
         box = np.arange(kind.number, dtype=np.int64) // kind.of_box
-        yield kind, FloorPositions(place.rack[box], place.unit[box])
+        yield kind, FloorPositions(position.rack[box], position.unit[box])
 
 
 def _above_servers(
@@ -303,12 +306,12 @@ def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[Dev
     kind = machines.hosts.get(PDUS)
     if kind is None:
         return
-    each = (
+    rack_groups = (
         (racks.compute, site.pdus_per_rack, site.pdu),
         (racks.management, site.management_pdus, site.management_pdu),
     )
-    rack = np.concatenate([np.repeat(column, int(pdus.value)) for column, pdus, _ in each])[: kind.number]
-    unit = np.concatenate([np.tile(pdu_units(site, pdu, pdus), len(column)) for column, pdus, pdu in each])[
+    rack = np.concatenate([np.repeat(column, int(pdus.value)) for column, pdus, _ in rack_groups])[: kind.number]
+    unit = np.concatenate([np.tile(pdu_units(site, pdu, pdus), len(column)) for column, pdus, pdu in rack_groups])[
         : kind.number
     ]
     if len(rack) == kind.number:

@@ -131,8 +131,8 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     """Return a fabric with the parts for links over panels. Raises PlanErrors for links that cannot use any."""
     if not any(spec.panels for spec in built.plan.links.values()):
         return built
-    found = tuple(_add_patch(built, link_group, parts) for link_group in built.interconnect.link_groups)
-    return built._replace(interconnect=built.interconnect._replace(link_groups=found))
+    link_groups = tuple(_add_patch(built, link_group, parts) for link_group in built.interconnect.link_groups)
+    return built._replace(interconnect=built.interconnect._replace(link_groups=link_groups))
 
 
 def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> LinkGroup:
@@ -154,9 +154,9 @@ def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> Link
 
 
 def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
-    """Return the longest jumper, trunk and jumper of kinds of link, where it is longer than planned."""
+    """Return the longest way of jumper, trunk and jumper by kind of link, if it is longer than planned."""
     table = wiring.over_panels
-    found = {}
+    longest_by_kind = {}
     for built in design.fabrics:
         for kind, spec in built.plan.links.items():
             if spec.panels is None or table is None:
@@ -166,8 +166,8 @@ def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
                 listed = Cited(message("links-over-panels", fabric=built.plan.name, kind=kind), (LISTED,), "high")
                 longer = longest(Figure(lengths, "ways", listed))
                 if longer.value > spec.length_m.value:
-                    found[built.plan.name, kind] = longer
-    return found
+                    longest_by_kind[built.plan.name, kind] = longer
+    return longest_by_kind
 
 
 def _check_sold(wiring: Wiring, design: Design) -> None:
@@ -230,7 +230,7 @@ def _fit_lengths(
 ) -> BuiltFabric:
     """Return a fabric with its cables in stock lengths for their routes; `asked` are the plan's link settings."""
     connected, specs = built.interconnect, built.plan.links
-    found = tuple(
+    link_groups = tuple(
         link_group._replace(
             measured=not link_group.fixed_length and _matches_spec(link_group, specs[link_group.kind]),
             short=tuple(
@@ -256,22 +256,22 @@ def _fit_lengths(
     panels = tuple(_panels(built, wiring))
     return built._replace(
         interconnect=connected._replace(
-            cables=tuple(cables), link_groups=found, panels=panels, problems=tuple(problems)
+            cables=tuple(cables), link_groups=link_groups, panels=panels, problems=tuple(problems)
         )
     )
 
 
 def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
     """Return whether every link of a cable goes over panels, so that an end-to-end fibre is none of them."""
-    own = [group for group in groups if group.kind == use.kind and group.medium and group.medium.cable == use.cable]
-    return bool(own) and all(each.patch for each in own)
+    same = [group for group in groups if group.kind == use.kind and group.medium and group.medium.cable == use.cable]
+    return bool(same) and all(group.patch for group in same)
 
 
 def _panel_cables(
     built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> Iterator[CableUse]:
     """Yield the jumpers and trunks of a fabric by kind of link, part and length."""
-    known: dict[tuple[str, str, str], Cable] = {}
+    cables: dict[tuple[str, str, str], Cable] = {}
     for cable_type in table.cable_types:
         if (
             cable_type.fabric == built.plan.name
@@ -279,8 +279,8 @@ def _panel_cables(
             and cable_type.medium
             and cable_type.medium.cable
         ):
-            known[cable_type.kind, cable_type.role, cable_type.medium.cable.identity.id] = cable_type.medium.cable
-    for (kind, role, _), cable in known.items():
+            cables[cable_type.kind, cable_type.role, cable_type.medium.cable.identity.id] = cable_type.medium.cable
+    for (kind, role, _), cable in cables.items():
         ways = _measured_routes(table, built.plan.name, kind, cable, site, racks, asked[kind].length_m, role)
         if ways:
             yield from _lengths(kind, cable, ways, role)

@@ -56,7 +56,7 @@ class Routes(NamedTuple):
         return sum(count for length, count in self.centimetres if length <= most)
 
     def __str__(self) -> str:
-        shortest, longest = (f"{self.centimetres[place][0] / CENTIMETRES:g}" for place in (0, -1))
+        shortest, longest = (f"{self.centimetres[end][0] / CENTIMETRES:g}" for end in (0, -1))
         ways = sum(count for _, count in self.centimetres)
         return message("ways-of-length", ways=ways, shortest=shortest, longest=longest)
 
@@ -110,20 +110,20 @@ def route_lengths(ends: CableEnds, floor: tuple[Fraction, ...], fallback_length_
 
 def measure_routes(ends: CableEnds, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Column:
     """Return the length of every route [cm]: over the floor where both ends are known."""
-    found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(fallback_length_m * CENTIMETRES))
-    return found
+    lengths: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(fallback_length_m * CENTIMETRES))
+    return lengths
 
 
 def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
     """Return the length of every route, rounded up; 1 cm for a cable of length 0, where pitch and slack are 0."""
-    exact = [Fraction(each) * CENTIMETRES for each in floor]
+    exact = [Fraction(figure) * CENTIMETRES for figure in floor]
     shared = 1
-    for each in exact:
-        shared = shared * each.denominator // np.gcd(shared, each.denominator)
-    unit, rack, row, tray, slack = (int(each * int(shared)) for each in exact)
-    found = route.units * unit + route.racks_apart * rack + route.rows_apart * row
-    found = found + route.over_trays * (2 * tray) + 2 * slack
-    rounded: Column = np.maximum(-(-found // int(shared)), 1)
+    for length in exact:
+        shared = shared * length.denominator // np.gcd(shared, length.denominator)
+    unit, rack, row, tray, slack = (int(length * int(shared)) for length in exact)
+    total = route.units * unit + route.racks_apart * rack + route.rows_apart * row
+    total = total + route.over_trays * (2 * tray) + 2 * slack
+    rounded: Column = np.maximum(-(-total // int(shared)), 1)
     return rounded
 
 
@@ -152,13 +152,13 @@ def total_patched_length(wiring: Wiring, table: Wiring, fabric: str, kind: str) 
     first = wiring.kinds[-1].start + wiring.kinds[-1].number
     below = table.a_device[jumpers] < first
     panel = np.where(below, table.b_device[jumpers], table.a_device[jumpers])
-    place = panel * name + np.where(below, table.b_cage[jumpers], table.a_cage[jumpers])
-    order = np.argsort(place)
-    found = table.length_m[trunks]
+    panel_port = panel * name + np.where(below, table.b_cage[jumpers], table.a_cage[jumpers])
+    order = np.argsort(panel_port)
+    total = table.length_m[trunks]
     for device, port in ((table.a_device, table.a_cage), (table.b_device, table.b_cage)):
-        at = np.searchsorted(place[order], device[trunks] * name + port[trunks])
-        found = found + table.length_m[jumpers][order][at]
-    lengths, counts = np.unique(np.round(found * CENTIMETRES).astype(np.int64), return_counts=True)
+        at = np.searchsorted(panel_port[order], device[trunks] * name + port[trunks])
+        total = total + table.length_m[jumpers][order][at]
+    lengths, counts = np.unique(np.round(total * CENTIMETRES).astype(np.int64), return_counts=True)
     return Routes(tuple(zip(lengths.tolist(), counts.tolist(), strict=True)))
 
 
@@ -170,15 +170,15 @@ def floor_figures(site: Site) -> tuple[Figure, ...]:
 
 def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> CableEnds | None:
     """Return the ends of the cables of some rows; None when no positions are known."""
-    places = wiring.places
-    if places is None:
+    positions = wiring.places
+    if positions is None:
         return None
     a, b = wiring.a_device[rows], wiring.b_device[rows]
-    known = (places.rack[a] != NOWHERE) & (places.rack[b] != NOWHERE)
-    a_rack, b_rack = (np.maximum(places.rack[end] - 1, 0) for end in (a, b))
+    both_known = (positions.rack[a] != NOWHERE) & (positions.rack[b] != NOWHERE)
+    a_rack, b_rack = (np.maximum(positions.rack[end] - 1, 0) for end in (a, b))
     units = ceil(site.rack_units.value)
-    route = floor_plan.routes(racks, units, a_rack, places.unit[a], b_rack, places.unit[b])
-    return CableEnds(route, wiring.piece[rows], known)
+    route = floor_plan.routes(racks, units, a_rack, positions.unit[a], b_rack, positions.unit[b])
+    return CableEnds(route, wiring.piece[rows], both_known)
 
 
 def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
@@ -207,9 +207,9 @@ def stock_lengths(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> 
     of_pieces = _longest_per_piece(ways, piece)
     steps = stock_lengths_up_to(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
     bounds = np.array([int(step * CENTIMETRES) for step in steps], dtype=np.int64)
-    found = np.array([float(step) for step in steps])[np.searchsorted(bounds, of_pieces)]
-    each: NDArray[np.float64] = found[np.cumsum(np.diff(piece, prepend=-1) != 0) - 1]
-    return each
+    of_piece = np.array([float(step) for step in steps])[np.searchsorted(bounds, of_pieces)]
+    of_rows: NDArray[np.float64] = of_piece[np.cumsum(np.diff(piece, prepend=-1) != 0) - 1]
+    return of_rows
 
 
 def stock_lengths_up_to(lengths_m: tuple[float, ...], longest_m: Fraction) -> list[Fraction]:

@@ -49,8 +49,10 @@ def match_devices(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Colum
     `renamed` are the new names of renamed fabrics.
     """
     numbers = _by_number(old, new, renamed)
-    known = {_stem(kind, {}): kind for kind in new.kinds}
-    tiers = [_Tier(kind, known[stem]) for kind in old.kinds if kind.fabric and (stem := _stem(kind, renamed)) in known]
+    by_stem = {_stem(kind, {}): kind for kind in new.kinds}
+    tiers = [
+        _Tier(kind, by_stem[stem]) for kind in old.kinds if kind.fabric and (stem := _stem(kind, renamed)) in by_stem
+    ]
     for _ in range(ROUNDS):
         gained = [_match_tier(old, new, tier, numbers) for tier in tiers]
         if not any(gained):
@@ -66,8 +68,8 @@ def count_devices(wiring: Wiring) -> int:
 
 def translate_ports(old: Wiring, new: Wiring) -> Column:
     """Return the number in the new network of every port name of the old one, GONE where there is no such name."""
-    known = {name: number for number, name in enumerate(new.ports)}
-    return np.array([known.get(name, GONE) for name in old.ports], dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(new.ports)}
+    return np.array([numbers.get(name, GONE) for name in old.ports], dtype=np.int64)
 
 
 def _stem(kind: DeviceKind, renamed: Mapping[str, str]) -> tuple[str, str, str]:
@@ -78,17 +80,17 @@ def _stem(kind: DeviceKind, renamed: Mapping[str, str]) -> tuple[str, str, str]:
 
 def _by_number(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
     """Return the new number of every old device when all keep their index within kind and plane."""
-    known = {_stem(kind, {}): kind for kind in new.kinds if kind.number}
-    found = np.full(count_devices(old), GONE, dtype=np.int64)
+    by_stem = {_stem(kind, {}): kind for kind in new.kinds if kind.number}
+    numbers = np.full(count_devices(old), GONE, dtype=np.int64)
     for kind in old.kinds:
-        other = known.get(_stem(kind, renamed)) if kind.number else None
-        if other is None:
+        new_kind = by_stem.get(_stem(kind, renamed)) if kind.number else None
+        if new_kind is None:
             continue
-        place = np.arange(kind.number, dtype=np.int64)
-        plane, within = place // max(kind.per_plane, 1), place % max(kind.per_plane, 1)
-        fits = (plane < other.planes) & (within < other.per_plane)
-        found[kind.start + place[fits]] = other.start + plane[fits] * other.per_plane + within[fits]
-    return found
+        index = np.arange(kind.number, dtype=np.int64)
+        plane, within = index // max(kind.per_plane, 1), index % max(kind.per_plane, 1)
+        fits = (plane < new_kind.planes) & (within < new_kind.per_plane)
+        numbers[kind.start + index[fits]] = new_kind.start + plane[fits] * new_kind.per_plane + within[fits]
+    return numbers
 
 
 def _match_tier(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> bool:
@@ -98,10 +100,10 @@ def _match_tier(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> bool:
         return False
     first, last = tier.old.start, tier.old.start + tier.old.number
     now = np.where(numbers[first:last] == GONE, GONE, numbers[first:last] - tier.new.start)
-    found = _assign(shared, now, _same_places(old, new, tier))
-    if _kept(shared, found) <= _kept(shared, now):
+    matched = _assign(shared, now, _same_places(old, new, tier))
+    if _kept(shared, matched) <= _kept(shared, now):
         return False
-    numbers[first:last] = np.where(found == GONE, GONE, found + tier.new.start)
+    numbers[first:last] = np.where(matched == GONE, GONE, matched + tier.new.start)
     return True
 
 
@@ -112,22 +114,22 @@ def _kept(shared: Column, column: Column) -> int:
 
 
 def _assign(shared: Column, now: Column, placed: Column) -> Column:
-    """Return a column for each row, no column twice: rows with most to keep choose first.
+    """Assign each row a distinct column, greedily by the number of cables kept.
 
-    Of columns that keep as many links the one matched now comes first, then one at the same position on the floor.
+    Among columns that keep as many, the current one comes first, then one at the same position on the floor.
     """
     rows, columns = shared.shape
     score = shared * A_LINK + placed
     has = now != GONE
     score[np.flatnonzero(has), now[has]] += STAYS
-    found = np.full(rows, GONE, dtype=np.int64)
+    matched = np.full(rows, GONE, dtype=np.int64)
     free = np.ones(columns, dtype=bool)
     for row in np.argsort(-shared.max(axis=1, initial=0), kind="stable").tolist():
         best = int(np.argmax(np.where(free, score[row], -1))) if columns else 0
         if not columns or not free[best]:
             break
-        found[row], free[best] = best, False
-    return found
+        matched[row], free[best] = best, False
+    return matched
 
 
 def _same_places(old: Wiring, new: Wiring, tier: _Tier) -> Column:
@@ -137,8 +139,8 @@ def _same_places(old: Wiring, new: Wiring, tier: _Tier) -> Column:
     before, after = (slice(kind.start, kind.start + kind.number) for kind in tier)
     rack = old.places.rack[before, None] == new.places.rack[None, after]
     unit = old.places.unit[before, None] == new.places.unit[None, after]
-    found: Column = (rack & unit).astype(np.int64)
-    return found
+    same: Column = (rack & unit).astype(np.int64)
+    return same
 
 
 def _count_shared_links(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> Column | None:
@@ -156,17 +158,17 @@ def _count_shared_links(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) 
     if int(count.sum()) > MOST_PAIRS:
         return None
     row = np.repeat(np.arange(len(count), dtype=np.int64), count)
-    other = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(len(row), dtype=np.int64)
-    place = before.switch[row] * tier.new.number + after.switch[other]
-    both = np.minimum(before.links[row], after.links[other])
-    found: Column = np.bincount(place, both, tier.old.number * tier.new.number).astype(np.int64)
-    return found.reshape(tier.old.number, tier.new.number)
+    row_after = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(len(row), dtype=np.int64)
+    cell = before.switch[row] * tier.new.number + after.switch[row_after]
+    both = np.minimum(before.links[row], after.links[row_after])
+    shared: Column = np.bincount(cell, both, tier.old.number * tier.new.number).astype(np.int64)
+    return shared.reshape(tier.old.number, tier.new.number)
 
 
 def _neighbours(wiring: Wiring, kind: DeviceKind, numbers: Column, ports: Column, names: int) -> _Neighbours:
     """Return the neighbours of the switches of a tier: other switches, and machines port by port."""
-    own = np.array([cable_type.fabric == kind.fabric for cable_type in wiring.cable_types], dtype=bool)
-    rows = own[wiring.cable_type] if len(wiring) else np.zeros(0, dtype=bool)
+    of_fabric = np.array([cable_type.fabric == kind.fabric for cable_type in wiring.cable_types], dtype=bool)
+    rows = of_fabric[wiring.cable_type] if len(wiring) else np.zeros(0, dtype=bool)
     machine = np.array([kind.fabric is None for kind in wiring.kinds], dtype=bool)
     keys, switches = list[Column](), list[Column]()
     for near, far in ((wiring.a_device, wiring.b_device), (wiring.b_device, wiring.a_device)):
@@ -174,9 +176,9 @@ def _neighbours(wiring: Wiring, kind: DeviceKind, numbers: Column, ports: Column
         device = numbers[far[here]]
         of_machine = machine[wiring.kind_numbers[far[here]]]
         port = np.where(of_machine, ports[wiring.a_port[here]] + 1, 0)
-        known = (device != GONE) & (~of_machine | (port > 0))
-        keys.append((device * (names + 1) + port)[known])
-        switches.append((near[here] - kind.start)[known])
+        usable = (device != GONE) & (~of_machine | (port > 0))
+        keys.append((device * (names + 1) + port)[usable])
+        switches.append((near[here] - kind.start)[usable])
     key, switch = np.concatenate(keys), np.concatenate(switches)
     pair, links = np.unique(key * (kind.number + 1) + switch, return_counts=True)
     return _Neighbours(pair // (kind.number + 1), pair % (kind.number + 1), links)
@@ -193,24 +195,24 @@ def rename_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[Device
     today[numbers[stay]] = stay
     for kind in new.kinds:
         here = today[kind.start : kind.start + kind.number].tolist()
-        kept = {place: names[device] for place, device in enumerate(here) if device != GONE}
+        kept = {index: names[device] for index, device in enumerate(here) if device != GONE}
         yield kind._replace(name=_names(kind, kept).__getitem__) if kept else kind
 
 
 def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
     """Return the names of a kind's devices in order, some of which exist already."""
-    digits = {len(found[0]) for name in kept.values() if (found := _NUMBER.search(name))}
+    digits = {len(match[0]) for name in kept.values() if (match := _NUMBER.search(name))}
     width = min(digits, default=0)
-    wanted = [_widen(kind.name(place), width) for place in range(kind.number)]
+    wanted = [_widen(kind.name(index), width) for index in range(kind.number)]
     taken = set(kept.values())
     free = (name for name in wanted if name not in taken)
-    return [kept[place] if place in kept else next(free) for place in range(kind.number)]
+    return [kept[index] if index in kept else next(free) for index in range(kind.number)]
 
 
 def _widen(name: str, width: int) -> str:
-    """Return a name with its number in at least `width` digits, and no more leading zeros than that takes."""
-    found = _NUMBER.search(name)
-    return f"{name[: found.start()]}{int(found[0]):0{width}}" if found else name
+    """Return a name with its number in at least `width` digits, without other leading zeros."""
+    match = _NUMBER.search(name)
+    return f"{name[: match.start()]}{int(match[0]):0{width}}" if match else name
 
 
 # order of work --------------------------------------------------------------------------------------------------------
@@ -237,10 +239,10 @@ def order_moves(before: MovedEnds, after: MovedEnds) -> Iterator[tuple[int, bool
     """Yield cables in work order; with True a cable is only unplugged, and comes again to be plugged in."""
     waits = _find_waits(before, after)
     followers = defaultdict[int, list[int]](list)
-    for cable, others in waits.items():
-        for other in others:
-            followers[other].append(cable)
-    ready = [cable for cable, others in waits.items() if not others]
+    for cable, blockers in waits.items():
+        for blocker in blockers:
+            followers[blocker].append(cable)
+    ready = [cable for cable, blockers in waits.items() if not blockers]
     heapify(ready)
     moved = set[int]()
 
@@ -257,7 +259,7 @@ def order_moves(before: MovedEnds, after: MovedEnds) -> Iterator[tuple[int, bool
                 moved.add(cable)
                 yield cable, False
             else:
-                cable = max(_find_ring(first, waits), key=lambda each: (len(followers[each]), -each))
+                cable = max(_find_ring(first, waits), key=lambda waiting: (len(followers[waiting]), -waiting))
                 yield cable, True
             release(cable)
 
@@ -271,17 +273,17 @@ def _find_waits(before: MovedEnds, after: MovedEnds) -> dict[int, set[int]]:
     for cable, port, cage, plug in zip(*(column.tolist() for column in after), strict=True):
         if port in at_port:
             waits[cable].add(at_port[port])
-        waits[cable] |= {other for of_other, other in in_cage.get(cage, ()) if of_other != plug}
+        waits[cable] |= {blocker for of_other, blocker in in_cage.get(cage, ()) if of_other != plug}
         waits[cable].discard(cable)
     return waits
 
 
 def _find_ring(first: int, waits: dict[int, set[int]]) -> list[int]:
     """Return cables that wait for each other in a ring that must be broken before `first` can move."""
-    path, places = list[int](), dict[int, int]()
+    path, positions = list[int](), dict[int, int]()
     cable = first
-    while cable not in places:
-        places[cable] = len(path)
+    while cable not in positions:
+        positions[cable] = len(path)
         path.append(cable)
         cable = min(waits[cable])
-    return path[places[cable] :]
+    return path[positions[cable] :]

@@ -46,7 +46,7 @@ def choose_by_length(design: Design, wiring: Wiring, site: Site, floor: Floor, p
     """
     fabrics = []
     for built in design.fabrics:
-        numbers = [at for at, each in enumerate(wiring.cable_types) if each.fabric == built.plan.name]
+        numbers = [at for at, cable_type in enumerate(wiring.cable_types) if cable_type.fabric == built.plan.name]
         open_numbers = [at for at in numbers if _is_open(built, wiring.cable_types[at])]
         if open_numbers and not built.plan.reserved_ports:
             rows = np.flatnonzero(np.isin(wiring.cable_type, numbers))
@@ -91,17 +91,17 @@ def _with_shorter(
     for number in numbers:
         cable_type = wiring.cable_types[number]
         group = _group(built, cable_type)
-        own = np.flatnonzero(wiring.cable_type[rows] == number)
-        found: dict[tuple[str, ...], tuple[Medium, list[int]]] = {}
+        of_type = np.flatnonzero(wiring.cable_type[rows] == number)
+        by_parts: dict[tuple[str, ...], tuple[Medium, list[int]]] = {}
         bounds = _bounds(group, parts)
-        steps = np.searchsorted(bounds, longest_cm[own])
+        steps = np.searchsorted(bounds, longest_cm[of_type])
         for step in np.unique(steps[steps < len(bounds)]).tolist():
             medium = _best(built, cable_type, Fraction(int(bounds[step]), CENTIMETRES), parts)
             if medium and group.medium and medium.part_ids != group.medium.part_ids:
-                _, same = found.get(medium.part_ids, (medium, []))
-                found[medium.part_ids] = medium, [*same, step]
-        for medium, same in found.values():
-            short = rows[own[np.isin(steps, same)]]
+                _, same = by_parts.get(medium.part_ids, (medium, []))
+                by_parts[medium.part_ids] = medium, [*same, step]
+        for medium, same in by_parts.values():
+            short = rows[of_type[np.isin(steps, same)]]
             connected = _replace_links(connected, built, wiring, short, cable_type, medium)
     return built._replace(interconnect=connected)
 
@@ -118,8 +118,8 @@ def _bounds(group: LinkGroup, parts: PartsLookup) -> Column:
     rates = [(cage.form, span.gbps * cage.links) for cage in (span.lower, span.upper)]
     modules = [module for form, gbps in rates for module in parts.modules(form, gbps)]
     reach = [float(module.reach_m.value) for module in modules if module.reach_m]
-    found = {round(length * CENTIMETRES) for length in (*cables, *reach)}
-    return np.array(sorted(each for each in found if each <= group.length_m * CENTIMETRES), dtype=np.int64)
+    lengths = {round(length * CENTIMETRES) for length in (*cables, *reach)}
+    return np.array(sorted(length for length in lengths if length <= group.length_m * CENTIMETRES), dtype=np.int64)
 
 
 def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
@@ -131,8 +131,8 @@ def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
     per_cage = np.array([cable_type.links_per_cage for cable_type in wiring.cable_types])[wiring.cable_type[rows]]
     nodes = []
     for end, (device, cage) in enumerate(((wiring.a_device, wiring.a_cage), (wiring.b_device, wiring.b_cage))):
-        place = number_places(device[rows], cage[rows], np.zeros(count, dtype=np.int64))
-        nodes.append(np.where(per_cage[:, end] == 1, -1 - np.arange(count) - end * count, place))
+        cages = number_places(device[rows], cage[rows], np.zeros(count, dtype=np.int64))
+        nodes.append(np.where(per_cage[:, end] == 1, -1 - np.arange(count) - end * count, cages))
     _, node = np.unique(np.concatenate(nodes), return_inverse=True)
     lower, upper = node[:count], node[count:]
     label = np.arange(node.max(initial=-1) + 1)
@@ -151,8 +151,8 @@ def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
     np.minimum.at(first, of_row, kind)
     np.maximum.at(last, of_row, kind)
     longest[first != last] = UNKNOWN_CM
-    found: Column = longest[of_row]
-    return found
+    longest_of_row: Column = longest[of_row]
+    return longest_of_row
 
 
 def _best(built: BuiltFabric, cable_type: CableType, length_m: Fraction, parts: PartsLookup) -> Medium | None:
@@ -174,8 +174,8 @@ def _replace_links(
     kind, group = cable_type.kind, _group(built, cable_type)
     listed = Cited(message("links-of-fabric", fabric=built.plan.name, kind=kind), (LISTED,), "high")
     links = Figure(len(rows), "links", listed)
-    places = number_places(wiring.b_device[rows], wiring.b_cage[rows], wiring.b_lane[rows])
-    short = ShortLinks(medium, medium.length_m, links, places)
+    upper_ends = number_places(wiring.b_device[rows], wiring.b_cage[rows], wiring.b_lane[rows])
+    short = ShortLinks(medium, medium.length_m, links, upper_ends)
     groups = tuple(
         link_group._replace(short=(*link_group.short, short))
         if (link_group.kind, link_group.others) == (kind, group.others)
@@ -203,8 +203,8 @@ def _replace_links(
 def _find_cable(cables: list[CableUse], kind: str, medium: Medium) -> int:
     """Return the index of the cables of a medium for a kind of link; the length of `cables` where there are none."""
     wanted = medium.cable.identity.id if medium.cable else None
-    own = ((at, use.cable) for at, use in enumerate(cables) if use.kind == kind and not use.fixed_length)
-    return next((at for at, cable in own if cable and cable.identity.id == wanted), len(cables))
+    uses = ((at, use.cable) for at, use in enumerate(cables) if use.kind == kind and not use.fixed_length)
+    return next((at for at, cable in uses if cable and cable.identity.id == wanted), len(cables))
 
 
 def _modules(
@@ -217,17 +217,17 @@ def _modules(
     links: Figure,
 ) -> list[ModuleUse]:
     """Return the modules of a fabric once some links of a group have another medium."""
-    found = list(connected.modules)
+    modules = list(connected.modules)
     span, old = group.span, group.medium
     if span is None or old is None:
-        return found
-    places = [
+        return modules
+    cages = [
         number_places(device[rows], cage[rows], np.zeros(len(rows), dtype=np.int64))
         for device, cage in ((wiring.a_device, wiring.a_cage), (wiring.b_device, wiring.b_cage))
     ]
-    sides = [(span.lower, places[0], old.lower, medium.lower), (span.upper, places[1], old.upper, medium.upper)]
+    sides = [(span.lower, cages[0], old.lower, medium.lower), (span.upper, cages[1], old.upper, medium.upper)]
     if span.lower.device == span.upper.device:
-        sides = [(span.lower, np.concatenate(places), old.lower, medium.lower)]
+        sides = [(span.lower, np.concatenate(cages), old.lower, medium.lower)]
     for cage, plugged, before, after in sides:
         ends = Figure(len(plugged), "ends", links.origin)
         for module, leaves in ((before, True), (after, False)):
@@ -235,18 +235,15 @@ def _modules(
                 continue
             pieces = len(np.unique(plugged)) if module.ports.value > 1 else len(plugged)
             count = Figure(pieces, "modules", links.origin)
-            same = (at for at, use in enumerate(found) if _is_use(use, kind, cage.device, module.identity.id))
-            at = next(same, len(found))
-            if at == len(found):
-                found.append(ModuleUse(kind, cage.device, module, count, ends))
+            wanted = (kind, cage.device, module.identity.id)
+            listed = [(use.kind, use.device, use.module.identity.id) for use in modules]
+            at = listed.index(wanted) if wanted in listed else len(modules)
+            if at == len(modules):
+                modules.append(ModuleUse(kind, cage.device, module, count, ends))
             elif leaves:
-                quantity = modules_without_short(found[at].quantity, count)
-                found[at] = found[at]._replace(quantity=quantity, ends=links_left(found[at].ends, ends))
+                quantity = modules_without_short(modules[at].quantity, count)
+                modules[at] = modules[at]._replace(quantity=quantity, ends=links_left(modules[at].ends, ends))
             else:
-                quantity = sum_of_modules(found[at].quantity, count)
-                found[at] = found[at]._replace(quantity=quantity, ends=sum_of_links(found[at].ends, ends))
-    return found
-
-
-def _is_use(use: ModuleUse, kind: str, device: str, module: str) -> bool:
-    return (use.kind, use.device, use.module.identity.id) == (kind, device, module)
+                quantity = sum_of_modules(modules[at].quantity, count)
+                modules[at] = modules[at]._replace(quantity=quantity, ends=sum_of_links(modules[at].ends, ends))
+    return modules

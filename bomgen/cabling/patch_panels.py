@@ -55,16 +55,11 @@ def cables_by_racks(wiring: Wiring) -> list[RackPair]:
     ends = np.stack([wiring.places.rack[device[links]] for device in (wiring.a_device, wiring.b_device)])
     lengths = np.rint(wiring.length_m[links] * CENTIMETRES).astype(np.int64)
     rows = np.vstack([ends.min(axis=0), ends.max(axis=0), lengths])[:, (ends != NOWHERE).all(axis=0)]
-    found: dict[tuple[int, int], Counter[float]] = {}
-    for (first, second, length), number in zip(*(each.tolist() for each in _counted(rows)), strict=True):
-        found.setdefault((first, second), Counter())[length / CENTIMETRES] = number
-    return [RackPair(*racks, tuple(sorted(of.items()))) for racks, of in found.items()]
-
-
-def _counted(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct columns in order, as rows, and how often each occurs."""
+    by_racks: dict[tuple[int, int], Counter[float]] = {}
     distinct, numbers = np.unique(rows, axis=1, return_counts=True)
-    return distinct.T, numbers
+    for (first, second, length), number in zip(distinct.T.tolist(), numbers.tolist(), strict=True):
+        by_racks.setdefault((first, second), Counter())[length / CENTIMETRES] = number
+    return [RackPair(*racks, tuple(sorted(of.items()))) for racks, of in by_racks.items()]
 
 
 RACK_DIGITS, PANEL_DIGITS = 3, 2
@@ -180,7 +175,7 @@ def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
     table = wiring.each_cable
     if table.places is None:
         return PortsOfRacks(())
-    found = np.zeros(int(table.places.rack.max()) + 1, dtype=np.int64)
+    ports_by_rack = np.zeros(int(table.places.rack.max()) + 1, dtype=np.int64)
     for number, cable_type in enumerate(table.cable_types):
         if (
             cable_type.role != TRUNKED
@@ -194,8 +189,8 @@ def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
         rows = np.flatnonzero(table.cable_type == number)
         first = rows[np.flatnonzero(np.diff(table.piece[rows], prepend=NOWHERE))]
         for device in (table.a_device, table.b_device):
-            np.add.at(found, table.places.rack[device[first]], int(cable_type.medium.cable.links.value))
-    ports, racks = np.unique(found[found > 0], return_counts=True)
+            np.add.at(ports_by_rack, table.places.rack[device[first]], int(cable_type.medium.cable.links.value))
+    ports, racks = np.unique(ports_by_rack[ports_by_rack > 0], return_counts=True)
     return PortsOfRacks(tuple(zip(ports.tolist(), racks.tolist(), strict=True)))
 
 
@@ -230,12 +225,12 @@ def _trunks(wiring: Wiring, rows: Column, of_type: Column, named: Sequence[_Grou
     new = np.concatenate(([True], np.any(pair[:, 1:] != pair[:, :-1], axis=0)))
     start = np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))
     position = np.arange(len(rows)) - start
-    legs = np.array([int(each.patch.trunk.links.value) for each in named], dtype=np.int64)[group]
+    legs = np.array([int(entry.patch.trunk.links.value) for entry in named], dtype=np.int64)[group]
     leg = position % legs
     begins = np.flatnonzero(leg == 0)
     trunk = np.cumsum(leg == 0) - 1
-    kinds = list(dict.fromkeys((each.fabric, each.kind) for each in named))
-    kind = np.array([kinds.index((each.fabric, each.kind)) for each in named], dtype=np.int64)[group]
+    kinds = list(dict.fromkeys((entry.fabric, entry.kind) for entry in named))
+    kind = np.array([kinds.index((entry.fabric, entry.kind)) for entry in named], dtype=np.int64)[group]
     return _Trunks(rows, kind, trunk, leg, a == low, np.stack((low[begins], high[begins])), group[begins])
 
 
@@ -268,28 +263,28 @@ def _before(counts: Column, rack: Column) -> Column:
     """Return the sum of a rack's counts before each of them; the counts of a rack are adjacent."""
     sums = np.cumsum(counts) - counts
     start = np.maximum.accumulate(np.where(np.diff(rack, prepend=NOWHERE) != 0, np.arange(len(rack)), 0))
-    found: Column = sums - sums[start]
-    return found
+    earlier: Column = sums - sums[start]
+    return earlier
 
 
 def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
     """Yield the kinds of panel, numbered after all other devices, rack by rack."""
     digits = max(RACK_DIGITS, len(str(int(stands.rack.max()) + 1)))
     for number, bank in enumerate(banks):
-        own = np.flatnonzero(stands.bank == number)
-        if not len(own):
+        rows = np.flatnonzero(stands.bank == number)
+        if not len(rows):
             continue
-        rack = np.repeat(stands.rack[own] + 1, stands.panels[own])
-        turn = _turns(stands.panels[own]) + np.repeat(stands.first[own], stands.panels[own]) + 1
+        rack = np.repeat(stands.rack[rows] + 1, stands.panels[rows])
+        turn = _turns(stands.panels[rows]) + np.repeat(stands.first[rows], stands.panels[rows]) + 1
         names = [
-            f"panel-R{at:0{digits}}-{each:0{PANEL_DIGITS}}"
-            for at, each in zip(rack.tolist(), turn.tolist(), strict=True)
+            f"panel-R{at:0{digits}}-{panel_number:0{PANEL_DIGITS}}"
+            for at, panel_number in zip(rack.tolist(), turn.tolist(), strict=True)
         ]
         panel = bank.panel
         yield DeviceKind(
             device=PANEL,
             fabric=bank.fabric,
-            start=int(stands.device[own].min()),
+            start=int(stands.device[rows].min()),
             number=len(names),
             identity=panel.identity,
             name=names.__getitem__,
@@ -302,8 +297,8 @@ def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
 def _turns(counts: Column) -> Column:
     """Return 0, 1, ... for each of several counts, one after the other."""
     ends = np.cumsum(counts)
-    found: Column = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
-    return found
+    turns: Column = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
+    return turns
 
 
 def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site, racks: Floor) -> Places | None:
@@ -372,12 +367,12 @@ def _assembled(
     of_row = np.array(
         [kinds.index((cable_type.fabric, cable_type.kind)) for cable_type in wiring.cable_types], dtype=np.int64
     )
-    patched = list(dict.fromkeys((each.fabric, each.kind) for each in named))
+    patched = list(dict.fromkeys((group.fabric, group.kind) for group in named))
     rear = len(wiring.ports) + ports
     blocks: list[Columns] = []
     for number, kind in enumerate(kinds):
-        own = np.flatnonzero((of_row[wiring.cable_type] == number) & direct)
-        blocks.append({name: getattr(wiring, name)[own] for name in COLUMNS})
+        direct_rows = np.flatnonzero((of_row[wiring.cable_type] == number) & direct)
+        blocks.append({name: getattr(wiring, name)[direct_rows] for name in COLUMNS})
         if kind not in patched:
             continue
         links = np.flatnonzero(trunks.kind == patched.index(kind))
@@ -413,13 +408,13 @@ def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
     }
 
 
-def _add_panel_types(cable_types: list[CableType], known: Sequence[CableType], role: str, below: bool) -> Column:
+def _add_panel_types(cable_types: list[CableType], end_to_end: Sequence[CableType], role: str, below: bool) -> Column:
     """Return the numbers of the cable types of lower, or upper, jumpers; -1 for types without panels."""
-    found = np.full(len(known), NOWHERE, dtype=np.int64)
-    for number, cable_type in enumerate(known):
+    numbers = np.full(len(end_to_end), NOWHERE, dtype=np.int64)
+    for number, cable_type in enumerate(end_to_end):
         if cable_type.patch is None or cable_type.medium is None:
             continue
-        found[number] = len(cable_types)
+        numbers[number] = len(cable_types)
         medium = Medium(
             cable_type.medium.lower if below else None,
             None if below else cable_type.medium.upper,
@@ -428,7 +423,7 @@ def _add_panel_types(cable_types: list[CableType], known: Sequence[CableType], r
         )
         per_cage = (cable_type.links_per_cage[0], 1) if below else (1, cable_type.links_per_cage[1])
         cable_types.append(_panel_cable_type(cable_type, medium, per_cage, role))
-    return found
+    return numbers
 
 
 def _panel_cable_type(cable_type: CableType, medium: Medium, per_cage: tuple[int, int], role: str) -> CableType:

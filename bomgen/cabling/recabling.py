@@ -104,13 +104,13 @@ def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
     return _grow(old, new, {}, match_devices(old, new, {}))[0]
 
 
-def sum_moves(each: Mapping[str, Moves]) -> Moves:
+def sum_moves(moves_by_cluster: Mapping[str, Moves]) -> Moves:
     """Return the moves of several clusters, by name, which prefixes fabrics and machines."""
     cables, elsewhere = list[Moved](), dict[str, int]()
-    for name, found in each.items():
+    for name, moves in moves_by_cluster.items():
         before = f"{name}." if name else ""
-        cables += [row._replace(fabric=f"{before}{row.fabric}") for row in found.cables]
-        elsewhere |= {f"{before}{machine}": count for machine, count in found.elsewhere.items()}
+        cables += [row._replace(fabric=f"{before}{row.fabric}") for row in moves.cables]
+        elsewhere |= {f"{before}{machine}": count for machine, count in moves.elsewhere.items()}
     return Moves(tuple(cables), elsewhere)
 
 
@@ -118,11 +118,11 @@ def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column)
     """Return the new wiring grown from the old one, and the moves of the cables of each kind of link."""
     kinds, before, after = _list_cables(old, new, renamed, numbers)
     origin, stays = _match_cables(before, after)
-    known = set(new.ports)
+    port_names = set(new.ports)
     grown = replace(
         new,
         kinds=tuple(rename_devices(old, new, numbers)),
-        ports=(*new.ports, *(name for name in old.ports if name not in known)),
+        ports=(*new.ports, *(name for name in old.ports if name not in port_names)),
         over_panels=None,
     )
     legs = _pair_links(before, after, origin)
@@ -130,15 +130,15 @@ def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column)
         grown = replace(grown, **_keep_ports(old, grown, legs, stays))
     moved = np.zeros(len(new), dtype=bool)
     moved[legs[1]] = ~_are_unmoved(old, grown, numbers, legs)
-    found = origin != GONE
+    reused = origin != GONE
     replugged = np.zeros(len(origin), dtype=bool)
     replugged[grown.piece[moved]] = True
-    alike = found.copy()
-    alike[found] = before.cable[origin[found]] == after.cable[found]
+    alike = reused.copy()
+    alike[reused] = before.cable[origin[reused]] == after.cable[reused]
     long = alike.copy()
     long[alike] = before.length[origin[alike]] == after.length[alike]
     order, unplugged = _order_work(old, grown, numbers, legs, long & replugged)
-    changes = CableChanges(old, origin, found & ~replugged, alike, long, order, unplugged)
+    changes = CableChanges(old, origin, reused & ~replugged, alike, long, order, unplugged)
     return replace(grown, changes=changes), tuple(_count(kinds, before, after, changes))
 
 
@@ -151,10 +151,10 @@ def _list_cables(
     """Return fabric and kind of all links, and the cables of both wirings, in numbers common to both."""
     kinds, parts = dict[tuple[str, str], int](), dict[str, int]()
     every = np.arange(count_devices(new), dtype=np.int64)
-    given: tuple[tuple[Wiring, Column, Mapping[str, str]], ...] = ((old, numbers, renamed), (new, every, {}))
-    links = [_order_links(wiring, numbering) for wiring, numbering, _ in given]
-    found = list[_Cables]()
-    for (wiring, _, names), (rows, first, legs, _) in zip(given, links, strict=True):
+    wirings: tuple[tuple[Wiring, Column, Mapping[str, str]], ...] = ((old, numbers, renamed), (new, every, {}))
+    links = [_order_links(wiring, numbering) for wiring, numbering, _ in wirings]
+    cables = list[_Cables]()
+    for (wiring, _, names), (rows, first, legs, _) in zip(wirings, links, strict=True):
         of_type = wiring.cable_type[rows[first]]
         kind = np.array(
             [
@@ -176,9 +176,9 @@ def _list_cables(
         length = np.rint(wiring.length_m[rows[first]] * _MM_A_M).astype(np.int64)
         empty = np.zeros(0, dtype=np.int64)
         cages = (wiring.a_cage[rows[first]], wiring.b_cage[rows[first]])
-        found.append(_Cables(first, rows, legs, kind[of_type], (empty, empty), part[of_type], length, cages))
-    sides = [_name_ends([link[3][side] for link in links], found) for side in range(len(SIDES))]
-    before, after = (each._replace(ends=(sides[0][at], sides[1][at])) for at, each in enumerate(found))
+        cables.append(_Cables(first, rows, legs, kind[of_type], (empty, empty), part[of_type], length, cages))
+    sides = [_name_ends([link[3][side] for link in links], cables) for side in range(len(SIDES))]
+    before, after = (listed._replace(ends=(sides[0][at], sides[1][at])) for at, listed in enumerate(cables))
     return list(kinds), before, after
 
 
@@ -198,10 +198,10 @@ def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
     if width == 1:
         return devices
     tables = []
-    for device, each in zip(devices, cables, strict=True):
-        table = np.full((len(each.first), width), GONE - 1, dtype=np.int64)
-        cable = np.repeat(np.arange(len(each.first), dtype=np.int64), each.links)
-        table[cable, np.arange(len(device), dtype=np.int64) - each.first[cable]] = device
+    for device, listed in zip(devices, cables, strict=True):
+        table = np.full((len(listed.first), width), GONE - 1, dtype=np.int64)
+        cable = np.repeat(np.arange(len(listed.first), dtype=np.int64), listed.links)
+        table[cable, np.arange(len(device), dtype=np.int64) - listed.first[cable]] = device
         tables.append(np.sort(table, axis=1))
     _, number = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
     number = number.ravel().astype(np.int64)
@@ -221,35 +221,35 @@ def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
     tidy = np.argsort(-_count_cage_mates(before), kind="stable")
     origin = np.full(len(after.first), GONE, dtype=np.int64)
     stays = np.zeros((len(after.first), len(SIDES)), dtype=bool)
-    free_old, free_new = (np.ones(len(each.first), dtype=bool) for each in (before, after))
+    free_old, free_new = (np.ones(len(listed.first), dtype=bool) for listed in (before, after))
     for ends in ((0, 1), (0,), (1,)):
         for alike in (True, False):
             left = [
-                order[(free & np.logical_and.reduce([each.ends[end] != GONE for end in ends]))[order]]
-                for free, each, order in ((free_old, before, tidy), (free_new, after, np.arange(len(after.first))))
+                order[(free & np.logical_and.reduce([listed.ends[end] != GONE for end in ends]))[order]]
+                for free, listed, order in ((free_old, before, tidy), (free_new, after, np.arange(len(after.first))))
             ]
             codes = _number_rows(
                 *(
-                    [each.kind[rows], *(each.ends[end][rows] for end in ends)]
-                    + ([each.cable[rows], each.length[rows]] if alike else [])
-                    for rows, each in zip(left, (before, after), strict=True)
+                    [listed.kind[rows], *(listed.ends[end][rows] for end in ends)]
+                    + ([listed.cable[rows], listed.length[rows]] if alike else [])
+                    for rows, listed in zip(left, (before, after), strict=True)
                 )
             )
             at_old, at_new = _pair_equals(*codes)
-            one, other = left[0][at_old], left[1][at_new]
-            origin[other] = one
-            stays[np.ix_(other, np.array(ends))] = True
-            free_old[one] = free_new[other] = False
+            old_cable, new_cable = left[0][at_old], left[1][at_new]
+            origin[new_cable] = old_cable
+            stays[np.ix_(new_cable, np.array(ends))] = True
+            free_old[old_cable] = free_new[new_cable] = False
     return origin, stays
 
 
 def _count_cage_mates(cables: _Cables) -> Column:
     """Return for each cable how many cables between the same two devices share its cages, summed over both ends."""
-    found = np.zeros(len(cables.first), dtype=np.int64)
+    mates = np.zeros(len(cables.first), dtype=np.int64)
     for cage in cables.cages:
         group = _number_rows((cables.kind, *cables.ends, cage))[0]
-        found += np.bincount(group)[group] if len(group) else group
-    return found
+        mates += np.bincount(group)[group] if len(group) else group
+    return mates
 
 
 def _number_rows(*tables: Sequence[Column]) -> list[Column]:
@@ -264,7 +264,7 @@ def _number_rows(*tables: Sequence[Column]) -> list[Column]:
 
 def _pair_equals(old: Column, new: Column) -> tuple[Column, Column]:
     """Return the indices of equal values in both, each used once: the first with the first, and so on."""
-    ranks = [_rank(each) for each in (old, new)]
+    ranks = [_rank(values) for values in (old, new)]
     most = max((int(rank.max(initial=0)) for rank in ranks), default=0) + 1
     of_old, of_new = (values * most + rank for values, rank in zip((old, new), ranks, strict=True))
     _, at_old, at_new = np.intersect1d(of_old, of_new, assume_unique=True, return_indices=True)
@@ -277,9 +277,9 @@ def _rank(values: Column) -> Column:
     ordered = values[order]
     first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1)) if len(ordered) else ordered
     start = np.repeat(first, np.diff(np.append(first, len(ordered))))
-    found = np.empty_like(values)
-    found[order] = np.arange(len(values), dtype=np.int64) - start
-    return found
+    ranks = np.empty_like(values)
+    ranks[order] = np.arange(len(values), dtype=np.int64) - start
+    return ranks
 
 
 # Ports
@@ -299,16 +299,16 @@ def _pair_links(before: _Cables, after: _Cables, origin: Column) -> tuple[Column
 
 def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Column) -> dict[str, Any]:
     """Return the columns of ports, cages and lanes of the new wiring; ends that stay keep theirs."""
-    own, today = (_both_ends(wiring) for wiring in (new, old))
+    new_end, today = (_both_ends(wiring) for wiring in (new, old))
     today = today._replace(port=translate_ports(old, new)[today.port])
     seat = np.full((len(SIDES), len(new)), GONE, dtype=np.int64)
     for number in range(len(SIDES)):
         seat[number, legs[1]] = np.where(ends[new.piece[legs[1]], number], legs[0] + number * len(old), GONE)
     alike, alike_today = _number_sockets(new, old)
-    wanted = np.where(_has_port(own, alike, today, alike_today, seat.ravel()), seat.ravel(), GONE)
-    kept = _seat(new, own, today, wanted, alike)
-    for clashing in (_seat(new, own, today, _planned_seats(own, alike, today, wanted), alike), own):
-        clash = _find_clashes(new, own, kept)[own.device]
+    wanted = np.where(_has_port(new_end, alike, today, alike_today, seat.ravel()), seat.ravel(), GONE)
+    kept = _seat(new, new_end, today, wanted, alike)
+    for clashing in (_seat(new, new_end, today, _planned_seats(new_end, alike, today, wanted), alike), new_end):
+        clash = _find_clashes(new, new_end, kept)[new_end.device]
         kept = _End(*(np.where(clash, theirs, ours) for ours, theirs in zip(kept, clashing, strict=True)))
     columns = zip(_End._fields[1:], kept[1:], strict=True)
     return {
@@ -318,14 +318,14 @@ def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Col
     }
 
 
-def _planned_seats(own: _End, alike: Column, today: _End, seat: Column) -> Column:
+def _planned_seats(new_end: _End, alike: Column, today: _End, seat: Column) -> Column:
     """Return `seat` for ends whose current port is also used by an equal end of the device in the new list."""
     stays = seat != GONE
-    columns = (alike, *own), (alike[stays], own.device[stays], *(column[seat[stays]] for column in today[1:]))
+    columns = (alike, *new_end), (alike[stays], new_end.device[stays], *(column[seat[stays]] for column in today[1:]))
     planned, wanted = _number_rows(*columns)
-    found = seat.copy()
-    found[stays] = np.where(np.isin(wanted, planned), seat[stays], GONE)
-    return found
+    seats = seat.copy()
+    seats[stays] = np.where(np.isin(wanted, planned), seat[stays], GONE)
+    return seats
 
 
 def _both_ends(wiring: Wiring) -> _End:
@@ -334,14 +334,14 @@ def _both_ends(wiring: Wiring) -> _End:
     return _End(*(np.concatenate(columns) for columns in zip(*ends, strict=True)))
 
 
-def _seat(wiring: Wiring, own: _End, today: _End, seat: Column, alike: Column) -> _End:
+def _seat(wiring: Wiring, new_end: _End, today: _End, seat: Column, alike: Column) -> _End:
     """Return the ports of all ends: the current one where an end stays (`seat` is its row), else those left.
 
     The links of a plug move together. A plug takes the ports of another of its size on its device that is built alike.
     """
-    rows = np.arange(len(own.device), dtype=np.int64) // max(len(wiring), 1)
-    plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), own.device, own.cage))[0]
-    order = np.lexsort((own.lane, plug))
+    rows = np.arange(len(new_end.device), dtype=np.int64) // max(len(wiring), 1)
+    plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), new_end.device, new_end.cage))[0]
+    order = np.lexsort((new_end.lane, plug))
     first = np.flatnonzero(np.diff(plug[order], prepend=-1))
     size = np.diff(np.append(first, len(order)))
     of_plug = np.repeat(np.arange(len(first), dtype=np.int64), size)
@@ -349,76 +349,80 @@ def _seat(wiring: Wiring, own: _End, today: _End, seat: Column, alike: Column) -
     kept = np.zeros(len(order), dtype=bool)
     kept[order] = stays[of_plug]
     ports = len(wiring.ports)
-    claimed = own.device[kept] * ports + today.port[seat[kept]]
-    taken = np.logical_or.reduceat(np.isin((own.device * ports + own.port)[order], claimed), first)
-    group = (alike[order[first]], own.device[order[first]], size)
+    claimed = new_end.device[kept] * ports + today.port[seat[kept]]
+    taken = np.logical_or.reduceat(np.isin((new_end.device * ports + new_end.port)[order], claimed), first)
+    group = (alike[order[first]], new_end.device[order[first]], size)
     moving, left = np.flatnonzero(~stays), np.flatnonzero(~taken)
     tables = ([column[plugs] for column in group] for plugs in (moving, left))
     at_moving, at_left = _pair_equals(*_number_rows(*tables))
     source = np.arange(len(first), dtype=np.int64)
     source[moving[at_moving]] = left[at_left]
     leg = np.arange(len(order), dtype=np.int64) - first[of_plug]
-    found = np.empty_like(order)
-    found[order] = order[first[source[of_plug]] + leg]
-    columns = (np.where(kept, theirs[seat], mine[found]) for mine, theirs in zip(own[1:], today[1:], strict=True))
-    return _End(own.device, *columns)
+    taken_from = np.empty_like(order)
+    taken_from[order] = order[first[source[of_plug]] + leg]
+    columns = (
+        np.where(kept, theirs[seat], mine[taken_from]) for mine, theirs in zip(new_end[1:], today[1:], strict=True)
+    )
+    return _End(new_end.device, *columns)
 
 
 def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
     """Return the parts into which the lower and the upper end of each kind of cable are plugged."""
-    found = list[list[tuple[object, ...]]]()
+    sockets = list[list[tuple[object, ...]]]()
     for side in range(len(SIDES)):
         names = list[tuple[object, ...]]()
         for cable_type in wiring.cable_types:
             medium = cable_type.medium
             part = (medium.lower, medium.upper)[side] or medium.cable if medium else None
             names.append((part.identity.id if part else "", cable_type.links_per_cage[side], cable_type.rate_gbps))
-        found.append(names)
-    return found
+        sockets.append(names)
+    return sockets
 
 
 def _number_sockets(*wirings: Wiring) -> list[Column]:
     """Return a number for the cage, part and device of each end of all links; equal ends may be exchanged."""
-    known, found = dict[tuple[object, ...], int](), list[Column]()
+    numbers, sockets = dict[tuple[object, ...], int](), list[Column]()
     for wiring in wirings:
         parts = [kind.identity.id if kind.identity else kind.stem for kind in wiring.kinds]
         columns = list[Column]()
         for side, names in zip(SIDES, _name_sockets(wiring), strict=True):
-            table = [[known.setdefault((part, *name), len(known)) for part in parts] for name in names]
+            table = [[numbers.setdefault((part, *name), len(numbers)) for part in parts] for name in names]
             device = _end(wiring, side).device
             columns.append(np.array(table, dtype=np.int64)[wiring.cable_type, wiring.kind_numbers[device]])
-        found.append(np.concatenate(columns))
-    return found
+        sockets.append(np.concatenate(columns))
+    return sockets
 
 
-def _has_port(own: _End, alike: Column, today: _End, alike_today: Column, seat: Column) -> Column:
+def _has_port(new_end: _End, alike: Column, today: _End, alike_today: Column, seat: Column) -> Column:
     """Return whether an end can stay in its port: the plug there is equal, or an equal end has the port."""
     stays = seat != GONE
-    possible, wanted = _number_rows((alike, *own[1:]), (alike[stays], *(column[seat[stays]] for column in today[1:])))
-    found: Column = stays.copy()
-    found[stays] = (alike[stays] == alike_today[seat[stays]]) | np.isin(wanted, possible)
-    return found
+    possible, wanted = _number_rows(
+        (alike, *new_end[1:]), (alike[stays], *(column[seat[stays]] for column in today[1:]))
+    )
+    can_stay: Column = stays.copy()
+    can_stay[stays] = (alike[stays] == alike_today[seat[stays]]) | np.isin(wanted, possible)
+    return can_stay
 
 
-def _find_clashes(wiring: Wiring, own: _End, end: _End) -> NDArray[np.bool_]:
+def _find_clashes(wiring: Wiring, new_end: _End, end: _End) -> NDArray[np.bool_]:
     """Return whether a device would get two cables in a port, two parts in a cage, or modules that are not bought."""
-    found = np.zeros(count_devices(wiring), dtype=bool)
+    clashes = np.zeros(count_devices(wiring), dtype=bool)
     used, times = np.unique(end.device * len(wiring.ports) + end.port, return_counts=True)
-    found[used[times > 1] // len(wiring.ports)] = True
+    clashes[used[times > 1] // len(wiring.ports)] = True
     part = plugged_parts(wiring).T[:, wiring.cable_type].ravel()
-    cages, known = int(max(end.cage.max(), own.cage.max())) + 1, part >= 0
-    held = np.unique(np.stack((end.device[known] * cages + end.cage[known], part[known])), axis=1)[0]
-    found[held[1:][held[1:] == held[:-1]] // cages] = True
+    cages, has_part = int(max(end.cage.max(), new_end.cage.max())) + 1, part >= 0
+    held = np.unique(np.stack((end.device[has_part] * cages + end.cage[has_part], part[has_part])), axis=1)[0]
+    clashes[held[1:][held[1:] == held[:-1]] // cages] = True
     for module in _modules(wiring):
-        filled, planned = (_count_modules(wiring, module, each) for each in (end, own))
+        filled, planned = (_count_modules(wiring, module, plugged) for plugged in (end, new_end))
         bought = np.array([kind.modules.get(module.identity.id, 0) for kind in wiring.kinds], dtype=np.int64)
         in_use, more = (
             np.bincount(wiring.kind_numbers, counts, len(wiring.kinds))
             for counts in (planned, np.maximum(filled - planned, 0))
         )
-        found |= (filled > planned) & (more > bought - in_use)[wiring.kind_numbers]
-        found |= (filled != planned) & (bought <= in_use)[wiring.kind_numbers]
-    return found
+        clashes |= (filled > planned) & (more > bought - in_use)[wiring.kind_numbers]
+        clashes |= (filled != planned) & (bought <= in_use)[wiring.kind_numbers]
+    return clashes
 
 
 def _modules(wiring: Wiring) -> list[Module]:
@@ -439,19 +443,19 @@ def _count_modules(wiring: Wiring, module: Module, end: _End) -> Column:
         dtype=bool,
     )
     rows = np.flatnonzero(holds.T[:, wiring.cable_type].ravel())
-    place = (end.cage if module.ports.value > 1 else end.port)[rows]
-    device = np.unique(np.stack((end.device[rows], place)), axis=1)[0]
+    socket = (end.cage if module.ports.value > 1 else end.port)[rows]
+    device = np.unique(np.stack((end.device[rows], socket)), axis=1)[0]
     return np.bincount(device, minlength=count_devices(wiring))
 
 
 def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column]) -> Column:
     ports = translate_ports(old, new)
-    found = np.ones(len(legs[0]), dtype=bool)
+    unmoved = np.ones(len(legs[0]), dtype=bool)
     for side in SIDES:
         was, now = _end(old, side), _end(new, side)
-        found &= numbers[was.device[legs[0]]] == now.device[legs[1]]
-        found &= ports[was.port[legs[0]]] == now.port[legs[1]]
-    return found
+        unmoved &= numbers[was.device[legs[0]]] == now.device[legs[1]]
+        unmoved &= ports[was.port[legs[0]]] == now.port[legs[1]]
+    return unmoved
 
 
 def _order_work(
@@ -463,8 +467,10 @@ def _order_work(
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
     cable = new.piece[legs[1][moved]]
     ports, sockets = translate_ports(old, new), _number_sockets(old, new)
-    cages = max((int(column.max(initial=0)) for each in (old, new) for column in (each.a_cage, each.b_cage)), default=0)
-    found = list[MovedEnds]()
+    cages = max(
+        (int(column.max(initial=0)) for wiring in (old, new) for column in (wiring.a_cage, wiring.b_cage)), default=0
+    )
+    moved_ends = list[MovedEnds]()
     for wiring, rows, alike in zip((old, new), legs, sockets, strict=True):
         both = np.concatenate((rows[moved], rows[moved] + len(wiring)))
         end = _End(*(column[both] for column in _both_ends(wiring)))
@@ -473,9 +479,9 @@ def _order_work(
         here = (end.device != GONE) & (end.port != GONE)
         port = np.where(here, end.device * len(new.ports) + end.port, GONE)
         cage = np.where(here, end.device * (cages + 1) + end.cage, GONE)
-        found.append(MovedEnds(np.tile(cable, len(SIDES)), port, cage, alike[both]))
-    work = list(order_moves(*found))
-    return np.array([each for each, _ in work], dtype=np.int64), np.array([only for _, only in work], dtype=bool)
+        moved_ends.append(MovedEnds(np.tile(cable, len(SIDES)), port, cage, alike[both]))
+    work = list(order_moves(*moved_ends))
+    return np.array([number for number, _ in work], dtype=np.int64), np.array([only for _, only in work], dtype=bool)
 
 
 # Counts
@@ -486,7 +492,7 @@ def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, ch
     order = dict.fromkeys((*after.kind.tolist(), *before.kind.tolist()))
     for number in order:
         old, new = before.kind == number, after.kind == number
-        found, stays = changes.origin[new] != GONE, changes.stays[new]
+        reused, stays = changes.origin[new] != GONE, changes.stays[new]
         alike, long = changes.same_cable[new], changes.same_length[new]
         yield Moved(
             fabric=kinds[number][0],
@@ -494,9 +500,9 @@ def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, ch
             old=int(np.count_nonzero(old)),
             new=int(np.count_nonzero(new)),
             stay=int(np.count_nonzero(stays)),
-            moved=int(np.count_nonzero(found & ~stays)),
-            added=int(np.count_nonzero(~found)),
-            free=int(np.count_nonzero(old)) - int(np.count_nonzero(found)),
+            moved=int(np.count_nonzero(reused & ~stays)),
+            added=int(np.count_nonzero(~reused)),
+            free=int(np.count_nonzero(old)) - int(np.count_nonzero(reused)),
             other_length=int(np.count_nonzero(stays & alike & ~long)),
             other_cable=int(np.count_nonzero(stays & ~alike)),
             of_pair_old=_parallel(before, old),
@@ -508,8 +514,8 @@ def _parallel(cables: _Cables, wanted: Column) -> tuple[int, int]:
     if not wanted.any():
         return 0, 0
     pair = np.stack([end[wanted] for end in cables.ends])
-    known = pair[:, (pair != GONE).all(axis=0)]
-    counts = np.unique(known, axis=1, return_counts=True)[1]
+    known_pairs = pair[:, (pair != GONE).all(axis=0)]
+    counts = np.unique(known_pairs, axis=1, return_counts=True)[1]
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 
@@ -527,6 +533,6 @@ def _moved_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[
 
 
 def _has_moved(old: Places, rows: Column, new: Places, now: Column) -> Column:
-    known = (old.rack[rows] != NOWHERE) & (new.rack[now] != NOWHERE)
+    are_known = (old.rack[rows] != NOWHERE) & (new.rack[now] != NOWHERE)
     moved = (old.rack[rows] != new.rack[now]) | (old.unit[rows] != new.unit[now])
-    return np.asarray(known & moved)
+    return np.asarray(are_known & moved)

@@ -203,22 +203,22 @@ class Wiring:
 
     @property
     def each_cable(self) -> Wiring:
-        """The wiring that lists every cable bought: with jumpers and trunks in place of the links over panels."""
+        """Return the wiring that lists every cable bought: jumpers and trunks in place of the links over panels."""
         return self.over_panels or self
 
     @property
     def pieces(self) -> int:
-        """The number of cables."""
+        """Return the number of cables."""
         return int(self.piece[-1]) + 1 if len(self) else 0
 
     @cached_property
     def names(self) -> list[str]:
-        """The name of every device."""
+        """Return the name of every device."""
         return [kind.name(number) for kind in self.kinds for number in range(kind.number)]
 
     @property
     def used(self) -> list[CableType]:
-        """The cable types with at least one cable."""
+        """Return the cable types with at least one cable."""
         return [self.cable_types[number] for number in np.unique(self.cable_type)]
 
     def cables_of(self, fabrics: Collection[str]) -> Column:
@@ -250,7 +250,7 @@ class Wiring:
 
     @property
     def kind_numbers(self) -> Column:
-        """The index of every device's kind in `kinds`."""
+        """Return the index of every device's kind in `kinds`."""
         return np.repeat(np.arange(len(self.kinds), dtype=np.int64), [kind.number for kind in self.kinds])
 
 
@@ -264,7 +264,7 @@ class Wiring:
 def broken_rules(wiring: Wiring, design: Design) -> list[str]:
     """Return the rules that the wiring violates, in words; empty when there are none."""
     tables = [wiring, wiring.over_panels] if wiring.over_panels else [wiring]
-    of_tables = [each for table in tables for rule in _OF_TABLES for each in rule(table)]
+    of_tables = [text for table in tables for rule in _OF_TABLES for text in rule(table)]
     return [*of_tables, *_counts(wiring, design), *_over_panels(wiring)]
 
 
@@ -276,8 +276,8 @@ def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
         yield "a cable ends at no device"
     used = np.sort(device * np.int64(len(wiring.ports) + 1) + port)
     twice = np.flatnonzero(used[1:] == used[:-1])
-    for place in twice[:3]:
-        at, name = divmod(int(used[place]), len(wiring.ports) + 1)
+    for index in twice[:3]:
+        at, name = divmod(int(used[index]), len(wiring.ports) + 1)
         yield f"port {wiring.ports[name]} of {wiring.names[at]} has two cables"
 
 
@@ -303,30 +303,30 @@ def _mixed_cages(wiring: Wiring) -> Iterator[str]:
     device = np.concatenate((wiring.a_device, wiring.b_device))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
     part = np.concatenate((parts[wiring.cable_type, 0], parts[wiring.cable_type, 1]))
-    known, cages = part >= 0, int(cage.max()) + 1
-    place = device[known] * np.int64(cages) + cage[known]
-    order = np.argsort(place, kind="stable")
-    place, part = place[order], part[known][order]
-    differ = np.flatnonzero((place[1:] == place[:-1]) & (part[1:] != part[:-1]))
+    has_part, cages = part >= 0, int(cage.max()) + 1
+    socket = device[has_part] * np.int64(cages) + cage[has_part]
+    order = np.argsort(socket, kind="stable")
+    socket, part = socket[order], part[has_part][order]
+    differ = np.flatnonzero((socket[1:] == socket[:-1]) & (part[1:] != part[:-1]))
     for index in differ[:3]:
-        at, number = divmod(int(place[index]), cages)
+        at, number = divmod(int(socket[index]), cages)
         yield f"cage {number + 1} of {wiring.names[at]} holds two parts"
 
 
 def plugged_parts(wiring: Wiring) -> Column:
     """Return a number for the part plugged in at either end of each cable type; -1 for parts that take a port each."""
     numbers: dict[str, int] = {}
-    found = np.full((len(wiring.cable_types), 2), -1, dtype=np.int64)
+    part_numbers = np.full((len(wiring.cable_types), 2), -1, dtype=np.int64)
     for index, cable_type in enumerate(wiring.cable_types):
         medium = cable_type.medium
         for end, module in enumerate((medium.lower, medium.upper) if medium else ()):
             if cable_type.links_per_cage[end] == 1 or medium is None:
                 continue
             if module is not None and module.ports.value > 1:
-                found[index, end] = numbers.setdefault(module.identity.id, len(numbers))
+                part_numbers[index, end] = numbers.setdefault(module.identity.id, len(numbers))
             elif module is None and medium.cable and not medium.cable.identity.generic:
-                found[index, end] = numbers.setdefault(medium.cable.identity.id, len(numbers))
-    return found
+                part_numbers[index, end] = numbers.setdefault(medium.cable.identity.id, len(numbers))
+    return part_numbers
 
 
 def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
@@ -367,12 +367,12 @@ def _over_panels(wiring: Wiring) -> Iterator[str]:
         return
     first = wiring.kinds[-1].start + wiring.kinds[-1].number
     scale = len(table.ports) + 1
-    for device, port, own, own_port in (
+    for device, port, link_device, link_port in (
         (table.a_device, table.a_port, wiring.a_device, wiring.a_port),
         (table.b_device, table.b_port, wiring.b_device, wiring.b_port),
     ):
         ends = device * scale + port
-        if not np.array_equal(np.sort(ends[device < first]), np.sort(own * scale + own_port)):
+        if not np.array_equal(np.sort(ends[device < first]), np.sort(link_device * scale + link_port)):
             yield "links over panels end at other ports than the links they stand for"
     trunks = (table.a_device >= first) & (table.b_device >= first)
     behind = np.concatenate([(d * scale + c)[trunks] for d, c in _places(table)])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bomgen.cabling.devices import build_floor, fabric_codes, locate_devices, number_devices, require_tier, switch_boxes
 from bomgen.cabling.lengths import round_to_stock_length
 from bomgen.cabling.patch_panels import route_over_panels
-from bomgen.cabling.types import COLUMNS, CableType, Column, Places, Wiring
+from bomgen.cabling.types import COLUMNS, CableType, Column, Wiring
 from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
@@ -47,7 +47,7 @@ class End(NamedTuple):
 
     @property
     def columns(self) -> tuple[Column, Column, Column, Column]:
-        """The columns, with one row per link."""
+        """Return the columns, with one row per link."""
         return self.device, self.port, self.cage, self.lane
 
     def at(self, rows: Column) -> End:
@@ -90,10 +90,10 @@ def wire(design: Design) -> Wiring:
     wiring = _WiringBuilder(design, racks).wiring()
     if site is None or racks is None:
         return wiring
-    found = round_to_stock_length(wiring, site, racks)
-    if not any(cable_type.patch for cable_type in found.cable_types):
-        return found
-    return replace(found, over_panels=round_to_stock_length(route_over_panels(found, site, racks), site, racks))
+    rounded = round_to_stock_length(wiring, site, racks)
+    if not any(cable_type.patch for cable_type in rounded.cable_types):
+        return rounded
+    return replace(rounded, over_panels=round_to_stock_length(route_over_panels(rounded, site, racks), site, racks))
 
 
 class _WiringBuilder:
@@ -123,20 +123,17 @@ class _WiringBuilder:
             ]
             for kind in dict.fromkeys(table.kind for table in placed):
                 self._links(built, kind, [table for table in placed if table.kind == kind], server_end)
-        found = zip(*self.columns, strict=True) if self.columns else ((_empty_column(),) for _ in COLUMNS)
-        columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
+        blocks = zip(*self.columns, strict=True) if self.columns else ((np.zeros(0, dtype=np.int64),) for _ in COLUMNS)
+        site = self.design.plan.site
+        columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, blocks, strict=True)}
         return Wiring(
             site="-".join(name for name in (self.design.plan.name, self.design.plan.cluster_name) if name),
             kinds=self.machines.kinds,
             ports=tuple(self.names.numbers),
             cable_types=tuple(self.cable_types),
-            places=self._places(),
+            places=locate_devices(self.design, self.machines, site, self.racks) if site and self.racks else None,
             **columns,
         )
-
-    def _places(self) -> Places | None:
-        site = self.design.plan.site
-        return locate_devices(self.design, self.machines, site, self.racks) if site and self.racks else None
 
     def _server_ports(self, built: BuiltFabric) -> NamedPorts:
         """Return the ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
@@ -172,14 +169,14 @@ class _WiringBuilder:
             group[rows] = number % len(shares.plugs)
         leaves = int(max(table.upper.max(), of_servers.upper.max(initial=0))) + 1
         servers = np.bincount(of_servers.upper, minlength=leaves)
-        places = np.bincount(table.upper * len(shares.plugs) + group, minlength=leaves * len(shares.plugs))
-        links = places.reshape(leaves, len(shares.plugs)).copy()
+        per_group = np.bincount(table.upper * len(shares.plugs) + group, minlength=leaves * len(shares.plugs))
+        links = per_group.reshape(leaves, len(shares.plugs)).copy()
         links[:, 0] += servers
         alike, kind = np.unique(links, axis=0, return_inverse=True)
         first = np.array([shares.first_ports(row) for row in alike.tolist()], dtype=np.int64)[kind.ravel()]
         first[:, 0] += servers
         order = np.lexsort((table.upper_port, group, table.upper))
-        counts = places[places > 0]
+        counts = per_group[per_group > 0]
         port = np.empty(table.links, dtype=np.int64)
         port[order] = first[table.upper[order], group[order]] + count_up(counts)
         return table._replace(upper_port=port)
@@ -195,8 +192,8 @@ class _WiringBuilder:
                 for below, part in self._lower(built, table, rows, server_end, lower):
                     if len(part):
                         ends.setdefault(groups.index(link_group), []).append((below, above.at(rows).at(part)))
-        for number, found in sorted(ends.items()):
-            below, above = (concatenate_ends(side) for side in zip(*found, strict=True))
+        for number, sides in sorted(ends.items()):
+            below, above = (concatenate_ends(side) for side in zip(*sides, strict=True))
             for link_group, rows in _split_by_length(groups[number], above):
                 self._add(built, kind, link_group, below.at(rows), above.at(rows))
 
@@ -227,8 +224,8 @@ class _WiringBuilder:
     def _host_end(self, built: BuiltFabric, hosts: Hosts, piece: Column, port: Column) -> End:
         ports = int(hosts.ports.value)
         if hosts.leaves_of:
-            other = next(fabric for fabric in self.design.fabrics if fabric.plan.name == hosts.leaves_of)
-            return self._switch_end(other, piece, port, "leaf", UPLINK)
+            of_leaves = next(fabric for fabric in self.design.fabrics if fabric.plan.name == hosts.leaves_of)
+            return self._switch_end(of_leaves, piece, port, "leaf", UPLINK)
         if hosts.managed:
             names = _port_names(self._managing(built, "mgmt"), ports)
         else:
@@ -253,10 +250,10 @@ class _WiringBuilder:
         if table.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(host.pieces.value * host.ports.value) for host in built.hosts])
             for link_group in built.interconnect.groups_of_kind(table.kind):
-                for place in link_group.others or ():
-                    own = (table.lower >= bounds[place]) & (table.lower < bounds[place + 1])
-                    rest &= ~own
-                    yield link_group, np.flatnonzero(own)
+                for index in link_group.others or ():
+                    of_hosts = (table.lower >= bounds[index]) & (table.lower < bounds[index + 1])
+                    rest &= ~of_hosts
+                    yield link_group, np.flatnonzero(of_hosts)
         main = built.interconnect.server_group(table.kind)
         if main is not None:
             yield main, np.flatnonzero(rest)
@@ -289,15 +286,15 @@ class _WiringBuilder:
 
 def _split_by_length(link_group: LinkGroup, above: End) -> Iterator[tuple[LinkGroup, Column]]:
     """Yield a group of links without its shorter ones, then these, each with its rows; none without rows."""
-    places = number_places(above.device, above.cage, above.lane)
-    rest = np.ones(len(places), dtype=bool)
-    found = []
+    upper_ends = number_places(above.device, above.cage, above.lane)
+    rest = np.ones(len(upper_ends), dtype=bool)
+    shorter = []
     for short in link_group.short:
-        own = np.isin(places, short.places)
-        rest &= ~own
+        is_short = np.isin(upper_ends, short.places)
+        rest &= ~is_short
         own_medium = link_group._replace(medium=short.medium, length_m=short.longest_m, measured=short.measured)
-        found.append((own_medium, np.flatnonzero(own)))
-    yield from (each for each in ((link_group, np.flatnonzero(rest)), *found) if len(each[1]))
+        shorter.append((own_medium, np.flatnonzero(is_short)))
+    yield from (group_rows for group_rows in ((link_group, np.flatnonzero(rest)), *shorter) if len(group_rows[1]))
 
 
 def number_places(device: Column, cage: Column, lane: Column) -> Column:
@@ -312,12 +309,12 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
     for the order: unchanged, one cable per link.
     """
     cable = medium.cable if medium else None
-    each = int(cable.links.value) if cable else 1
-    if each == 1:
+    links_per_cable = int(cable.links.value) if cable else 1
+    if links_per_cable == 1:
         return None, np.arange(len(below.device), dtype=np.int64)
     at = below if medium and medium.splits_at_lower_end else above
     order = np.lexsort((at.lane, at.cage, at.device))
-    plug = np.stack((at.device, at.cage, at.lane // each))[:, order]
+    plug = np.stack((at.device, at.cage, at.lane // links_per_cable))[:, order]
     begins = np.concatenate(([0], np.any(plug[:, 1:] != plug[:, :-1], axis=0).astype(np.int64)))
     return order, np.cumsum(begins)
 
@@ -346,7 +343,3 @@ def _port_names(word: str, ports: int) -> list[str]:
 
 def _nic_port_name(nic: int, port: int, ports: int) -> str:
     return f"nic{nic}" if ports == 1 else f"nic{nic}/{port + 1}"
-
-
-def _empty_column() -> Column:
-    return np.zeros(0, dtype=np.int64)

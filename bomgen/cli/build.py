@@ -82,32 +82,32 @@ def _choice(item: OpenItem, words: Language) -> str:
 
 def _cluster_summary(report: Report) -> Iterator[str]:
     words = language("en")
-    found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
+    figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     cluster = report.plan.cluster
 
     def shown(path: str) -> str:
-        return words.number(found[path].value)
+        return words.number(figures[path].value)
 
     text = f"{shown('cluster.gpus')} x {cluster.gpu.identity.name}"
     if cluster.server and cluster.server.trays:
         text += f" in {shown('cluster.servers')} trays of {cluster.server.identity.name}"
     elif cluster.server:
         text += f" in {shown('cluster.servers')} x {cluster.server.identity.name}"
-    if "workload.gpus_required" in found:
+    if "workload.gpus_required" in figures:
         text += f" ({shown('workload.gpus_required')} required)"
     yield f"  GPUs       {text}"
-    yield from _workload_summary(found, report.plan)
+    yield from _workload_summary(figures, report.plan)
     width = max([NAME_WIDTH, *(len(built.plan.name) for built in report.design.fabrics)])
     for built in report.design.fabrics:
-        modules = found.get(f"fabrics.{built.plan.name}.transceivers.total")
+        modules = figures.get(f"fabrics.{built.plan.name}.transceivers.total")
         tail = f", {words.number(modules.value)} modules" if modules and not built.plan.switchless else ""
         yield f"  {built.plan.name:{width}} {_describe_fabric(built.fabric, built.plan.switchless)} links{tail}"
-    if "site.power_w" in found:
+    if "site.power_w" in figures:
         facility = report.design.facility
-        watts, unknown = words.shown(found["site.power_w"]), facility.unpowered
+        watts, unknown = words.shown(figures["site.power_w"]), facility.unpowered
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
-        known = f"at least {watts}: the power of {left_out} is unknown"
-        yield f"  power      {known if unknown else f'up to {watts}'}"
+        least = f"at least {watts}: the power of {left_out} is unknown"
+        yield f"  power      {least if unknown else f'up to {watts}'}"
 
 
 def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
@@ -123,22 +123,22 @@ def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
     return f"{times}{fabric.topology} of {shape}; {switches}{number(fabric.links[0].count.value)}"
 
 
-def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
-    if plan.training and "workload.days" in found:
-        days, mfu = found["workload.days"], value_text(found["workload.mfu"])
+def _workload_summary(figures: dict[str, Figure], plan: Plan) -> Iterator[str]:
+    if plan.training and "workload.days" in figures:
+        days, mfu = figures["workload.days"], value_text(figures["workload.mfu"])
         taken = f"{float(days.value):.2f} days" if days.value >= 1 else value_text(days)
-        if step := found.get("workload.reinforcement.step_seconds"):
+        if step := figures.get("workload.reinforcement.step_seconds"):
             yield f"  learning   {taken}, {value_text(step)} a step"
         else:
             yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
-    if plan.compute and "workload.peak_flops" in found:
-        reached, target = (value_text(found[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
+    if plan.compute and "workload.peak_flops" in figures:
+        reached, target = (value_text(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
         yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"
-    if plan.inference and "workload.replicas" in found:
-        text = f"{found['workload.replicas'].value} x {plan.inference.model.identity.name}"
-        if "workload.requests_per_minute" in found:
-            text += f", {value_text(found['workload.requests_per_minute'])} per minute"
-            low, high = (found.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
+    if plan.inference and "workload.replicas" in figures:
+        text = f"{figures['workload.replicas'].value} x {plan.inference.model.identity.name}"
+        if "workload.requests_per_minute" in figures:
+            text += f", {value_text(figures['workload.requests_per_minute'])} per minute"
+            low, high = (figures.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
             if low and high:
                 text += f" by estimate (low {value_text(low)}, high {value_text(high)})"
         yield f"  serving    {text}"
@@ -213,29 +213,29 @@ def build(
     if watch and STANDARD_OUTPUT in (output, *plans):
         raise click.UsageError("--watch takes plans that are files, and writes into a folder")
     outcome = Outcome()
-    found = open_plans(plans, root, outcome)
-    check_names(found, settings)
-    if watch or (jobs > 1 and len(found) > 1 and STANDARD_OUTPUT not in plans):
+    files = open_plans(plans, root, outcome)
+    check_names(files, settings)
+    if watch or (jobs > 1 and len(files) > 1 and STANDARD_OUTPUT not in plans):
         options = [f"--output={output}", f"--formats={formats}", *(["--locked"] if locked else [])]
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
         options += [f"--alternative={alternative}"] if alternative else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
-        commands = [["build", *options, "--", file.name] for file in found]
-        if watch and found:
-            rebuild(lambda: run_jobs(commands, jobs), [file.root for file in found], Path(output))
+        commands = [["build", *options, "--", file.name] for file in files]
+        if watch and files:
+            rebuild(lambda: run_jobs(commands, jobs), [file.root for file in files], Path(output))
         outcome.note(run_jobs(commands, jobs))
         sys.exit(outcome.code)
-    for number, file in enumerate(found, start=1):
-        place = (number, len(found))
+    for number, file in enumerate(files, start=1):
+        position = (number, len(files))
         with outcome.piece(partial(text_of, file)):
-            with watched(file.name, *place):
+            with watched(file.name, *position):
                 report = work_out(file, settings, templates)
                 if locked:
                     require_lock(file, report)
                 report = select_alternative(report, alternative) if alternative else report
             show((*report.problems, *report.stale), file)
-            with watched(file.name, *place):
+            with watched(file.name, *position):
                 made = render(report, wanted)
             if piped:
                 _to_standard_output(made, chosen[0].form)

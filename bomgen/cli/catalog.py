@@ -117,18 +117,18 @@ def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) 
 def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, where: str | None, audit: bool) -> None:
     searched = [kind] if kind in KINDS else list(KINDS)
     if where:
-        found = catalog_listing.parts_where(shelves, searched, where)
+        listing = catalog_listing.parts_where(shelves, searched, where)
     elif audit:
-        found = catalog_listing.audit(shelves, searched)
+        listing = catalog_listing.audit(shelves, searched)
     elif kind is None:
-        found = catalog_listing.kinds(shelves)
+        listing = catalog_listing.kinds(shelves)
     elif kind not in KINDS:
-        found, number = catalog_listing.parts_named(shelves, kind)
+        listing, number = catalog_listing.parts_named(shelves, kind)
         if number != kind:
             complain(f"Read as {number}.")
     else:
-        found = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
-    give(found, language(ENGLISH))
+        listing = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
+    give(listing, language(ENGLISH))
 
 
 def _write_model(config: str, output: str | None) -> None:
@@ -137,9 +137,9 @@ def _write_model(config: str, output: str | None) -> None:
     choose_form(None, output, ("yaml",), suffixes={"yaml": SUFFIXES})
     content = read_given(config, "configuration")
     with ends_on_errors(lambda _: content.decode("utf-8", "replace")):
-        found = read_model(read_config(decoded(content, config), config), Path(output or config).stem)
-    print_problems(found.problems)
-    write_out(part_file(found), output)
+        model = read_model(read_config(decoded(content, config), config), Path(output or config).stem)
+    print_problems(model.problems)
+    write_out(part_file(model), output)
 
 
 # schema -------------------------------------------------------------------------------------------------------------
@@ -160,8 +160,8 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     if with_catalog or parts:
         folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
         with ends_on_errors(lambda name: Path(name).read_text("utf-8", "replace")):
-            found = plan_schema(Catalog(tuple(folders), folders), name)
-        _print(json.dumps(found, indent=1, ensure_ascii=False))
+            with_ids = plan_schema(Catalog(tuple(folders), folders), name)
+        _print(json.dumps(with_ids, indent=1, ensure_ascii=False))
         return
     schemas = folder("schemas")
     if name in OF_PLANS:

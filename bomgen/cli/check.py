@@ -54,7 +54,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
     """
     folders = [plan for plan in plans if os.path.isdir(plan)]
     files = open_plans([plan for plan in plans if plan not in folders], root, outcome := Outcome())
-    found = list["Problem"]()
+    reported = list["Problem"]()
     for folder in folders:
         if not any(os.path.isdir(os.path.join(folder, kind)) for kind in KINDS):
             complain(
@@ -62,8 +62,8 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
             )
             outcome.note(WRONG_USAGE)
             continue
-        found += _check_folder(folder, root, form)
-        if any(problem.severity == "error" for problem in found):
+        reported += _check_folder(folder, root, form)
+        if any(problem.severity == "error" for problem in reported):
             outcome.note(WRONG_PLAN)
     for number, file in enumerate(files, start=1):
         try:
@@ -79,12 +79,12 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
             show(problems, file)
             if not any(problem.severity == "error" for problem in problems):
                 say(f"{file.name}: {verdict}")
-        found += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
+        reported += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
-        data = [{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in found]
+        data = [{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in reported]
         print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
     elif form == "github":
-        print_text("".join(f"{_annotation(problem)}\n" for problem in found))
+        print_text("".join(f"{_annotation(problem)}\n" for problem in reported))
     sys.exit(outcome.code)
 
 
@@ -139,9 +139,9 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     files = open_plans(plans, root, outcome := Outcome())
     named: dict[str, str] = {}
     for plan in (file.name for file in files):
-        other = named.setdefault(lock_name(plan), plan)
-        if other != plan:
-            raise click.UsageError(f"{other} and {plan} have one lock, {lock_name(plan)}; give one another name")
+        first = named.setdefault(lock_name(plan), plan)
+        if first != plan:
+            raise click.UsageError(f"{first} and {plan} have one lock, {lock_name(plan)}; give one another name")
     for number, file in enumerate(files, start=1):
         with outcome.piece(partial(text_of, file)):
             with watched(file.name, number, len(files)):

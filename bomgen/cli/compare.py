@@ -99,12 +99,12 @@ def compare(
             reports.append(work_out(file, settings))
     if reports:
         words = language(code or reports[0].plan.quote.language)
-        found = compared(reports, words, alternatives)
+        comparison = compared(reports, words, alternatives)
         if form == "json":
-            write_out(data(found).encode(), output)
+            write_out(data(comparison).encode(), output)
         else:
-            chart = comparison_drawing(found, words) if form == "html" else None
-            give(document(found, words, chart), words, form, output, every)
+            chart = comparison_drawing(comparison, words) if form == "html" else None
+            give(document(comparison, words, chart), words, form, output, every)
     sys.exit(outcome.code)
 
 
@@ -152,16 +152,16 @@ def diff(
 
     Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    for given in (old, new):
-        refuse_overwriting(output, given)
+    for side in (old, new):
+        refuse_overwriting(output, side)
     form = choose_form(form, output, DIFFERENCE_FORMS, ("xlsx", "pdf"))
     most = _limits(limits)
     if old == new == STANDARD_INPUT:
         raise click.UsageError("only one side can come from standard input")
     with tempfile.TemporaryDirectory(prefix="bomgen-") as folder:
-        found, report = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
-    reasons = list(passed(found, most, fail_on_change))
-    _give(found, report, form, output, every, reasons)
+        difference, report = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
+    reasons = list(passed(difference, most, fail_on_change))
+    _give(difference, report, form, output, every, reasons)
     for reason in reasons:
         complain(f"bomgen: threshold passed: {reason}")
     if reasons:
@@ -169,50 +169,49 @@ def diff(
 
 
 def _limits(texts: Sequence[str]) -> list[Limit]:
-    """Return the thresholds. Raises UsageError for an invalid one."""
-    found = []
+    thresholds = []
     for text in texts:
-        each = limit(text)
-        if each is None:
+        threshold = limit(text)
+        if threshold is None:
             raise click.UsageError(f"--max-increase {text}: give a share such as 5%, or an amount such as 100000")
-        found.append(each)
-    return found
+        thresholds.append(threshold)
+    return thresholds
 
 
 def _found(
     sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
 ) -> tuple[Difference, Report | None]:
     """Return the difference, and the result of NEW if that is a plan. Ends the command if a side is invalid."""
-    given, outcome = list["GivenPlan"](), Outcome()
+    opened, outcome = list["GivenPlan"](), Outcome()
     for at, (name, of_side) in enumerate(zip(sides, settings, strict=True)):
         with outcome.piece():
-            given.append(open_given(name, of_side, root, folder / str(at)))
+            opened.append(open_given(name, of_side, root, folder / str(at)))
     if outcome.code:
         sys.exit(outcome.code)
     read: list[tuple[ComparedResult, Report | None]] = []
     shown = set[str]()
-    for each, of_side in zip(given, settings, strict=True):
+    for plan, of_side in zip(opened, settings, strict=True):
         try:
-            if is_bill(each.name):
-                bill = open_bill(each.content, each.name, Catalog())
+            if is_bill(plan.name):
+                bill = open_bill(plan.content, plan.name, Catalog())
                 read.append((side_of_bill(require_whole(bill)), None))
                 continue
-            data = bill_in(each.content, each.name)
+            data = bill_in(plan.content, plan.name)
             read.append(
-                _build_side(each.file(), of_side) if data is None else (compared_result_of(data, each.name), None)
+                _build_side(plan.file(), of_side) if data is None else (compared_result_of(data, plan.name), None)
             )
         except PlanErrors as errors:
-            show_problems([problem for problem in errors.problems if str(problem) not in shown], each)
+            show_problems([problem for problem in errors.problems if str(problem) not in shown], plan)
             shown |= {str(problem) for problem in errors.problems}
-    if len(read) < len(given):
+    if len(read) < len(opened):
         sys.exit(WRONG_PLAN)
     (old, old_report), (new, new_report) = read
     if any(map(is_bill, sides)):
         return compare_sides(*beside_bill(old, new)), None
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
-    found = compare_sides(old, new)
-    return (found if found.expansion is None else _moved(found, old_report, new_report)), new_report
+    difference = compare_sides(old, new)
+    return (difference if difference.expansion is None else _moved(difference, old_report, new_report)), new_report
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:

@@ -72,14 +72,14 @@ def explain(
     words = language("en")
     reasons = find_reasons(report, words, path, only_why) if path or only_why else []
     try:
-        found = explained(report, path, words, depth, reasons, not only_why)
+        explanation = explained(report, path, words, depth, reasons, not only_why)
     except NotKnown as error:
         raise click.UsageError(str(error)) from None
     if form != "text":
-        print_text((data if form == "json" else markdown)(found))
+        print_text((data if form == "json" else markdown)(explanation))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in explanation_lines(found, DRAWN if _can_draw() else INDENTED):
+    for line in explanation_lines(explanation, DRAWN if _can_draw() else INDENTED):
         for part in [line] if width is None else _wrapped(line, width):
             click.echo(_styled(part))
 
@@ -161,13 +161,13 @@ def simulate(
     served = report.design.sizing.serving
     if served is None or served.need.demand is None or served.need.speed is None:
         raise click.UsageError("the plan serves no model at a predicted rate; set `requests_per_minute`")
-    demand, found = served.need.demand, simulation.simulate_service(report.plan, served, replicas, seed, requests)
+    demand, result = served.need.demand, simulation.simulate_service(report.plan, served, replicas, seed, requests)
     count = replicas or int(served.replicas.value)
     words = language(report.plan.quote.language)
     if form == "text":
-        give(simulation_document(report.plan, served, demand, found, count, seed, words), words, form, output)
+        give(simulation_document(report.plan, served, demand, result, count, seed, words), words, form, output)
     else:
-        data = simulation_data(report.plan, served, demand, found, count, seed)
+        data = simulation_data(report.plan, served, demand, result, count, seed)
         write_out((json.dumps(data, indent=2) + "\n").encode(), output)
-    if not found.holds(demand):
+    if not result.holds(demand):
         sys.exit(PASSED)

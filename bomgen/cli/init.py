@@ -74,15 +74,15 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
         raise click.UsageError(f"'{name}' is not a valid plan name: {RULE}{hint}")
     if design is not None and design not in designs():
         near = nearest_designs(design)
-        meant = " or ".join(f"'{each}'" for each in near)
+        meant = " or ".join(f"'{candidate}'" for candidate in near)
         hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
         raise click.UsageError(f"no design '{design}'; {hint}")
     beside = Path(SCHEMA_FILE).is_file()
     if any(value is not None for value in asked.values()):
         text = _checked(name, inquired(name, _inquiry(design, asked), beside))
-        default, others = starters.server_of(asked["gpu"]) or ("", ())
-        if asked["server"] is None and others and not is_set(QUIET):
-            complain(f"server: {default}, the default; --server takes another: {', '.join(others)}")
+        default, alternatives = starters.server_of(asked["gpu"]) or ("", ())
+        if asked["server"] is None and alternatives and not is_set(QUIET):
+            complain(f"server: {default}, the default; --server takes another: {', '.join(alternatives)}")
     else:
         text = started_from(design, name, beside) if design else starter(name, beside)
     write_new_file(text.encode(), f"{name}.yaml")

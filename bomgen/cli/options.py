@@ -63,8 +63,8 @@ def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[
     def propose(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
         from bomgen.cli import proposals
 
-        found: list[CompletionItem[str]] = getattr(proposals, name)(ctx, typed)
-        return found
+        items: list[CompletionItem[str]] = getattr(proposals, name)(ctx, typed)
+        return items
 
     return propose
 
@@ -206,9 +206,9 @@ def read_given(name: str, what: str) -> bytes:
         raise Unreadable(f"the {what} '{name}'", error) from None
 
 
-def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
+def refuse_overwriting(output: str | None, source: str, what: str = "what is read") -> None:
     """Raise UsageError for an output file that is also an input."""
-    if output is not None and os.path.realpath(output) == os.path.realpath(given):
+    if output is not None and os.path.realpath(output) == os.path.realpath(source):
         raise click.UsageError(f"{output} is {what}; specify another file with -o")
 
 
@@ -227,12 +227,12 @@ def choose_form(
     A format has its name as a suffix, and its `suffixes`. Raises UsageError for an unknown suffix, for that of
     another format, and for a `binary` format on standard output.
     """
-    of_each = {each: (TEXT_SUFFIX if each == TEXT else f".{each}", *suffixes.get(each, ())) for each in forms}
+    of_each = {name: (TEXT_SUFFIX if name == TEXT else f".{name}", *suffixes.get(name, ())) for name in forms}
     suffix = Path(output).suffix.lower() if output else ""
-    fits = [each for each, of_form in of_each.items() if suffix in of_form]
+    fits = [name for name, of_form in of_each.items() if suffix in of_form]
     if suffix and not (form or fits):
-        known = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
-        raise click.UsageError(f"no format has the suffix {suffix}; use {known}")
+        allowed = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
+        raise click.UsageError(f"no format has the suffix {suffix}; use {allowed}")
     if form and fits and form not in fits:
         raise click.UsageError(f"the suffix {suffix} is for {fits[0]}, not {form}; omit -f, or specify another file")
     chosen = form or (*fits, *forms)[0]

@@ -51,8 +51,8 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
     except (OSError, ValueError):
         is_file = False
     try:
-        if not is_file and (found := _open_revision(name, settings, root, folder)):
-            return found
+        if not is_file and (opened := _open_revision(name, settings, root, folder)):
+            return opened
         if name != STANDARD_INPUT:
             return GivenPlan(name, _read(name), lambda: open_plan(name, root), None)
         file = open_plan(name, root)
@@ -73,33 +73,33 @@ def _open_revision(name: str, settings: Sequence[str], root: str | None, folder:
     """Return the file of `REV:PATH`; None for other names. Raises ValueError with the error."""
     if ":" not in name:
         return None
-    found = git_revisions.split_revision(name)
-    if found is None:
+    split = git_revisions.split_revision(name)
+    if split is None:
         return None
     try:
-        revision = git_revisions.open_revision(found[0], Path.cwd())
-        path = git_revisions.path_in(revision, found[1])
+        revision = git_revisions.open_revision(split[0], Path.cwd())
+        path = git_revisions.path_in(revision, split[1])
         file = git_revisions.plan_file(revision, path, name, folder, settings, root)
-        return GivenPlan(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
+        return GivenPlan(name, file.content, lambda: file, (split[0], str(PurePosixPath(path).parent)))
     except git_revisions.NoRevision as error:
         raise ValueError(str(error)) from None
 
 
-def show_problems(problems: Sequence[Problem], given: GivenPlan) -> None:
+def show_problems(problems: Sequence[Problem], plan: GivenPlan) -> None:
     """Print problems, those of a revision's files with their names in the revision."""
     names = dict[str, str]()
     moved = []
     for problem in problems:
         file = problem.mark.file
-        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
-            shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
+        if plan.revision and file != plan.name and not file.startswith(("<", "-", f"{plan.revision[0]}:")):
+            shown = f"{plan.revision[0]}:{normpath(join(plan.revision[1], file))}"
             names[shown] = file
             problem = problem._replace(mark=problem.mark._replace(file=shown))
         moved.append(problem)
 
     def text(shown: str) -> str:
         name = names.get(shown, shown)
-        return "" if name == given.name and name.endswith(".json") else text_of(given.file(), name)
+        return "" if name == plan.name and name.endswith(".json") else text_of(plan.file(), name)
 
     print_problems(moved, text)
 

@@ -71,8 +71,8 @@ def prices(
         raise click.UsageError("name a price list, or a plan with --for PLAN")
     binary = [name for name in PRICE_LISTS.names if PRICE_LISTS.constant(name, "BINARY")]
     wanted = choose_form(form, output, PRICE_LISTS.names, binary, PRICE_LISTS.suffixes())
-    for given in filter(None, (list_, plan)):
-        refuse_overwriting(output, given)
+    for path in filter(None, (list_, plan)):
+        refuse_overwriting(output, path)
     report = None
     if plan:
         _, report = work_out_one(plan, root, settings)
@@ -80,13 +80,13 @@ def prices(
             write_out(written(list_unpriced_parts(report), wanted), output)
     if list_ is not None:
         asked = asked_columns(columns)
-        source, found = _read(list_, asked)
-        if found:
+        source, price_list = _read(list_, asked)
+        if price_list:
             # What a list was taken for is not mixed with the book that a program reads from standard output.
-            _describe(found, report, aside=bool(form and output is None))
-        if report and not found:
+            _describe(price_list, report, aside=bool(form and output is None))
+        if report and not price_list:
             raise click.UsageError(f"{list_} is a price book; name it at quote.price_book, and leave it out here")
-        if output or form or not found:
+        if output or form or not price_list:
             write_out(written(entries(source), wanted, source.data.get("name")), output)
 
 
@@ -96,8 +96,8 @@ def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]
     with ends_on_errors(lambda _: text_of(content, name)):
         if asked == NOTHING and (source := own_book(content, name)):
             return source, None
-        found = read_list(content, name, asked)
-    return found.source, found
+        price_list = read_list(content, name, asked)
+    return price_list.source, price_list
 
 
 def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None:
@@ -129,10 +129,10 @@ def margin(plan: str, form: str | None, output: str | None, settings: tuple[str,
     file = open_one_plan(plan, root)
     refuse_overwriting(output, plan)
     with working_on(file):
-        report, found = compute_margin(file, settings)
-    show(tuple(dict.fromkeys((*report.problems, *report.stale, *found.problems))), file)
+        report, margins = compute_margin(file, settings)
+    show(tuple(dict.fromkeys((*report.problems, *report.stale, *margins.problems))), file)
     if form == "text":
         words = language(report.plan.quote.language)
-        give(margin_document(found, words), words, form, output)
+        give(margin_document(margins, words), words, form, output)
     else:
-        write_out((to_csv if form == "csv" else to_json)(found).encode(), output)
+        write_out((to_csv if form == "csv" else to_json)(margins).encode(), output)

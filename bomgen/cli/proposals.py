@@ -52,21 +52,21 @@ def sides(_: click.Context, typed: str) -> list[Item]:
 def _files(typed: str, suffixes: Sequence[str]) -> list[Item]:
     head, _slash, start = typed.rpartition("/")
     folder = Path(os.path.expanduser(f"{head}/" if _slash else "."))
-    found = []
+    items = []
     with suppress(OSError):
-        for place in sorted(folder.iterdir()):
-            if place.name.startswith(start) and (start or not place.name.startswith(".")):
-                word = f"{head}{_slash}{place.name}"
-                if place.is_dir():
-                    found.append(Item(f"{word}/", PATH))
-                elif place.suffix in suffixes:
-                    found.append(Item(word, PATH))
-    return found
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith(start) and (start or not path.name.startswith(".")):
+                word = f"{head}{_slash}{path.name}"
+                if path.is_dir():
+                    items.append(Item(f"{word}/", PATH))
+                elif path.suffix in suffixes:
+                    items.append(Item(word, PATH))
+    return items
 
 
 def kinds(_: click.Context, typed: str) -> list[Item]:
     """Return the kinds of the catalogue."""
-    names = [place.name for place in folder("data").iterdir() if place.is_dir() and place.name not in NOT_LISTED]
+    names = [path.name for path in folder("data").iterdir() if path.is_dir() and path.name not in NOT_LISTED]
     return _words(typed, sorted((*names, TOPOLOGY)))
 
 
@@ -82,8 +82,8 @@ def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
     """Return the kinds of part with a schema."""
     if ctx.params.get("name") != "part":
         return []
-    found = (folder("schemas") / "part").glob("*.json")
-    return _words(typed, sorted(path.name.removesuffix(".schema.json") for path in found))
+    schema_files = (folder("schemas") / "part").glob("*.json")
+    return _words(typed, sorted(path.name.removesuffix(".schema.json") for path in schema_files))
 
 
 def documents(_: click.Context, typed: str) -> list[Item]:
@@ -157,13 +157,13 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
 
     above = typed.rpartition(".")[0]
     start = f"{above}." if above else ""
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for path in _plan_keys(ctx, of):
         if path.startswith(typed):
             step, more, _ = path[len(start) :].partition(".")
             word = f"{start}{step}{'.' if more else ''}"
-            found.setdefault(word, Item(word, OPEN if more else "plain"))
-    return list(found.values())
+            items.setdefault(word, Item(word, OPEN if more else "plain"))
+    return list(items.values())
 
 
 def settings(ctx: click.Context, typed: str) -> list[Item]:
@@ -175,12 +175,12 @@ def settings(ctx: click.Context, typed: str) -> list[Item]:
     if equals:
         return [Item(f"{key}={word}") for word in declared.words if word.startswith(value)]
     named = _plan_keys(ctx, lambda file: _named_in(file, *steps)) if steps else []
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for name in (*declared.keys, *named):
         if name.startswith(start):
             word, below = f"{above}.{name}" if above else name, declared.at(name)
-            found.setdefault(word, Item(f"{word}{'.' if below.has_keys else '='}", OPEN, help=below.title))
-    return list(found.values())
+            items.setdefault(word, Item(f"{word}{'.' if below.has_keys else '='}", OPEN, help=below.title))
+    return list(items.values())
 
 
 def _words(typed: str, words: Iterable[str]) -> list[Item]:
@@ -190,12 +190,12 @@ def _words(typed: str, words: Iterable[str]) -> list[Item]:
 def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
     """Return keys of the plan on the command line; none if it is missing or invalid."""
     # Where an option lacks its value yet, click has left the plan among what it did not look at.
-    given = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
-    given = ctx.params.get("new") or ctx.params.get("old") or given
-    if not given or given == STANDARD_INPUT:
+    plan = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
+    plan = ctx.params.get("new") or ctx.params.get("old") or plan
+    if not plan or plan == STANDARD_INPUT:
         return []
     try:
-        return list(words(open_plan(given, ctx.params.get("root"))))
+        return list(words(open_plan(plan, ctx.params.get("root"))))
     except (OSError, PlanErrors, LookupError, ValueError):
         return []
 
@@ -209,8 +209,8 @@ def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
 
 
 def _clusters(file: PlanFile) -> list[dict[str, Any]]:
-    found = _data(file).get("clusters")
-    return [cluster for cluster in found if isinstance(cluster, dict)] if isinstance(found, list) else []
+    listed = _data(file).get("clusters")
+    return [cluster for cluster in listed if isinstance(cluster, dict)] if isinstance(listed, list) else []
 
 
 def _data(file: PlanFile) -> Any:

@@ -69,21 +69,21 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
         return "" if name == quote else text_of(file, name)
 
     with ends_on_errors(excerpted):
-        found = apply_quote(content, quote, file, force)
-    _tell(found, file.name)
-    if found.problems:
-        print_problems(found.problems, excerpted)
-        complain(f"{len(found.problems)} conflict{'s' * (len(found.problems) > 1)}: nothing is written")
+        applied = apply_quote(content, quote, file, force)
+    _tell(applied, file.name)
+    if applied.problems:
+        print_problems(applied.problems, excerpted)
+        complain(f"{len(applied.problems)} conflict{'s' * (len(applied.problems) > 1)}: nothing is written")
         sys.exit(PASSED)
-    if not found.files:
-        if found.differences:
+    if not applied.files:
+        if applied.differences:
             say("The plan already contains all of this: nothing to apply.")
         return
     if not writing:
         say("Nothing is written; --write writes it.")
         return
-    for place in replace({name: content for name, _, content in found.files}, file.folder):
-        say(f"{Path(plan).parent / place.name}")
+    for path in replace({name: content for name, _, content in applied.files}, file.folder):
+        say(f"{Path(plan).parent / path.name}")
 
 
 def _tell(application: Application, plan: str) -> None:
@@ -179,13 +179,13 @@ def xray(
         sys.exit(PASSED)
 
 
-def _show(found: Xray, form: str, every: bool, code: str, output: str | None) -> None:
+def _show(findings: Xray, form: str, every: bool, code: str, output: str | None) -> None:
     """Print the findings, or write them to a new file."""
     words = language(code)
     if form == "json":
-        text = json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(to_data(findings), ensure_ascii=False, indent=1) + "\n"
         write_new_file(text.encode(), output) if output else print_text(text)
     elif output:
-        write_new_file(render_page(xray_document(found, words), words, form, every), output)
+        write_new_file(render_page(xray_document(findings, words), words, form, every), output)
     else:
-        give(xray_document(found, words), words, form, every=every)
+        give(xray_document(findings, words), words, form, every=every)

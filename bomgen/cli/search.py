@@ -135,7 +135,7 @@ class _Line:
 
 @contextmanager
 def _progress_line() -> Iterator[None]:
-    """Show a line of progress on a terminal, and erase it at the end."""
+    """Show progress in a line of the terminal, and erase it at the end."""
     if not on_terminal():
         yield
         return
@@ -147,7 +147,7 @@ def _progress_line() -> Iterator[None]:
 
 
 def _show(front: Front, file: PlanFile, settings: tuple[str, ...], form: str, output: str | None) -> None:
-    """Write what was found, to a file or to standard output."""
+    """Write the front to a file or to standard output."""
     data = source_of(file, settings).data
     words = language((data.get("quote") or {}).get("language", ENGLISH))
     if form == "text":

@@ -34,13 +34,13 @@ def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
     The page reads and saves plans below FOLDER, or beside PLAN. It is served on this machine only, to whoever has the
     address with its token, and loads nothing from elsewhere. Ctrl-C ends it.
     """
-    given = Path(place)
-    if not given.exists():
+    path = Path(place)
+    if not path.exists():
         raise click.UsageError(f"there is no file or folder '{place}'")
-    folder = given if given.is_dir() else given.parent
+    folder = path if path.is_dir() else path.parent
     workspace = Workspace(folder, Path(root) if root else None)
     try:
-        server = PageServer(workspace, port, None if given.is_dir() else given.name)
+        server = PageServer(workspace, port, None if path.is_dir() else path.name)
     except OSError as error:
         raise click.UsageError(f"cannot listen on {LOOPBACK}:{port}: {error.strerror}; choose another --port") from None
     print_text(f"{server.address}\n")

@@ -70,9 +70,9 @@ def wiring(
     file, report = work_out_one(plan, root, settings)
     report = _chosen(report, cluster)
     today = _build_today(old, root, cluster) if old else None
-    known = [built.plan.name for built in report.design.fabrics]
-    if strange := [name for name in fabrics if name not in known]:
-        raise click.UsageError(unknown("fabric", strange[0], known))
+    fabric_names = [built.plan.name for built in report.design.fabrics]
+    if strange := [name for name in fabrics if name not in fabric_names]:
+        raise click.UsageError(unknown("fabric", strange[0], fabric_names))
     if module.ONE_FABRIC and not fabrics:
         fabrics = compute_fabric(report)
     try:
@@ -90,11 +90,11 @@ def wiring(
 def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
     """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
     with TemporaryDirectory(prefix="bomgen-") as folder:
-        given = open_given(name, (), root, Path(folder))
+        existing = open_given(name, (), root, Path(folder))
         try:
-            return _chosen(work_out(given.file(), ()), cluster)
+            return _chosen(work_out(existing.file(), ()), cluster)
         except PlanErrors as errors:
-            show_problems(errors.problems, given)
+            show_problems(errors.problems, existing)
             sys.exit(WRONG_PLAN)
 
 

@@ -99,13 +99,13 @@ def _with_shared_cards(plan: Plan, attached: dict[str, Attachment]) -> dict[str,
     used: Figure | None = None
     shared = dict(attached)
     for fabric in plan.fabrics:
-        found = attached.get(fabric.name)
-        if found is None or found.supply != CONFIGURED or found.bought is None or fabric.role == COMPUTE:
+        attachment = attached.get(fabric.name)
+        if attachment is None or attachment.supply != CONFIGURED or attachment.bought is None or fabric.role == COMPUTE:
             continue
         if used is not None:
-            cards = cards_for_more_ports(used, found.ports_per_server, found.bought.ports)
-            shared[fabric.name] = found._replace(nics_per_server=cards)
-        used = found.ports_per_server if used is None else sum_of_server_ports(used, found.ports_per_server)
+            cards = cards_for_more_ports(used, attachment.ports_per_server, attachment.bought.ports)
+            shared[fabric.name] = attachment._replace(nics_per_server=cards)
+        used = attachment.ports_per_server if used is None else sum_of_server_ports(used, attachment.ports_per_server)
     return shared
 
 
@@ -126,14 +126,14 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
                 f"for example `nic: {_usual_nic(silent, plan.cluster).nic.identity.id}`"
             )
             raise refusal(silent, message, "ports")
-    own = [fabric for fabric in switched if fabric.role == COMPUTE and attached[fabric.name].bought is None]
-    used = sum(attached[fabric.name].nics_per_server.value for fabric in own)
+    built_in = [fabric for fabric in switched if fabric.role == COMPUTE and attached[fabric.name].bought is None]
+    used = sum(attached[fabric.name].nics_per_server.value for fabric in built_in)
     if server.compute is not None and used > server.compute.count.value:
         message = (
-            f"the fabrics {' and '.join(fabric.name for fabric in own)} use {used} NICs per server; "
+            f"the fabrics {' and '.join(fabric.name for fabric in built_in)} use {used} NICs per server; "
             f"{server.identity.name} has {server.compute.count.value}: name a `nic:` to buy, or give `gpus_per_nic:`"
         )
-        raise refusal(own[-1], message, "ports")
+        raise refusal(built_in[-1], message, "ports")
 
 
 def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
@@ -144,25 +144,25 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
     if fabric.role == COMPUTE:
         return _compute_attachment(fabric, cluster, server)
     if fabric.role == OUT_OF_BAND:
-        given = fabric.ports_per_server
-        assumed = given is None or isinstance(given.origin, Assumed)
-        ports = (server.bmc_ports or given or usual_management_ports(server)) if assumed else given
+        stated = fabric.ports_per_server
+        assumed = stated is None or isinstance(stated.origin, Assumed)
+        ports = (server.bmc_ports or stated or usual_management_ports(server)) if assumed else stated
         if ports is None:
             raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
         return _side_attachment(fabric, ports, bmc_gbps, RJ45)
-    own = server.storage
-    if own is None and fabric.nic is None:
+    built_in = server.storage
+    if built_in is None and fabric.nic is None:
         return _usual_attachment(fabric, cluster)
-    ports = fabric.ports_per_server or (own.count if own else fabric.nic.ports if fabric.nic else None)
+    ports = fabric.ports_per_server or (built_in.count if built_in else fabric.nic.ports if fabric.nic else None)
     of_server = cluster.storage_nic.port_gbps if cluster.storage_nic else fabric.link_gbps
-    gbps = fabric.nic.port_gbps if fabric.nic else (own.gbps if own else None) or of_server
+    gbps = fabric.nic.port_gbps if fabric.nic else (built_in.gbps if built_in else None) or of_server
     if ports is None or gbps is None:
         raise refusal(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
-    found = _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
+    attachment = _side_attachment(fabric, ports, gbps, built_in.cage if built_in else ANY)
     if fabric.nic or server.storage_nics_included or cluster.storage_nic is None:
-        return found
+        return attachment
     card = cluster.storage_nic
-    return found._replace(nics_per_server=cards_for_ports(ports, card.ports), bought=card, supply=CONFIGURED)
+    return attachment._replace(nics_per_server=cards_for_ports(ports, card.ports), bought=card, supply=CONFIGURED)
 
 
 def _usual_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
@@ -175,14 +175,11 @@ def _usual_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
     return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic, USUAL)
 
 
-def _carries(nic: Nic, fabric: FabricPlan) -> bool:
-    return fabric.link_gbps is None or bool(fabric.link_gbps.value <= nic.port_gbps.value)
-
-
 def _usual_nic(fabric: FabricPlan, cluster: Cluster) -> UsualNic:
     """Return the slowest usual NIC whose ports carry the links of a fabric, else the fastest."""
-    usual = cluster.usual_nics()
-    return next((each for each in usual if _carries(each.nic, fabric)), usual[-1])
+    usual, rate = cluster.usual_nics(), fabric.link_gbps
+    fitting = (candidate for candidate in usual if rate is None or rate.value <= candidate.nic.port_gbps.value)
+    return next(fitting, usual[-1])
 
 
 def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
@@ -239,17 +236,17 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) ->
     nic = fabric.nic
     if fabric.ports_per_server:
         raise refusal(fabric, "ports_per_server is for other roles than compute; set gpus_per_nic", "role")
-    own = server.compute
+    built_in = server.compute
     if fabric.gpus_per_nic:
         nics = nics_of_a_server(server.gpus, fabric.gpus_per_nic)
-    elif own:
-        nics = own.count
+    elif built_in:
+        nics = built_in.count
     else:
         message = f"{server.identity.name} has no known NICs; set `gpus_per_nic:` and `nic:`"
         raise refusal(fabric, message, "unknown-ports")
     same = nic is None or nic.identity.id == server.nic
-    if same and own is not None and nics.value <= own.count.value:
-        return _own_attachment(cluster, own, nics)
+    if same and built_in is not None and nics.value <= built_in.count.value:
+        return _own_attachment(cluster, built_in, nics)
     nic = nic or cluster.server_nic
     if nic is None:
         message = f"{nics.value} NICs per server exceed those of {server.identity.name}; specify a `nic:` to purchase"
@@ -260,8 +257,8 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster, server: Server) ->
 
 def own_port_gbps(cluster: Cluster) -> Figure | None:
     """Return the rate of a port of the server's built-in compute NICs [Gb/s]; None where it is unknown."""
-    own = cluster.server.compute if cluster.server else None
-    return (own.gbps if own else None) or (cluster.server_nic.port_gbps if cluster.server_nic else None)
+    built_in = cluster.server.compute if cluster.server else None
+    return (built_in.gbps if built_in else None) or (cluster.server_nic.port_gbps if cluster.server_nic else None)
 
 
 def _own_attachment(cluster: Cluster, server_ports: ServerPorts, nics: Figure) -> Attachment:

@@ -29,8 +29,8 @@ over_clusters = sum_of("over_clusters", "<amount>", "amount", "more_amount")
 
 def together(figures: Iterable[Figure | None]) -> Figure | None:
     """Return the sum over clusters of the known figures; None where no cluster has one."""
-    known = [figure for figure in figures if figure]
-    return reduce(over_clusters, known) if known else None
+    known_figures = [figure for figure in figures if figure]
+    return reduce(over_clusters, known_figures) if known_figures else None
 
 
 def split(source: Source) -> list[tuple[str, Source]]:
@@ -74,16 +74,16 @@ def _slips(source: Source) -> Iterator[Problem]:
 
 
 def _pool(source: Source, at: int) -> Source:
-    """Return an entry with the keys of a plan, its marks kept."""
+    """Return an entry of the list as a plan of its own, with its marks."""
     entry, base = source.data[KEY][at], (KEY, at)
     cluster = {key: value for key, value in entry.items() if key != "name" and key not in BESIDE}
     data = {"cluster": cluster} | {key: entry[key] for key in BESIDE if key in entry}
-    own = source.mark(base)
-    keys: dict[Path, Mark] = {("cluster",): own}
-    values: dict[Path, Mark] = {(): own, ("cluster",): own}
-    for marks, found in ((source.keys, keys), (source.values, values)):
+    entry_mark = source.mark(base)
+    keys: dict[Path, Mark] = {("cluster",): entry_mark}
+    values: dict[Path, Mark] = {(): entry_mark, ("cluster",): entry_mark}
+    for marks, moved in ((source.keys, keys), (source.values, values)):
         for path, mark in marks.items():
             if path[:2] == base and len(path) > len(base):
                 key = path[2:]
-                found[key if key[0] in BESIDE else ("cluster", *key)] = mark
+                moved[key if key[0] in BESIDE else ("cluster", *key)] = mark
     return Source(source.file, "", data, keys, values)

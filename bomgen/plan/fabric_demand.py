@@ -196,9 +196,9 @@ def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> F
 
     A leaf that serves one rail has one port of each server. Raises Infeasible when there is no such fabric.
     """
-    given = fabric.tier_plans["leaf"].servers
-    if given:
-        return given
+    stated = fabric.tier_plans["leaf"].servers
+    if stated:
+        return stated
     of_rail = fabric.declared.has_rails
     if of_rail and fabric.scalable_unit:
         return fabric.scalable_unit

@@ -26,7 +26,6 @@ from bomgen.plan.types import (
     TWO_POOLS,
     FabricPlan,
     Plan,
-    StorageServers,
 )
 
 OF_THE_SITE = ("storage", "rack", "pdu")
@@ -75,15 +74,15 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     training = plan.training
     if training is None:
         return
-    given = {
+    figures = {
         "mfu": training.predicted or training.mfu,
         "achieved_tflops": training.achieved_tflops,
         "tokens_per_second_per_gpu": training.tokens_per_second_per_gpu,
     }
-    names = [name for name, figure in given.items() if figure is not None]
+    names = [name for name, figure in figures.items() if figure is not None]
     for name in names[1:]:
         text = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
-        yield _at(plan, given[name], text, "one-of", f"workload.{training.block}.{name}")
+        yield _at(plan, figures[name], text, "one-of", f"workload.{training.block}.{name}")
 
 
 @rule
@@ -92,25 +91,25 @@ def own_steps_on_whole_replicas(plan: Plan, _: Source) -> Iterator[Problem]:
     training = plan.training
     if training is None:
         return
-    for number, own in enumerate(training.measured):
-        size = own.tensor.value * own.pipeline.value * own.context.value
-        if own.gpus.value % size:
+    for number, measurement in enumerate(training.measured):
+        size = measurement.tensor.value * measurement.pipeline.value * measurement.context.value
+        if measurement.gpus.value % size:
             text = (
-                f"{own.gpus.value} GPUs are not a whole number of replicas of {size} GPUs; "
-                f"{max(1, own.gpus.value // size) * size} are"
+                f"{measurement.gpus.value} GPUs are not a whole number of replicas of {size} GPUs; "
+                f"{max(1, measurement.gpus.value // size) * size} are"
             )
-            yield _at(plan, own.gpus, text, "whole-replicas", f"workload.training.measured.{number}.gpus")
+            yield _at(plan, measurement.gpus, text, "whole-replicas", f"workload.training.measured.{number}.gpus")
 
 
 @rule
 def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
     """Require that the size of the cluster is given once: in GPUs, in servers, or in racks of a rack-scale system."""
     cluster = plan.cluster
-    given = {"gpus": cluster.gpus, "servers": cluster.servers, "racks": cluster.racks}
-    first, *others = [name for name, figure in given.items() if figure] or [""]
-    for name in others:
+    sizes = {"gpus": cluster.gpus, "servers": cluster.servers, "racks": cluster.racks}
+    first, *rest = [name for name, figure in sizes.items() if figure] or [""]
+    for name in rest:
         text = f"{first} and {name} both set the size; keep one"
-        yield _at(plan, given[name], text, "one-of", f"cluster.{name}")
+        yield _at(plan, sizes[name], text, "one-of", f"cluster.{name}")
     server = cluster.server
     if cluster.racks and server and not server.trays:
         text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
@@ -156,8 +155,8 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
         if margin.value >= 1:
             text = f"a margin of {float(margin.value):.0%} of the price has no price; set less than 100%"
             yield _at(plan, margin, text, "range", path)
-    given = plan.quote.discounts
-    for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
+    discounts = plan.quote.discounts
+    for path, shares in (("", discounts.categories), ("parts.", discounts.parts), ("lines.", discounts.lines)):
         for name, share in shares.items():
             yield from _at_most_one(plan, share, f"quote.discount.{path}{name}")
     for at, charge in enumerate(plan.quote.charges):
@@ -360,10 +359,10 @@ def measurements_have_results(plan: Plan, _: Source) -> Iterator[Problem]:
     inference = plan.inference
     if inference is None:
         return
-    for own in inference.measured:
-        if not (own.tpot or own.ttft or own.tokens_per_second_per_gpu):
+    for measurement in inference.measured:
+        if not (measurement.tpot or measurement.ttft or measurement.tokens_per_second_per_gpu):
             text = "nothing is measured here; add `tpot`, `ttft` or `tokens_per_second_per_gpu`"
-            yield Problem(own.mark, "error", text, "missing-key", "workload.inference.measured")
+            yield Problem(measurement.mark, "error", text, "missing-key", "workload.inference.measured")
     targets = inference.targets
     if targets and not (targets.ttft or targets.tpot):
         text = "a percentile of no time; add `ttft` or `tpot`"
@@ -441,8 +440,8 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require distinct names of the machines on a fabric, also from those that out-of-band connects by itself."""
     for fabric in plan.fabrics:
         taken = {slug(name) for name in (MANAGED if fabric.role == OUT_OF_BAND else ())}
-        given = source.data["fabrics"][fabric.name]
-        for index, hosts in enumerate(given.get("hosts") or () if isinstance(given, dict) else ()):
+        data = source.data["fabrics"][fabric.name]
+        for index, hosts in enumerate(data.get("hosts") or () if isinstance(data, dict) else ()):
             if slug(hosts["name"]) in taken:
                 mark = source.mark(("fabrics", fabric.name, "hosts", index, "name"))
                 text = f"other machines on the fabric are also called '{hosts['name']}'; give these another name"
@@ -485,16 +484,16 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
         leaf = fabric.tier_plans["leaf"].switch if "leaf" in fabric.tier_plans else None
         if leaf is None or leaf.protocol is None:
             continue
-        others: list[tuple[Identity, tuple[str | None, ...]]] = [
+        devices: list[tuple[Identity, tuple[str | None, ...]]] = [
             (tier.switch.identity, (tier.switch.protocol,)) for tier in fabric.tier_plans.values()
         ]
         card = fabric.nic or (plan.cluster.server_nic if fabric.role == COMPUTE else None)
         if card and card.protocols:
-            others.append((card.identity, card.protocols))
+            devices.append((card.identity, card.protocols))
         if fabric.uplink:
             above = next(linked for linked in plan.fabrics if linked.name == fabric.uplink.fabric)
-            others += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
-        for identity, spoken in others:
+            devices += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
+        for identity, spoken in devices:
             if None not in spoken and leaf.protocol not in spoken:
                 text = (
                     f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
@@ -576,14 +575,14 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
 def ids_of_inline_parts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require distinct ids of parts described in the plan: a price belongs to one of them."""
     of_hosts = (hosts.part.identity for fabric in plan.fabrics for hosts in fabric.hosts if hosts.part)
-    places = {mark: path for path, mark in source.values.items()}
-    found: dict[tuple[str, str], Identity] = {}
+    paths = {mark: path for path, mark in source.values.items()}
+    by_id: dict[tuple[str, str], Identity] = {}
     for identity in dict.fromkeys((*_parts(plan), *of_hosts)):
         if not identity.inline or identity.mark is None:
             continue
-        first = found.setdefault((identity.kind, identity.id), identity)
+        first = by_id.setdefault((identity.kind, identity.id), identity)
         marks = [part.mark for part in (first, identity) if part.mark]
-        described = [below(source, places[mark]).data for mark in marks if mark in places]
+        described = [below(source, paths[mark]).data for mark in marks if mark in paths]
         if described[1:] != described[:-1]:
             text = f"'{identity.name}' has the id {identity.id} of another part, at {first.mark}; give it another name"
             yield Problem(identity.mark, "error", text, "same-id", identity.kind)
@@ -623,7 +622,9 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
     for key in ("capacity_bytes", "read", "write"):
         alike = [part for part in plan.storage.servers if part.pieces is None and getattr(part, key)]
         for at, part in enumerate(alike):
-            first = next((other for other in alike[:at] if key == "capacity_bytes" or _same_side(other, part)), None)
+            # A rate is that of all parts on the network, or of all behind other parts.
+            rated = (prior for prior in alike[:at] if key == "capacity_bytes" or bool(prior.ports) is bool(part.ports))
+            first = next(rated, None)
             if first:
                 text = (
                     f"the numbers of {first.identity.name} and {part.identity.name} follow from the same need; "
@@ -633,18 +634,13 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
                 return
 
 
-def _same_side(part: StorageServers, other: StorageServers) -> bool:
-    """Return whether two parts of a storage system are both on the network, or both behind other parts."""
-    return bool(part.ports) is bool(other.ports)
-
-
 @rule
 def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
     """Reject links to tiers that a single switch does not have."""
     for fabric in plan.fabrics:
         if fabric.declared.one_switch:
-            own = {kind.name for kind in fabric.declared.link_kinds}
-            for kind in (link_kind for link_kind in link_kinds() if link_kind not in own):
+            kinds = {kind.name for kind in fabric.declared.link_kinds}
+            for kind in (link_kind for link_kind in link_kinds() if link_kind not in kinds):
                 if ("fabrics", fabric.name, "links", kind) in source.values:
                     mark = source.key_mark(("fabrics", fabric.name, "links", kind))
                     text = f"a single switch has no {kind} links; remove them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import islice
@@ -48,7 +48,10 @@ def document(name: str) -> dict[str, Any]:
     plan = schemas.document(PLAN)
     link, fabric, quote = plan["$defs"]["link"], plan["$defs"]["fabric"], plan["properties"]["quote"]
     properties, terms = fabric["properties"], quote["properties"]
-    fabric = fabric | {"properties": properties | _topology_properties(properties) | _link_properties(properties, link)}
+    topology = properties["topology"] | {"enum": list(topologies())}
+    options = {entry.name: entry.options for entry in describe_topologies() if entry.options}
+    links = properties["links"] | {"properties": {kind.name: _links_of(kind, link) for kind in link_kinds().values()}}
+    fabric = fabric | {"properties": properties | {"topology": topology, "links": links} | options}
     quote = quote | {"properties": terms | {"language": terms["language"] | {"enum": list(languages())}}}
     definitions = {key: value for key, value in plan["$defs"].items() if value is not link}
     schema = plan | {"$defs": definitions | {"fabric": fabric}, "properties": plan["properties"] | {"quote": quote}}
@@ -70,41 +73,31 @@ def with_defaults(name: str) -> Schema:
     def laid(schema: Any) -> Any:
         if not isinstance(schema, dict):
             return schema
-        found = {key: laid(value) for key, value in schema.items()}
+        copy = {key: laid(value) for key, value in schema.items()}
         declared = unfold(whole, schema)
-        if assumption := next((each[ASSUMED] for each in declared if ASSUMED in each), None):
+        if assumption := next((part[ASSUMED] for part in declared if ASSUMED in part), None):
             value = catalog.find("assumption", assumption).value("value")
-            yes_or_no = any(each.get("type") == "boolean" for each in declared)
-            found["default"] = value == "yes" if yes_or_no else float(value) if isinstance(value, Fraction) else value
-        return found
+            yes_or_no = any(part.get("type") == "boolean" for part in declared)
+            copy["default"] = value == "yes" if yes_or_no else float(value) if isinstance(value, Fraction) else value
+        return copy
 
-    found: Schema = laid(whole)
-    return found
-
-
-def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"topology": fabric["topology"] | {"enum": list(topologies())}}
-    return named | {topology.name: topology.options for topology in describe_topologies() if topology.options}
-
-
-def _link_properties(fabric: Mapping[str, Any], link: dict[str, Any]) -> dict[str, Any]:
-    kinds = {kind.name: _links_of(kind, link) for kind in link_kinds().values()}
-    return {"links": fabric["links"] | {"properties": kinds}}
+    result: Schema = laid(whole)
+    return result
 
 
 def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of the links of a kind: as for any link, with a module per end where the ends differ."""
-    found = link | {"title": kind.title, "description": kind.description, "examples": [dict(kind.example)]}
+    schema = link | {"title": kind.title, "description": kind.description, "examples": [dict(kind.example)]}
     lower, upper = kind.ends
     if lower != upper:
         module = link["properties"]["module"]
-        own = {key: value for key, value in module.items() if key not in ("title", "description", "type")}
+        constraints = {key: value for key, value in module.items() if key not in ("title", "description", "type")}
         ends = {
             end: {
                 "title": f"Module at the {end}",
                 "description": f"Catalogue id of the module at the {_DEVICES.get(end, end)} end. {_CHOSEN}",
                 "type": "string",
-                **own,
+                **constraints,
             }
             for end in kind.ends
         }
@@ -117,8 +110,8 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
             "additionalProperties": False,
             "examples": [_EXAMPLE, dict.fromkeys(kind.ends, _EXAMPLE)],
         }
-        found["properties"] = link["properties"] | {"module": named}
-    return found
+        schema["properties"] = link["properties"] | {"module": named}
+    return schema
 
 
 # unknown parts ------------------------------------------------------------------------------------------------------
@@ -149,24 +142,24 @@ def unknown_part(catalog: Catalog, kinds: Sequence[str], name: str) -> str | Non
 
 def _refusal(catalog: Catalog, kinds: Sequence[str], name: str) -> UnknownPart | None:
     """Return the error of the first of the kinds; None when the name matches a part of one."""
-    found = list[UnknownPart]()
+    errors = list[UnknownPart]()
     for kind in kinds:
         try:
             catalog.find(kind, name)
         except UnknownPart as error:
-            found.append(error)
+            errors.append(error)
         else:
             return None
-    return found[0]
+    return errors[0]
 
 
 def _unknown(refused: UnknownPart, catalog: Catalog, kinds: Sequence[str], name: str) -> str:
-    """Return what is wrong with a name that matches no part of its possible kinds."""
+    """Return the message for a name that matches no part of its possible kinds."""
     if len(kinds) == 1:
         return str(refused)
     names = [id for kind in kinds for id in catalog.ids(kind)]
-    first, *others = kinds
-    listed = " and ".join((f"`bomgen catalog {first}`", *(f"`{kind}`" for kind in others)))
+    first, *rest = kinds
+    listed = " and ".join((f"`bomgen catalog {first}`", *(f"`{kind}`" for kind in rest)))
     hint = suggestion(name.lower(), names, f"{listed} list what there is")
     *those, last = (_IN_WORDS.get(kind, kind) for kind in kinds)
     return f"no {', '.join(those)} or {last} '{name}'; {hint}"
@@ -184,7 +177,7 @@ def _names(
             keys = unfolded.get("properties", {})
             below = [(key, value, keys.get(key, unfolded.get("additionalProperties"))) for key, value in data.items()]
         elif isinstance(data, list):
-            below = [(place, value, unfolded.get("items")) for place, value in enumerate(data)]
+            below = [(index, value, unfolded.get("items")) for index, value in enumerate(data)]
         for step, value, described in below:
             if isinstance(described, dict):
                 yield from _names(whole, described, value, (*path, step))
@@ -198,14 +191,14 @@ class Declaration:
     """What the schema declares of the value at a place of a plan."""
 
     def __init__(self, schemas: Sequence[Schema]) -> None:
-        self.parts = [part for each in schemas for part in unfold(document(PLAN), each)]
+        self.parts = [part for schema in schemas for part in unfold(document(PLAN), schema)]
         """All schemas of the value."""
         self._below = dict[Any, Declaration]()
         declared: Schema = {}
         for part in self.parts:
             declared = part | declared
-        self.title = next((str(each["title"]) for each in schemas if "title" in each), "")
-        self.description = next((str(each["description"]) for each in schemas if "description" in each), "")
+        self.title = next((str(schema["title"]) for schema in schemas if "title" in schema), "")
+        self.description = next((str(schema["description"]) for schema in schemas if "description" in schema), "")
         self.keys = dict.fromkeys(key for part in self.parts for key in part.get("properties", ()))
         self.kinds = list(dict.fromkeys(kind for part in self.parts for kind in part.get(IDS, ())))
         """The kinds of the catalogue whose ids are expected."""
@@ -220,20 +213,20 @@ class Declaration:
 
     def at(self, key: str | int | None) -> Declaration:
         """Return the declaration of a key, or of the items of a list."""
-        place = key if key in self.keys else str if isinstance(key, str) else int
-        if place not in self._below:
-            found = [
+        slot = key if key in self.keys else str if isinstance(key, str) else int
+        if slot not in self._below:
+            branches = [
                 part.get("properties", {}).get(key, part.get("additionalProperties"))
                 if isinstance(key, str)
                 else part.get("items")
                 for part in self.parts
             ]
-            self._below[place] = Declaration([each for each in found if isinstance(each, dict)])
-        return self._below[place]
+            self._below[slot] = Declaration([schema for schema in branches if isinstance(schema, dict)])
+        return self._below[slot]
 
     @property
     def words(self) -> list[str]:
-        """The permitted words, and the ids of the catalogue where one is expected."""
+        """Return the permitted words, and the ids of the catalogue if one is expected."""
         words = [str(word) for part in self.parts for word in part.get("enum", ())]
         if any(part.get("type") == "boolean" for part in self.parts):
             words += ("true", "false")
@@ -241,13 +234,13 @@ class Declaration:
 
     @property
     def comment(self) -> str:
-        """What the value is in a few words, for a comment: the beginning of its description, or its title."""
+        """Return a comment on the value: the beginning of its description, or its title."""
         begun = _REST.split(self.description)[0]
         return begun if begun[:1].isupper() else self.title
 
     @property
     def has_keys(self) -> bool:
-        """Whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
+        """Return whether keys follow: in a mapping, except of a part or model, which is usually given by name."""
         return not self.kinds and any(
             "properties" in part or isinstance(part.get("additionalProperties"), dict) for part in self.parts
         )
@@ -260,10 +253,10 @@ def _declaration_of_plans() -> Declaration:
 
 def declaration_at(steps: Sequence[str | int | None] = ()) -> Declaration:
     """Return what the schema declares of the value at a path of keys, None for the items of a list."""
-    found = _declaration_of_plans()
+    declaration = _declaration_of_plans()
     for step in steps:
-        found = found.at(step)
-    return found
+        declaration = declaration.at(step)
+    return declaration
 
 
 def catalog_ids(kind: str) -> list[str]:

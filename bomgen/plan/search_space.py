@@ -49,14 +49,14 @@ class NumberRange(Sequence[str]):
         return len(self.numbers)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> NumberRange: ...
+    def __getitem__(self, index: slice) -> NumberRange: ...
 
-    def __getitem__(self, place: int | slice) -> str | NumberRange:
-        found = self.numbers[place]
-        return NumberRange(found) if isinstance(found, range) else str(found)
+    def __getitem__(self, index: int | slice) -> str | NumberRange:
+        selected = self.numbers[index]
+        return NumberRange(selected) if isinstance(selected, range) else str(selected)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NumberRange) and self.numbers == other.numbers
@@ -103,16 +103,16 @@ class SearchSpace(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of designs."""
+        """Return the number of designs."""
         return prod(len(axis.values) for axis in self.axes)
 
     def values(self, index: int) -> tuple[str, ...]:
         """Return the values of a design, axis by axis; `index` counts from 0."""
-        found = list[str]()
+        texts = list[str]()
         for axis in reversed(self.axes):
-            index, place = divmod(index, len(axis.values))
-            found.append(axis.values[place])
-        return tuple(reversed(found))
+            index, position = divmod(index, len(axis.values))
+            texts.append(axis.values[position])
+        return tuple(reversed(texts))
 
     def settings(self, index: int) -> tuple[str, ...]:
         """Return a design as settings to apply to the plan."""
@@ -128,30 +128,29 @@ def search_space(
 
     Raises PlanErrors for an invalid key, an unknown measure, a range without an end, too many designs.
     """
-    given: Mapping[str, Any] = source.data.get(KEY) or {}
+    data: Mapping[str, Any] = source.data.get(KEY) or {}
     problems = list[Problem]()
     axes = {
-        key: _axis(key, value, source.mark((KEY, OVER, key)), problems)
-        for key, value in (given.get(OVER) or {}).items()
+        key: _axis(key, value, source.mark((KEY, OVER, key)), problems) for key, value in (data.get(OVER) or {}).items()
     }
     for key, text, mark in _pairs(over, OVER, problems):
         if (values := _read(f"[{text}]", mark, problems)) is not None:
             axes[key] = _axis(key, values, mark, problems)
-    named = [(name, source.mark((KEY, MINIMISE, at))) for at, name in enumerate(given.get(MINIMISE) or ())]
+    named = [(name, source.mark((KEY, MINIMISE, at))) for at, name in enumerate(data.get(MINIMISE) or ())]
     if minimise:
         options = enumerate(minimise, start=1)
         named = [(name.strip(), Mark(_OPTIONS[MINIMISE], at, 1)) for at, text in options for name in text.split(",")]
-    bounds = {name: (value, source.mark((KEY, WITHIN, name))) for name, value in (given.get(WITHIN) or {}).items()}
+    bounds = {name: (value, source.mark((KEY, WITHIN, name))) for name, value in (data.get(WITHIN) or {}).items()}
     for at, text in enumerate(within, start=1):
         mark = Mark(_OPTIONS[WITHIN], at, 1)
         for name, most, _ in _pairs(text.split(","), WITHIN, problems, mark):
             bounds[name] = (most.strip(), mark)
     measures = dict.fromkeys(name for name, mark in named if _is_known(name, mark, problems))
-    found = [_bound(name, value, mark, problems) for name, (value, mark) in bounds.items()]
+    limits = [_bound(name, value, mark, problems) for name, (value, mark) in bounds.items()]
     space = SearchSpace(
         tuple(axis for axis in axes.values() if axis is not None),
         tuple(measures) or DEFAULT_MINIMISE,
-        tuple(bound for bound in found if bound is not None),
+        tuple(bound for bound in limits if bound is not None),
         bool(measures),
     )
     mark = source.mark((KEY,))
@@ -198,12 +197,12 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
     if key.partition(".")[0] == KEY:
         problems.append(Problem(mark, "error", f"{key} is not a key of a design; use another", _RULE, key))
         return None
-    given = value if isinstance(value, list) else [value]
-    if not given:
+    items = value if isinstance(value, list) else [value]
+    if not items:
         message = f"no values for {key}; set at least one, or remove the key"
         problems.append(Problem(mark, "error", message, _RULE, key))
         return None
-    lists = [_values(item, mark, problems) for item in given]
+    lists = [_values(item, mark, problems) for item in items]
     if len(lists) == 1 and isinstance(lists[0], NumberRange):
         return Axis(key, lists[0], mark)
     if sum(map(len, lists)) > MAX_LISTED:
@@ -215,10 +214,10 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
 
 def _values(value: Any, mark: Mark, problems: list[Problem]) -> NumberRange | tuple[str, ...]:
     """Return a range of integers, of a too long one its first part; another value alone."""
-    found = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+    match = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
         return (write_scalar(_with_decimals(value)),)
-    first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+    first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if first > last:
         problems.append(Problem(mark, "error", f"{value} is an empty range; write the smaller number first", _RULE))
     return NumberRange(range(first, min(last, first + step * MAX_DESIGNS) + 1, step))

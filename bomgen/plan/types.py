@@ -52,7 +52,7 @@ class Parallelism(NamedTuple):
 
     @property
     def splits_sequence(self) -> bool:
-        """Whether tensor-parallel GPUs split the rest of a layer along the sequence."""
+        """Return whether tensor-parallel GPUs split the rest of a layer along the sequence."""
         return bool(self.tensor.value > 1 and self.sequence_parallel.value == "yes")
 
 
@@ -533,12 +533,12 @@ class FabricPlan(NamedTuple):
 
     @property
     def switchless(self) -> bool:
-        """Whether its topology connects nodes directly, without switches."""
+        """Return whether the topology connects nodes directly, without switches."""
         return self.declared.switchless
 
     @property
     def populate_used_ports_only(self) -> bool:
-        """Whether unused ports have no module and no cable."""
+        """Return whether unused ports have no module and no cable."""
         return bool(self.build_out.value == "exact")
 
 

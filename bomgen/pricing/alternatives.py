@@ -38,24 +38,24 @@ Instead = Mapping[tuple[str, str], str]
 """Ids of substitute parts, by kind and id of the parts they replace."""
 
 
-def varied(source: Source, place: int) -> Source:
+def varied(source: Source, index: int) -> Source:
     """Return the plan's source with the values of one alternative, and without a list of alternatives.
 
     Setting a medium removes the parts that the plan names for the previous one, unless they are set as well. Raises
     PlanErrors for a key that cannot be set.
     """
-    given = source.data["quote"]["alternatives"][place].get("set") or {}
-    for key in given:
+    settings = source.data["quote"]["alternatives"][index].get("set") or {}
+    for key in settings:
         if key.startswith(FIXED) or key in WHOLE:
-            mark = source.key_mark((*ALTERNATIVES, place, "set", key))
+            mark = source.key_mark((*ALTERNATIVES, index, "set", key))
             message = f"{key} is the same in every alternative; set other keys"
             raise PlanErrors([Problem(mark, "error", message, "set", ".".join(ALTERNATIVES))])
-    laid = overlay(source, (*ALTERNATIVES, place, "set")) if given else source
-    for key in given:
+    laid = overlay(source, (*ALTERNATIVES, index, "set")) if settings else source
+    for key in settings:
         *link, last = key.split(".")
         if last == MEDIUM:
             for part in OF_MEDIUM:
-                if ".".join((*link, part)) not in given:
+                if ".".join((*link, part)) not in settings:
                     _at(laid.data, link).pop(part, None)
     return drop_alternatives(laid)
 
@@ -83,26 +83,26 @@ def substitutes(
     `cheapest` selects one of several compatible ids of a kind. Raises PlanErrors for parts that are not on the bill or
     not in the catalogue.
     """
-    found: dict[tuple[str, str], str] = {}
-    for wanted, other in alternative.substitute.items():
+    instead: dict[tuple[str, str], str] = {}
+    for wanted, substitute in alternative.substitute.items():
         parts = [line for line in bill.lines if line.identity and not line.identity.inline]
         lines = [line for line in parts if line.category == wanted or wanted.lower() in line.names]
         if not lines:
-            known = [line.identity.id for line in bill.lines if line.identity]
-            hint = suggestion(wanted.lower(), known, "specify a category or a part on the bill")
+            ids = [line.identity.id for line in bill.lines if line.identity]
+            hint = suggestion(wanted.lower(), ids, "specify a category or a part on the bill")
             raise _wrong(alternative, f"no part of the bill is '{wanted}'; {hint}", "unknown-part")
-        others = {line.identity: _other(alternative, line, other, catalog, cheapest) for line in lines}
-        found |= {(identity.kind, identity.id): id for identity, id in others.items() if identity and id}
-        if not any(others.values()):
+        chosen = {line.identity: _other(alternative, line, substitute, catalog, cheapest) for line in lines}
+        instead |= {(identity.kind, identity.id): id for identity, id in chosen.items() if identity and id}
+        if not any(chosen.values()):
             message = f"no part in the catalogue `replaces:` {wanted}; add one, or specify the part"
             raise _wrong(alternative, message, "no-compatible")
-    return found
+    return instead
 
 
 def _other(
     alternative: Alternative,
     line: Line,
-    other: str,
+    substitute: str,
     catalog: Catalog,
     cheapest: Callable[[Line, Sequence[str]], str],
 ) -> str | None:
@@ -110,11 +110,11 @@ def _other(
     if line.identity is None:
         return None
     kind = line.identity.kind
-    if other == COMPATIBLE:
+    if substitute == COMPATIBLE:
         fitting = catalog.replacements(kind, {line.identity.id, *line.names})
         return cheapest(line, fitting) if fitting else None
     try:
-        return catalog.find_original(kind, other).id
+        return catalog.find_original(kind, substitute).id
     except UnknownPart as error:
         raise _wrong(alternative, str(error), "unknown-part") from None
 
@@ -122,9 +122,9 @@ def _other(
 def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[Problem]:
     """Yield errors for substitute parts that are not on the bill, because no link or position uses them."""
     there = {(line.identity.kind, line.identity.id) for line in bill.lines if line.identity}
-    for (kind, id), other in instead.items():
-        if (kind, other) not in there:
-            message = f"{other} cannot replace {id}: the cage or the module at the other end does not match"
+    for (kind, id), substitute in instead.items():
+        if (kind, substitute) not in there:
+            message = f"{substitute} cannot replace {id}: the cage or the module at the other end does not match"
             yield _problem(alternative, f"{message}; specify another part", "substitute")
 
 

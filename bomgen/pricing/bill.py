@@ -89,7 +89,7 @@ def pieces_for_bought(pieces: int, servers: int, bought_servers: int, servers_pe
 
 
 def _racks_of_bought(design: Design, bought: Sequence[Line], existing: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines with racks and PDUs for what is bought: what the customer has stands in racks of its own."""
+    """Yield the lines of racks and PDUs for purchased devices: the customer's own are in racks of their own."""
     categories = {line.category for line in existing}
     racked = {line.category for line in bought} & RACKED
     servers, per_rack = count_units(SERVER, design), design.facility.servers_per_rack
@@ -165,8 +165,8 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
     yield from _circuits(built)
     for hosts in built.plan.hosts:
         if hosts.part:
-            place = slug(hosts.name)
-            path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
+            host_id = slug(hosts.name)
+            path, line_id = f"{base}.hosts.{host_id}.count", f"{name}.management.{host_id}"
             identity = hosts.part.identity
             category = CATEGORY_OF_KIND.get(identity.kind, identity.kind)
             yield line_of_part(line_id, category, identity, hosts.pieces, fabric=name, role="host", path=path)

@@ -63,8 +63,8 @@ class Line(NamedTuple):
 
     def alone(self) -> Line:
         """Return the line as if its cluster were the only one of the plan."""
-        place = "".join(f"{step}." for step in cluster_path(self.cluster))
-        path = self.path and self.path.removeprefix(place)
+        prefix = "".join(f"{step}." for step in cluster_path(self.cluster))
+        path = self.path and self.path.removeprefix(prefix)
         return self._replace(id=self.id.removeprefix(f"{self.cluster}."), path=path, cluster="")
 
     @property
@@ -253,14 +253,14 @@ def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[
     for line in lines:
         key = part_key(line)
         totals[key] = sum_of_quantities(totals[key], line.quantity) if key in totals else line.quantity
-    given: set[tuple[str, str]] = set()
+    spared: set[tuple[str, str]] = set()
     for line in lines:
         wanted = spares.get(line.category)
         key = part_key(line)
-        if wanted is None or key in given:
+        if wanted is None or key in spared:
             yield line
             continue
-        given.add(key)
+        spared.add(key)
         pieces = share_of(totals[key], wanted) if wanted.unit == "share" else wanted
         yield line._replace(spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
 
@@ -279,10 +279,10 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
     for line in lines:
         bought, owned = _take(line, left)
         stocked = (
-            own._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), in_stock=True)
-            for number, own in enumerate(owned, 1)
+            owned_line._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), in_stock=True)
+            for number, owned_line in enumerate(owned, 1)
         )
-        yield from (each for each in (bought, *stocked) if each.pieces)
+        yield from (portion for portion in (bought, *stocked) if portion.pieces)
 
 
 def subtract_existing(lines: Sequence[Line], left: dict[str, Figure]) -> tuple[list[Line], list[Line]]:
@@ -299,21 +299,19 @@ def subtract_existing(lines: Sequence[Line], left: dict[str, Figure]) -> tuple[l
 
 
 def _take(line: Line, left: dict[str, Figure]) -> tuple[Line, list[Line]]:
-    """Return a line less the customer's own pieces, which are taken from `left`, and a line of these for each name."""
+    """Return a line less the customer's own pieces, which are taken from `left`, and a line of these per name."""
     bought, owned = line, list[Line]()
     for name in line.names:
         if name not in left or not left[name].value or not bought.pieces:
             continue
         taken = from_stock(bought.quantity, left[name])
         left[name] = rest_of(left[name], taken)
-        own, bought = line._replace(quantity=taken, spare=None), _less(bought, taken)
+        owned_line = line._replace(quantity=taken, spare=None)
+        if taken.value:
+            bought = bought._replace(quantity=rest_of(bought.quantity, taken))
         if bought.spare and left[name].value:
             spare = from_stock(bought.spare, left[name])
             left[name] = rest_of(left[name], spare)
-            own, bought = own._replace(spare=spare), bought._replace(spare=rest_of(bought.spare, spare))
-        owned.append(own)
+            owned_line, bought = owned_line._replace(spare=spare), bought._replace(spare=rest_of(bought.spare, spare))
+        owned.append(owned_line)
     return bought, owned
-
-
-def _less(line: Line, taken: Figure) -> Line:
-    return line._replace(quantity=rest_of(line.quantity, taken)) if taken.value else line

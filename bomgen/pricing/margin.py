@@ -39,8 +39,8 @@ class Earned(NamedTuple):
     @property
     def missing(self) -> tuple[str, ...]:
         """Return what is unknown about the line: its price, its cost."""
-        known = {PRICE: self.priced.amount, COST: self.cost}
-        return tuple(name for name, amount in known.items() if amount is None)
+        amounts = {PRICE: self.priced.amount, COST: self.cost}
+        return tuple(name for name, amount in amounts.items() if amount is None)
 
     @property
     def margin(self) -> Decimal | None:
@@ -115,8 +115,8 @@ def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBoo
         line = priced.line
         unit = unit_for([*line.names, line.id.lower()], line.category, pieces[line.part or line.id], plan, books)
         if line.charge and line.charge.cost is not None:
-            own = converted(line.charge.cost, line.charge.currency or plan.currency, plan)
-            unit = Unit(own, own, own)
+            own_cost = converted(line.charge.cost, line.charge.currency or plan.currency, plan)
+            unit = Unit(own_cost, own_cost, own_cost)
         cost = None if unit.amount is None else rounded(line.pieces * Fraction(unit.amount), plan.currency)
         earned.append(Earned(priced, unit, cost))
     by_category = {
@@ -166,14 +166,14 @@ def selling_books(costs: Sequence[PriceBook], plan: QuotePlan) -> list[PriceBook
 
 
 def _books(costs: Sequence[PriceBook], plan: QuotePlan, sell: Sell) -> Iterator[PriceBook]:
-    others = frozenset(CATEGORIES).difference(sell.by)
-    margins = {NAME: (sell.margin, others)}
+    rest = frozenset(CATEGORIES).difference(sell.by)
+    margins = {NAME: (sell.margin, rest)}
     margins |= {f"{NAME}.by.{category}": (margin, frozenset({category})) for category, margin in sell.by.items()}
     for at, book in enumerate(costs):
         for name, (margin, categories) in margins.items():
             prices = tuple(_sold(price, margin, plan, sell) for price in book.prices)
-            known = name if len(costs) == 1 else f"{name}.{at + 1}"
-            yield PriceBook(known, known, prices, ((plan.currency, sell.mark),), categories=categories)
+            book_name = name if len(costs) == 1 else f"{name}.{at + 1}"
+            yield PriceBook(book_name, book_name, prices, ((plan.currency, sell.mark),), categories=categories)
 
 
 def _sold(cost: Price, margin: Figure, plan: QuotePlan, sell: Sell) -> Price:

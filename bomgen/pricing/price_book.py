@@ -105,7 +105,7 @@ def entries(source: Source) -> list[dict[str, Any]]:
 
 def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
     estimate = entry.get("estimate")
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "part": str(entry["part"]).strip(),
         **{key: decimal(entry[key]) for key in AMOUNTS if entry.get(key) is not None},
         "from_quantity": entry.get("from_quantity"),
@@ -116,16 +116,16 @@ def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
         "date": entry.get("date") or book.get("date"),
         "lead_time": entry.get("lead_time"),
     }
-    return {key: value for key, value in found.items() if value not in (None, "", False) or key in AMOUNTS}
+    return {key: value for key, value in fields.items() if value not in (None, "", False) or key in AMOUNTS}
 
 
 def _currencies(source: Source) -> tuple[tuple[str, Mark], ...]:
-    own = source.data.get("currency")
-    found = {str(own): source.mark(("currency",))} if own else {}
+    currency = source.data.get("currency")
+    currencies = {str(currency): source.mark(("currency",))} if currency else {}
     for at, entry in enumerate(source.data["prices"]):
         if entry.get("currency"):
-            found.setdefault(str(entry["currency"]), source.mark(("prices", at, "currency")))
-    return tuple(found.items())
+            currencies.setdefault(str(entry["currency"]), source.mark(("prices", at, "currency")))
+    return tuple(currencies.items())
 
 
 def _price(entry: dict[str, Any], mark: Mark) -> Price:
@@ -149,30 +149,30 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
 
 def find_slips(source: Source) -> list[Problem]:
     """Return problems that the schema cannot find: too large prices, inverted ranges, two prices for one quantity."""
-    found = [*_unreal_dates(source), *_odd_texts(source), *_missing_currency(source)]
+    problems = [*_unreal_dates(source), *_odd_texts(source), *_missing_currency(source)]
     seen: dict[tuple[str, int], int] = {}
     for at, entry in enumerate(source.data["prices"]):
-        given, odd = _amounts(source, at)
-        found += odd
-        if "price" not in given and not {"min", "max"} <= given.keys() and not odd:
+        amounts, odd = _amounts(source, at)
+        problems += odd
+        if "price" not in amounts and not {"min", "max"} <= amounts.keys() and not odd:
             message = f"no price for {entry['part']}; set a price, or `min` and `max`, or remove the part"
-            found.append(Problem(source.mark(("prices", at)), "error", message, MISSING))
-        ordered = [given[key] for key in ("min", "price", "max") if key in given]
+            problems.append(Problem(source.mark(("prices", at)), "error", message, MISSING))
+        ordered = [amounts[key] for key in ("min", "price", "max") if key in amounts]
         if ordered != sorted(ordered):
             message = f"the range of {entry['part']} does not contain its price; set `min` <= `price` <= `max`"
-            found.append(Problem(source.mark(("prices", at)), "error", message, "price-range"))
+            problems.append(Problem(source.mark(("prices", at)), "error", message, "price-range"))
         tier = (str(entry["part"]).strip().lower(), int(entry.get("from_quantity") or 1))
         if tier in seen:
             first = source.mark(("prices", seen[tier])).line
             message = f"a second price for {tier[0]} from {tier[1]}, the first is in line {first}; keep one"
-            found.append(Problem(source.mark(("prices", at)), "error", message, "duplicate-price"))
+            problems.append(Problem(source.mark(("prices", at)), "error", message, "duplicate-price"))
         seen.setdefault(tier, at)
-    return sorted(found, key=lambda problem: problem.mark)[:MAX_PROBLEMS]
+    return sorted(problems, key=lambda problem: problem.mark)[:MAX_PROBLEMS]
 
 
 def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]]:
-    given: dict[str, Decimal] = {}
-    found = []
+    amounts: dict[str, Decimal] = {}
+    problems = []
     entry = source.data["prices"][at]
     for key in AMOUNTS:
         value = entry.get(key)
@@ -184,13 +184,13 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
         except ValueError:
             is_short = False
         if is_short and amount < MAX_PRICE:
-            given[key] = amount
+            amounts[key] = amount
             continue
         message = f"a price of {MAX_PRICE} or more looks wrong; write the unit price"
         if not is_short:
             message = f"a price of more than {MAX_DIGITS} digits; give it to a fraction of the minor unit"
-        found.append(Problem(source.mark(("prices", at, key)), "error", message, "range"))
-    return given, found
+        problems.append(Problem(source.mark(("prices", at, key)), "error", message, "range"))
+    return amounts, problems
 
 
 def _held(source: Source, keys: Sequence[str]) -> Iterator[tuple[Path, str]]:
@@ -226,11 +226,11 @@ def _missing_currency(source: Source) -> Iterator[Problem]:
 
 
 def _unreal_dates(source: Source) -> Iterator[Problem]:
-    for path, given in _held(source, ("date", "valid_until")):
+    for path, day in _held(source, ("date", "valid_until")):
         try:
-            date.fromisoformat(given)
+            date.fromisoformat(day)
         except ValueError:
-            message = f"{given} is not a valid date; write YYYY-MM-DD"
+            message = f"{day} is not a valid date; write YYYY-MM-DD"
             yield Problem(source.mark(path), "error", message, "date")
 
 

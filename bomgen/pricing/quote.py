@@ -175,31 +175,31 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     before, and RowsDiffer if rows of a vector fall into different price breaks.
     """
     counted, without_price = list[Line](), list[QuoteLine]()
-    found = list[Unit]()
+    unit_prices = list[Unit]()
     for line, unit in zip(bill.lines, units(bill.lines, plan, books), strict=True):
         if not line.required_by or unit.amount is not None or unit.ranges:
             counted.append(line)
-            found.append(unit)
+            unit_prices.append(unit)
         else:
             without_price.append(_line(line, unit, None, plan))
-    usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
-    lines = _priced(counted, found, usual, plan)
+    usual, low, high = ([getattr(unit, end) for unit in unit_prices] for end in ("amount", "low", "high"))
+    lines = _priced(counted, unit_prices, usual, plan)
     totals = _totals(lines, plan)
     at_most = totals.amount
-    if not totals.complete or any(unit.ranges for unit in found):
-        lowest, highest = (_priced(counted, found, ends, plan) for ends in (low, high))
-        lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
+    if not totals.complete or any(unit.ranges for unit in unit_prices):
+        lowest, highest = (_priced(counted, unit_prices, ends, plan) for ends in (low, high))
+        lines = [_between(*row) for row in zip(lines, lowest, highest, strict=True)]
         most = _totals(highest, plan)
         totals, at_most = totals._replace(low=_totals(lowest, plan).amount, high=most.high), most.amount
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
     return Quote(tuple(lines), totals, warnings, at_most, tuple(without_price))
 
 
-def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
+def cluster_quote(priced: Quote, plan: QuotePlan, cluster: str) -> Quote:
     """Return the lines of one of several clusters and their totals, as if it were the only one."""
     lines, required = (
         [line._replace(line=line.line.alone()) for line in lines if line.line.cluster == cluster]
-        for lines in (found.lines, found.unpriced_required)
+        for lines in (priced.lines, priced.unpriced_required)
     )
     return Quote(tuple(lines), _totals(lines, plan), (), unpriced_required=tuple(required))
 
@@ -212,15 +212,15 @@ def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLin
 
 
 def _priced(
-    lines: Sequence[Line], found: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
+    lines: Sequence[Line], unit_prices: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
 ) -> list[QuoteLine]:
     """Return the lines at unit prices, with charges that are a share of the hardware."""
-    priced = [_line(line, unit, amount, plan) for line, unit, amount in zip(lines, found, amounts, strict=True)]
+    priced = [_line(line, unit, amount, plan) for line, unit, amount in zip(lines, unit_prices, amounts, strict=True)]
     hardware = [line.amount for line in priced if line.hardware]
-    known = [amount for amount in hardware if amount is not None]
-    if not known:
+    known_amounts = [amount for amount in hardware if amount is not None]
+    if not known_amounts:
         return priced
-    whole, complete = sum(known, Decimal(0)), len(known) == len(hardware)
+    whole, complete = sum(known_amounts, Decimal(0)), len(known_amounts) == len(hardware)
     for at, line in enumerate(lines):
         if line.charge and line.charge.share and not line.in_stock:
             share = rounded(exact(whole) * Fraction(line.charge.share.value), plan.currency)
@@ -278,12 +278,12 @@ def taxes_on(
         return ()
     by_rate = group_by(amounts, lambda amount: rates.get(amount[0], rates[DEFAULT]))
     used = [rate for rate in dict.fromkeys((rates[DEFAULT], *rates.values())) if rate in by_rate] or [rates[DEFAULT]]
-    found: list[Tax] = []
+    taxes: list[Tax] = []
     for rate in used:
         net = sum((exact(amount) for _, amount in by_rate.get(rate, ()) if amount is not None), Fraction(0))
         named = tuple(name for name, share in rates.items() if share == rate and name != DEFAULT)
-        found.append(Tax(rate, rounded(net, currency), rounded(net * rate, currency), named if found else ()))
-    return tuple(found)
+        taxes.append(Tax(rate, rounded(net, currency), rounded(net * rate, currency), named if taxes else ()))
+    return tuple(taxes)
 
 
 # breakdown ----------------------------------------------------------------------------------------------------------

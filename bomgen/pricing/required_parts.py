@@ -47,7 +47,7 @@ class OpenItem(NamedTuple):
 
     @property
     def any_cord(self) -> bool:
-        """Whether it is the power cords of a machine, whose inlets may be unknown."""
+        """Return whether the part is the power cords of a machine, whose inlets may be unknown."""
         return not {part.id for part in self.parts}.difference(CORDS)
 
 
@@ -113,16 +113,16 @@ def required_parts(
 
 
 def _uses(lines: Sequence[Line]) -> list[_Use]:
-    found: dict[str, _Use] = {}
+    uses: dict[str, _Use] = {}
     fabrics: dict[str, set[str | None]] = {}
     for line in lines:
         if line.identity is None or not line.identity.requires:
             continue
         id = line.identity.id
         fabrics.setdefault(id, set()).add(line.fabric)
-        pieces = sum_of_boxes(found[id].pieces, line.quantity) if id in found else line.quantity
-        found[id] = _Use(line.identity, pieces, len(fabrics[id]))
-    return list(found.values())
+        pieces = sum_of_boxes(uses[id].pieces, line.quantity) if id in uses else line.quantity
+        uses[id] = _Use(line.identity, pieces, len(fabrics[id]))
+    return list(uses.values())
 
 
 def _gpus_of_servers(design: Design, lines: Sequence[Line], existing: Sequence[Line]) -> Iterator[_Use]:

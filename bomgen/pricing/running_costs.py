@@ -101,39 +101,39 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
     asked, gpus = designs[0].plan.operation, together([design.sizing.gpus for design in designs])
     if asked is None or gpus is None:
         return Running({}, frozenset())
-    found: dict[str, Figure] = {"years": asked.years}
+    figures: dict[str, Figure] = {"years": asked.years}
     purchase = _purchase(quote)
     if purchase:
-        found["purchase"] = purchase
-        found["cost_per_gpu"] = cost_per_gpu(purchase, gpus)
+        figures["purchase"] = purchase
+        figures["cost_per_gpu"] = cost_per_gpu(purchase, gpus)
     energy, partly = [_energy(design, asked) for design in designs], set[str]()
     for name in ("energy_kwh", "energy_cost", "cooling_cost"):
-        of_clusters = [each.get(name) for each in energy]
+        of_clusters = [of_cluster.get(name) for of_cluster in energy]
         if figure := together(of_clusters):
-            found[name] = figure
+            figures[name] = figure
             partly |= {name} if None in of_clusters else set()
     of_racks = [design.facility.racks for design in designs]
     if asked.rack_cost and (racks := together(of_racks)):
-        found["space_cost"] = rent_of(racks, asked.rack_cost, asked.years)
+        figures["space_cost"] = rent_of(racks, asked.rack_cost, asked.years)
         partly |= {"space_cost"} if None in of_racks else set()
-    known = [found[name] for name in PARTS if name in found]
+    costs = [figures[name] for name in PARTS if name in figures]
     least = partly | ({"purchase", "cost_per_gpu"} if not quote.totals.complete else set())
     unpowered = any(design.facility.lower_bounds & {"power_w", "energy_kwh_per_year"} for design in designs)
     least |= {"energy_kwh", "energy_cost", "cooling_cost"} if unpowered else set()
-    if known:
-        found["total_cost"] = reduce(sum_of_costs, known)
-        found["gpu_hours"] = gpu_hours(gpus, asked.years, asked.use)
-        found["cost_per_gpu_hour"] = cost_per_hour(found["total_cost"], found["gpu_hours"])
+    if costs:
+        figures["total_cost"] = reduce(sum_of_costs, costs)
+        figures["gpu_hours"] = gpu_hours(gpus, asked.years, asked.use)
+        figures["cost_per_gpu_hour"] = cost_per_hour(figures["total_cost"], figures["gpu_hours"])
         if len(designs) == 1 and (days := designs[0].sizing.days):
-            found["cost_per_run"] = run_cost(found["cost_per_gpu_hour"], gpus, days)
-        if least or len(known) < len(PARTS):
+            figures["cost_per_run"] = run_cost(figures["cost_per_gpu_hour"], gpus, days)
+        if least or len(costs) < len(PARTS):
             least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run", "cost_per_million_tokens"}
-    return Running(found, frozenset(least), _per_million_tokens(designs, found, gpus))
+    return Running(figures, frozenset(least), _per_million_tokens(designs, figures, gpus))
 
 
-def _per_million_tokens(designs: Sequence[Design], found: Mapping[str, Figure], gpus: Figure) -> dict[str, Figure]:
+def _per_million_tokens(designs: Sequence[Design], figures: Mapping[str, Figure], gpus: Figure) -> dict[str, Figure]:
     """Return the cost per million output tokens at the ends of the predicted throughput, and typical."""
-    served, hourly = designs[0].sizing.serving, found.get("cost_per_gpu_hour")
+    served, hourly = designs[0].sizing.serving, figures.get("cost_per_gpu_hour")
     if len(designs) > 1 or served is None or hourly is None or served.tokens_per_second is None:
         return {}
     costs = {"typical": token_cost(hourly, gpus, served.tokens_per_second)}
@@ -144,15 +144,15 @@ def _per_million_tokens(designs: Sequence[Design], found: Mapping[str, Figure], 
 
 
 def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
-    site, found = design.plan.site, dict[str, Figure]()
+    site, figures = design.plan.site, dict[str, Figure]()
     if design.facility.energy_kwh_per_year:
-        found["energy_kwh"] = energy_over(design.facility.energy_kwh_per_year, asked.load, asked.years)
-    if site and site.electricity and "energy_kwh" in found:
-        cost = cost_of_energy(found["energy_kwh"], site.electricity)
-        found["energy_cost"] = machines_part(cost, site.pue) if site.pue else cost
+        figures["energy_kwh"] = energy_over(design.facility.energy_kwh_per_year, asked.load, asked.years)
+    if site and site.electricity and "energy_kwh" in figures:
+        cost = cost_of_energy(figures["energy_kwh"], site.electricity)
+        figures["energy_cost"] = machines_part(cost, site.pue) if site.pue else cost
         if site.pue:
-            found["cooling_cost"] = cooling_part(cost, found["energy_cost"])
-    return found
+            figures["cooling_cost"] = cooling_part(cost, figures["energy_cost"])
+    return figures
 
 
 def _purchase(quote: Quote) -> Figure | None:

@@ -55,11 +55,11 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
 
 def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
     """Return the pieces per part, or per line without a part, over all charged lines."""
-    found: dict[str, int] = {}
+    pieces: dict[str, int] = {}
     for line in lines:
         if not line.in_stock:
-            found[line.part or line.id] = found.get(line.part or line.id, 0) + line.pieces
-    return found
+            pieces[line.part or line.id] = pieces.get(line.part or line.id, 0) + line.pieces
+    return pieces
 
 
 def price_of_charge(charge: Charge, plan: QuotePlan) -> Decimal | None:
@@ -82,10 +82,10 @@ def unit_for(names: Sequence[str], category: str, pieces: int, plan: QuotePlan, 
 
     `names` as in `find_price`. Raises KeyError if the plan has no exchange rate for the currency of the price.
     """
-    found = find_price(books, names, pieces, category)
-    if found is None:
+    match = find_price(books, names, pieces, category)
+    if match is None:
         return UNKNOWN
-    price, book = with_estimated_range(found[0], plan), found[1]
+    price, book = with_estimated_range(match[0], plan), match[1]
     amount, low, high = (
         None if amount is None else converted(amount, price.currency, plan)
         for amount in (price.amount, price.low, price.high)
@@ -134,8 +134,8 @@ def missing_rates(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
 
 def discount_of(line: Line, plan: QuotePlan) -> Fraction:
     """Return the discount share of a line: its own, else that of its part or category; 0 if it is not charged."""
-    found = discount_given(line, plan)
-    return Fraction(found.value) if found else Fraction(0)
+    discount = discount_given(line, plan)
+    return Fraction(discount.value) if discount else Fraction(0)
 
 
 def discount_given(line: Line, plan: QuotePlan) -> Figure | None:
@@ -147,15 +147,15 @@ def discount_given(line: Line, plan: QuotePlan) -> Figure | None:
 
 def discount_on(names: Sequence[str], category: str, plan: QuotePlan) -> Fraction:
     """Return the discount share of a part: its own, else that of its category, else the default, except for charges."""
-    found = _discount_given_on(names, category, plan)
-    return Fraction(found.value) if found else Fraction(0)
+    discount = _discount_given_on(names, category, plan)
+    return Fraction(discount.value) if discount else Fraction(0)
 
 
 def _discount_given_on(names: Sequence[str], category: str, plan: QuotePlan) -> Figure | None:
-    given = plan.discounts
-    default = None if category in CHARGED else given.categories.get(DEFAULT)
-    of_part = next((given.parts[name] for name in names if name in given.parts), None)
-    return of_part or given.categories.get(category, default)
+    discounts = plan.discounts
+    default = None if category in CHARGED else discounts.categories.get(DEFAULT)
+    of_part = next((discounts.parts[name] for name in names if name in discounts.parts), None)
+    return of_part or discounts.categories.get(category, default)
 
 
 def part_price(

@@ -86,7 +86,7 @@ def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -
         rows = table.rows[at + 1 : min(end, at + 1 + JUDGED)]
         columns = _choose(roles, rows, table, at, file)
         texts = dict(enumerate(_headings_of(table, at)))
-        headings = {NET_PRICE if name == NET else name: texts.get(places[0], "") for name, places in columns.items()}
+        headings = {NET_PRICE if name == NET else name: texts.get(indices[0], "") for name, indices in columns.items()}
         if columns.get(NET) and columns[NET][0] == columns[PRICE][0]:
             del headings[NET_PRICE]
         yield BillTable(table, at + 1, end, columns, headings, continues=roles == before)
@@ -116,29 +116,31 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             return _lacks(name, role, table, at, file)
     role = PART if QUANTITY in roles else QUANTITY
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
-    taken = {place for name, places in roles.items() if name in (PART, DESCRIPTION, PRICE) for place in places}
-    places = [place for place in range(width) if place not in taken and _has_numbers(rows, place) == (role == QUANTITY)]
+    taken = {column for name, indices in roles.items() if name in (PART, DESCRIPTION, PRICE) for column in indices}
+    candidates = [
+        column for column in range(width) if column not in taken and _has_numbers(rows, column) == (role == QUANTITY)
+    ]
     what = message("ask-no-quantities" if role == QUANTITY else "ask-no-parts")
-    return _question(role, places, table, at, file, what)
+    return _question(role, candidates, table, at, file, what)
 
 
 def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[str, list[int]]]]:
     """Return the header rows with their columns; the first is the one near the top with the most."""
-    found = list[tuple[int, dict[str, list[int]]]]()
+    headers = list[tuple[int, dict[str, list[int]]]]()
     for at, row in enumerate(table.rows):
-        if asked.header is not None and not found:
+        if asked.header is not None and not headers:
             if any(cell.filled and cell.mark.line == asked.header for cell in row):
-                found.append((at, _roles(row)))
+                headers.append((at, _roles(row)))
         elif not _has_number(row):
             roles = _roles(row)
             texts = [str(cell.value or "") for cell in row]
-            places = {role: find_column(name, texts, len(row)) for role, name in asked.columns.items()}
-            named = {*roles, *(role for role, place in places.items() if place is not None)}
+            columns = {role: find_column(name, texts, len(row)) for role, name in asked.columns.items()}
+            named = {*roles, *(role for role, column in columns.items() if column is not None)}
             if roles and _has_both(named):
-                found.append((at, roles))
-    top = [each for each in found if each[0] < MAX_HEADER and asked.header is None]
-    best = max(top, key=lambda each: (len(each[1]), -each[0]), default=None)
-    return [each for each in found if best is None or each[0] >= best[0]]
+                headers.append((at, roles))
+    top = [header for header in headers if header[0] < MAX_HEADER and asked.header is None]
+    best = max(top, key=lambda header: (len(header[1]), -header[0]), default=None)
+    return [header for header in headers if best is None or header[0] >= best[0]]
 
 
 def _has_both(roles: Collection[str]) -> bool:
@@ -163,11 +165,11 @@ def _is_number(cell: TableCell) -> bool:
 
 
 def _roles(row: Sequence[TableCell]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    columns: dict[str, list[int]] = {}
     for at, cell in enumerate(row):
         if isinstance(cell.value, str) and (role := _role(cell.value)):
-            found.setdefault(role, []).append(at)
-    return found
+            columns.setdefault(role, []).append(at)
+    return columns
 
 
 @lru_cache(maxsize=KEPT)
@@ -175,20 +177,20 @@ def _role(text: str) -> str | None:
     text = " ".join(text.split())
     bare = _BRACKETED.sub("", text.lower()).rstrip(": ")
     named = (role for role, words in words_of("columns").items() if any(word.fullmatch(bare) for word in words))
-    own = next(named, None)
-    roles = read_heading(text).roles if bare and not own else ()
+    bill_role = next(named, None)
+    roles = read_heading(text).roles if bare and not bill_role else ()
     if roles[:1] == (MAYBE_PART,):
         return MAYBE_PART
-    return own or next((role for role in roles if role in SHARED), None)
+    return bill_role or next((role for role in roles if role in SHARED), None)
 
 
 def _as_asked(
     roles: Mapping[str, list[int]], table: RawTable, at: int, file: str, asked: RequestedColumns
 ) -> dict[str, list[int]]:
     if not asked.columns:
-        return {role: [*places] for role, places in roles.items()}
+        return {role: [*indices] for role, indices in roles.items()}
     replaced = {role for asked_for in asked.columns for role in (PRICES if asked_for in PRICES else (asked_for,))}
-    found = {role: [*places] for role, places in roles.items() if role not in replaced}
+    columns = {role: [*indices] for role, indices in roles.items() if role not in replaced}
     headings = _headings_of(table, at)
     width = max((len(row) for row in table.rows), default=0)
     for role, name in asked.columns.items():
@@ -197,9 +199,9 @@ def _as_asked(
         column = find_column(name, headings, width)
         if column is None:
             raise _lacks(name, role, table, at, file)
-        found = {other: [each for each in places if each != column] for other, places in found.items()}
-        found[role] = [column]
-    return {role: places for role, places in found.items() if places}
+        columns = {kept: [index for index in indices if index != column] for kept, indices in columns.items()}
+        columns[role] = [column]
+    return {role: indices for role, indices in columns.items() if indices}
 
 
 def _choose(
@@ -207,47 +209,47 @@ def _choose(
 ) -> Columns:
     texts = _headings_of(table, at)
     # Prices including tax do not enter amounts without tax.
-    if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[place]) is False for place in roles.get(AMOUNT, ())):
+    if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[index]) is False for index in roles.get(AMOUNT, ())):
         roles.pop(TAXED, None)
     for role in (QUANTITY, *PRICES, TAXED):
-        places = _distinct(roles.get(role, ()), rows)
-        if len(places) > 1:
-            what = message("ask-which", count=len(places), role=name_role(role))
-            raise _question(role, places, table, at, file, what)
-        if places:
-            roles[role] = places
+        candidates = _distinct(roles.get(role, ()), rows)
+        if len(candidates) > 1:
+            what = message("ask-which", count=len(candidates), role=name_role(role))
+            raise _question(role, candidates, table, at, file, what)
+        if candidates:
+            roles[role] = candidates
     # "Item" is a description, or a line number.
-    described = [place for place in roles.get(DESCRIPTION, ()) if not _counts_lines(rows, place)]
+    described = [index for index in roles.get(DESCRIPTION, ()) if not _counts_lines(rows, index)]
     if described or {PART, MAYBE_PART} & roles.keys():
         roles[DESCRIPTION] = described
     maybe = roles.pop(MAYBE_PART, None)
     if maybe and PART not in roles:
         roles[PART] = maybe
-    found: Columns = {}
-    for place, role in sorted((place, role) for role, places in roles.items() for place in places):
-        found.setdefault(SHARED.get(role, role), []).append(place)
+    columns: Columns = {}
+    for column, role in sorted((index, role) for role, indices in roles.items() for index in indices):
+        columns.setdefault(SHARED.get(role, role), []).append(column)
         if role == NET_PRICE:
-            found.setdefault(NET, []).append(place)
-    return found
+            columns.setdefault(NET, []).append(column)
+    return columns
 
 
-def _distinct(places: Sequence[int], rows: Sequence[Sequence[TableCell]]) -> list[int]:
+def _distinct(columns: Sequence[int], rows: Sequence[Sequence[TableCell]]) -> list[int]:
     """Return the columns with numbers, and of those with equal values the first."""
-    if len(places) < LEAST_COLUMNS:
-        return [*places]
-    values = {place: [row[place].value if place < len(row) else None for row in rows] for place in places}
-    numeric = [place for place in places if _has_numbers(rows, place)] or [places[0]]
-    return [place for at, place in enumerate(numeric) if values[place] not in [values[one] for one in numeric[:at]]]
+    if len(columns) < LEAST_COLUMNS:
+        return [*columns]
+    values = {column: [row[column].value if column < len(row) else None for row in rows] for column in columns}
+    numeric = [column for column in columns if _has_numbers(rows, column)] or [columns[0]]
+    return [column for at, column in enumerate(numeric) if values[column] not in [values[one] for one in numeric[:at]]]
 
 
-def _has_numbers(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
-    cells = [row[place] for row in rows if place < len(row) and row[place].filled]
+def _has_numbers(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
+    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
     return sum(map(_is_number, cells)) * 2 > len(cells)
 
 
-def _counts_lines(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
+def _counts_lines(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
     """Return whether most values of a column are line numbers, such as 10 or 1.1."""
-    cells = [row[place] for row in rows if place < len(row) and row[place].filled]
+    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
     return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
 
 
@@ -256,9 +258,9 @@ def _headings_of(table: RawTable, at: int) -> list[str]:
     return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
 
 
-def _mark(table: RawTable, at: int, place: int, file: str) -> Mark:
+def _mark(table: RawTable, at: int, column: int, file: str) -> Mark:
     row = table.rows[at] if at >= 0 else ()
-    return row[place].mark if place < len(row) else Mark(file, 1, 1)
+    return row[column].mark if column < len(row) else Mark(file, 1, 1)
 
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
@@ -266,12 +268,12 @@ def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErr
     return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, QUESTION)])
 
 
-def _question(role: str, places: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
+def _question(role: str, columns: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
     headings = _headings_of(table, at)
-    places = [place for place in places if place < len(headings)]
+    columns = [column for column in columns if column < len(headings)]
     if table.name:
         what = message("ask-in-sheet", what=what, key=table.name)
-    choices = column_choices(role, headings, places or range(len(headings)))
-    answer = choices[0].setting if places else f"{role}=C"
-    asked = Question(role, among(what, headings, places), choices)
-    return question_error(_mark(table, at, min(places, default=0), file), asked, f"bomgen xray {file}", [answer])
+    choices = column_choices(role, headings, columns or range(len(headings)))
+    answer = choices[0].setting if columns else f"{role}=C"
+    asked = Question(role, among(what, headings, columns), choices)
+    return question_error(_mark(table, at, min(columns, default=0), file), asked, f"bomgen xray {file}", [answer])

@@ -212,14 +212,18 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
     recognizer = Recognizer(index)
-    read = [*_read_blocks(blocks, recognizer, point)]
+    read, section, left_lines = list[_Read](), "", MAX_LINES
+    for block in blocks:
+        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
+        read.append(reader.read(left_lines))
+        section, left_lines = reader.section, left_lines - len(read[-1].lines)
     repeating = _drop_repeated(read)
     lines, sums = list[SentLine](), list[SumRow]()
-    for each in read:
-        sums += [total._replace(lines=total.lines + len(lines)) for total in each.sums]
-        lines += each.lines
-    best = max(read, key=lambda each: len(each.lines)).block
-    used = {*repeating, *(each.block.table.name for each in read if each.lines or each.sums)}
+    for reading in read:
+        sums += [total._replace(lines=total.lines + len(lines)) for total in reading.sums]
+        lines += reading.lines
+    best = max(read, key=lambda reading: len(reading.lines)).block
+    used = {*repeating, *(reading.block.table.name for reading in read if reading.lines or reading.sums)}
     left = [table for table in tables if table.name and table.name not in used]
     return SentBill(
         file=file,
@@ -230,7 +234,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
         left_out=tuple(table.name for table in left),
         hidden=tuple(table.name for table in left if table.hidden),
         repeating=tuple(repeating),
-        unread=sum(each.unread for each in read),
+        unread=sum(reading.unread for reading in read),
     )
 
 
@@ -252,16 +256,16 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
-    places = (
-        (block, place)
+    columns = (
+        (block, column)
         for block in blocks
         for name in (PRICE, AMOUNT, QUANTITY)
-        for place in block.columns.get(name, ())
+        for column in block.columns.get(name, ())
     )
-    rows = ((row, place) for block, place in places for row in block.table.rows[block.start : block.end])
-    texts = (row[place].value for row, place in rows if place < len(row))
-    found = prove_points(text for text in texts if isinstance(text, str))
-    return next(iter(found)) if len(found) == 1 else None
+    rows = ((row, column) for block, column in columns for row in block.table.rows[block.start : block.end])
+    texts = (row[column].value for row, column in rows if column < len(row))
+    points = prove_points(text for text in texts if isinstance(text, str))
+    return next(iter(points)) if len(points) == 1 else None
 
 
 class _Read(NamedTuple):
@@ -269,15 +273,6 @@ class _Read(NamedTuple):
     lines: list[SentLine]
     sums: list[SumRow]
     unread: int = 0
-
-
-def _read_blocks(blocks: Sequence[BillTable], recognizer: Recognizer, point: str | None) -> Iterator[_Read]:
-    section, left = "", MAX_LINES
-    for block in blocks:
-        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
-        found = reader.read(left)
-        yield found
-        section, left = reader.section, left - len(found.lines)
 
 
 def _drop_repeated(read: list[_Read]) -> list[str]:
@@ -288,31 +283,35 @@ def _drop_repeated(read: list[_Read]) -> list[str]:
     clusters.
     """
     names = list[str]()
-    counts = [_count(each.lines) for each in read]
+    counts = [_count(reading.lines) for reading in read]
     whole = Counter[_Counted]()
     for count in counts:
         whole.update(count)
-    alike = Counter((*sorted(each.block.columns), *sorted(own.items())) for each, own in zip(read, counts, strict=True))
-    filled = [each.block.columns.keys() for each in read if each.lines]
+    alike = Counter(
+        (*sorted(reading.block.columns), *sorted(count.items())) for reading, count in zip(read, counts, strict=True)
+    )
+    filled = [reading.block.columns.keys() for reading in read if reading.lines]
     pair = len(filled) == 2 and filled[0] == filled[1]
-    for each, own in sorted(
+    for reading, count in sorted(
         zip(read, counts, strict=True), key=lambda both: (len(both[0].block.columns), -len(both[0].lines))
     ):
-        if pair or alike[(*sorted(each.block.columns), *sorted(own.items()))] > 1:
+        if pair or alike[(*sorted(reading.block.columns), *sorted(count.items()))] > 1:
             continue
-        parts = {part for part, _ in own}
+        parts = {part for part, _ in count}
         equal = {
             part
-            for part, spares in own
-            if own[part, spares] in (whole[part, True] - own[part, True], whole[part, False] - own[part, False])
+            for part, spares in count
+            if count[part, spares] in (whole[part, True] - count[part, True], whole[part, False] - count[part, False])
         }
         if 2 * len(equal) > len(parts):
-            rest = whole - own
+            rest = whole - count
             elsewhere = {part for part, _ in rest}
-            each.lines[:] = [line for line in each.lines if line.quantity is not None and _name(line) not in elsewhere]
-            each.sums.clear()
-            whole = rest + _count(each.lines)
-            names.append(each.block.table.name)
+            reading.lines[:] = [
+                line for line in reading.lines if line.quantity is not None and _name(line) not in elsewhere
+            ]
+            reading.sums.clear()
+            whole = rest + _count(reading.lines)
+            names.append(reading.block.table.name)
     return list(dict.fromkeys(names))
 
 
@@ -321,12 +320,12 @@ _Counted = tuple[str, bool]
 
 
 def _count(lines: Iterable[SentLine]) -> Counter[_Counted]:
-    found = Counter[_Counted]()
+    counts = Counter[_Counted]()
     for line in lines:
         if line.quantity:
-            found[_name(line), True] += line.pieces
-            found[_name(line), False] += line.quantity
-    return found
+            counts[_name(line), True] += line.pieces
+            counts[_name(line), False] += line.quantity
+    return counts
 
 
 def _name(line: SentLine) -> str:
@@ -337,33 +336,30 @@ class _BlockReader:
     def __init__(self, block: BillTable, recognizer: Recognizer, point: str | None, section: str) -> None:
         self.block, self.columns, self.point, self.section = block, block.columns, point, section
         self.recognizer = recognizer
-        self.of_lines = {place for places in block.columns.values() for place in places}
+        self.of_lines = {column for columns in block.columns.values() for column in columns}
         self.fabric = _fabric_in(block.table.name)
         header = block.table.rows[block.start - 1] if block.start else ()
         self.headings = [str(cell.value or "") for cell in header]
         self.yen = _yen_of(self.headings)
 
     def read(self, most: int) -> _Read:
-        found = _Read(self.block, [], [])
-        rows = self.block.table.rows[self.block.start : self.block.end]
+        reading = _Read(self.block, [], [])
+        rows, ids = self.block.table.rows[self.block.start : self.block.end], self.recognizer.index.ids
         for at, row in enumerate(rows):
-            if len(found.lines) == most:
-                return found._replace(unread=sum(any(cell.filled for cell in row) for row in rows[at:]))
+            if len(reading.lines) == most:
+                return reading._replace(unread=sum(any(cell.filled for cell in row) for row in rows[at:]))
             filled = [cell for cell in row if cell.filled]
             if not filled or str(filled[0].value).startswith("#"):
                 continue
-            text = {name: " ; ".join(_texts(row, places)) for name, places in self.columns.items()}
+            text = {name: " ; ".join(_texts(row, columns)) for name, columns in self.columns.items()}
             quantity = self._whole(row, QUANTITY)
-            if total := self._sum(row, quantity, len(found.lines)):
-                found.sums.append(total)
-            elif quantity is None and len(filled) == 1 and self._is_title(filled[0]):
-                self.section = str(filled[0].value).strip()
+            if total := self._sum(row, quantity, len(reading.lines)):
+                reading.sums.append(total)
+            elif quantity is None and len(filled) == 1 and isinstance(title := filled[0].value, str) and not ids(title):
+                self.section = title.strip()
             elif text.get(PART) or text.get(DESCRIPTION):
-                found.lines.append(self._line(row, text, quantity))
-        return found
-
-    def _is_title(self, cell: TableCell) -> bool:
-        return isinstance(cell.value, str) and not self.recognizer.index.ids(cell.value)
+                reading.lines.append(self._line(row, text, quantity))
+        return reading
 
     def _mark(self, row: Sequence[TableCell]) -> Mark:
         mark = next(cell.mark for cell in row if cell.filled)
@@ -373,14 +369,14 @@ class _BlockReader:
         part = _first(row, self.columns.get(PART, ()))
         description = text.get(DESCRIPTION, "")
         beside = (cell.value for at, cell in enumerate(row) if at not in self.of_lines)
-        others = " ".join(value for value in beside if isinstance(value, str))
+        remarks = " ".join(value for value in beside if isinstance(value, str))
         if part.lower() in GENERIC_NAMES:
             part = ""
         numbers = " ".join(_texts(row, self.columns.get(PART, ())))
         whole = f"{description} ; {numbers}" if numbers != part else description
-        notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, others)
-        words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description} ; {others}"
-        place = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
+        notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, remarks)
+        words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description} ; {remarks}"
+        stated = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
         spare = self._whole(row, SPARE)
         net = _cell(row, self.columns, NET)
         return SentLine(
@@ -389,7 +385,7 @@ class _BlockReader:
             description=description,
             notes=" ; ".join(filter(None, notes)),
             recognition=self.recognizer.recognize(part, whole),
-            place=place._replace(fabric=place.fabric or self.fabric),
+            place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if SPARE in self.columns else None,
             unit_price=self._amount(net or _cell(row, self.columns, PRICE)),
@@ -403,8 +399,8 @@ class _BlockReader:
         )
 
     def _listed(self, row: Sequence[TableCell]) -> Listed | None:
-        places = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
-        price = self._amount(row[places[0]]) if len(places) == 1 else None
+        columns = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
+        price = self._amount(row[columns[0]]) if len(columns) == 1 else None
         cell = _cell(row, self.columns, DISCOUNT)
         discount = read_share(cell.value) if cell else None
         return None if price is None or discount is None else Listed(price, discount)
@@ -426,8 +422,8 @@ class _BlockReader:
             cell = _cell(row, self.columns, name)
             texts = [str(cell.value)] if cell and isinstance(cell.value, str) else []
             for text in (*texts, *(self.headings[at] for at in self.columns.get(name, ()) if at < len(self.headings))):
-                if len(found := find_currencies(text)) == 1:
-                    [code] = found
+                if len(currencies := find_currencies(text)) == 1:
+                    [code] = currencies
                     return self.yen if code == YEN else code
         return ""
 
@@ -455,22 +451,27 @@ class _BlockReader:
         if quantity is not None and _cell(row, self.columns, PART):
             return None
         texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
-        said = (kind for text in texts[:LEAST_COLUMNS] for kind, each in words_of("sums").items() if _any(each, text))
+        said = (
+            kind
+            for text in texts[:LEAST_COLUMNS]
+            for kind, patterns in words_of("sums").items()
+            if _any(patterns, text)
+        )
         kind = next(said, None)
         numbers = [amount for cell in row if (amount := self._amount(cell)) is not None] if kind else ()
         if kind is None or not numbers or any(_any(words_of("rates")["rate"], text) for text in texts[:1]):
             return None
         percent = re.search(r"(\d+(?:[.,]\d+)?)\s*%", " ".join(texts))
         share = Decimal(percent.group(1).replace(",", ".")) / _PERCENT if percent else None
-        places = self.columns.get(AMOUNT, ())
-        at = self._amount(row[places[0]]) if places and places[0] < len(row) else None
+        columns = self.columns.get(AMOUNT, ())
+        at = self._amount(row[columns[0]]) if columns and columns[0] < len(row) else None
         return SumRow(self._mark(row), kind, at if at is not None else numbers[-1], share, above)
 
 
 def _twin(row: Sequence[TableCell]) -> str:
     """Return the final letter in names of equal clusters, such as `scale_out_leaf_a`."""
-    found = [match.group(1) for cell in row if isinstance(cell.value, str) and (match := _TWIN.fullmatch(cell.value))]
-    return found[0] if len(found) == 1 else ""
+    letters = [match.group(1) for cell in row if isinstance(cell.value, str) and (match := _TWIN.fullmatch(cell.value))]
+    return letters[0] if len(letters) == 1 else ""
 
 
 def _fabric_in(text: str) -> str:
@@ -480,41 +481,41 @@ def _fabric_in(text: str) -> str:
 
 def _place(fabric: str, role: str, words: str) -> StatedPlace:
     text = f" {words.lower()} ".replace("_", " ")
-    found = fabric or _fabric_in(text)
+    fabric = fabric or _fabric_in(text)
     if role:
         links, _, tier = role.partition("/")
         if "-" in links:
-            return StatedPlace(found, links, tier)
-        return StatedPlace(found, "", links)
+            return StatedPlace(fabric, links, tier)
+        return StatedPlace(fabric, "", links)
     said, ends, tiers = (
         [name for name, patterns in words_of(group).items() if _any(patterns, text)]
         for group in ("links", "ends", "tiers")
     )
     links = said[0] if len(said) == 1 else ""
     if len(ends) == 1:
-        return StatedPlace(found, links, ends[0])
+        return StatedPlace(fabric, links, ends[0])
     switches = [tier for tier in tiers if tier != "server"]
-    return StatedPlace(found, links, switches[0] if len(switches) == 1 and not said else "")
+    return StatedPlace(fabric, links, switches[0] if len(switches) == 1 and not said else "")
 
 
 def _any(words: Sequence[re.Pattern[str]], text: str) -> bool:
     return any(word.search(text) for word in words)
 
 
-def _texts(row: Sequence[TableCell], places: Sequence[int]) -> Iterator[str]:
-    for at in places:
+def _texts(row: Sequence[TableCell], columns: Sequence[int]) -> Iterator[str]:
+    for at in columns:
         if at < len(row) and row[at].filled:
             value = row[at].value
             yield " ".join((f"{value:f}" if isinstance(value, Decimal) else str(value)).split())
 
 
-def _first(row: Sequence[TableCell], places: Sequence[int]) -> str:
-    return next(_texts(row, places), "")
+def _first(row: Sequence[TableCell], columns: Sequence[int]) -> str:
+    return next(_texts(row, columns), "")
 
 
 def _cell(row: Sequence[TableCell], columns: Columns, name: str) -> TableCell | None:
-    places = [at for at in columns.get(name, ()) if at < len(row) and row[at].filled]
-    return row[places[0]] if places else None
+    filled = [at for at in columns.get(name, ()) if at < len(row) and row[at].filled]
+    return row[filled[0]] if filled else None
 
 
 def _share(cell: TableCell | None) -> Decimal | None:
@@ -528,21 +529,21 @@ def _share(cell: TableCell | None) -> Decimal | None:
 
 
 def _currency_of(blocks: Sequence[BillTable]) -> str:
-    found, headings = set[str](), list[str]()
+    currencies, headings = set[str](), list[str]()
     ends: dict[int, int] = {}
     """End of the previous block in each table."""
     for block in blocks:
         begin, ends[id(block.table)] = ends.get(id(block.table), 0), block.end
-        priced = {place for name in (CURRENCY, PRICE, AMOUNT) for place in block.columns.get(name, ())}
+        priced = {column for name in (CURRENCY, PRICE, AMOUNT) for column in block.columns.get(name, ())}
         header = block.table.rows[block.start - 1] if block.start else ()
         headings += _texts(header, range(len(header)))
         for row in block.table.rows[begin : block.end]:
-            cells = (row[place].value for place in priced if place < len(row))
-            found.update(code for value in cells if isinstance(value, str) for code in find_currencies(value))
-    found.update(code for text in headings for code in find_currencies(text))
-    if YEN in found:
-        found = (found - {YEN}) | ({yen} if (yen := _yen_of(headings)) else set())
-    return found.pop() if len(found) == 1 else ""
+            cells = (row[column].value for column in priced if column < len(row))
+            currencies.update(code for value in cells if isinstance(value, str) for code in find_currencies(value))
+    currencies.update(code for text in headings for code in find_currencies(text))
+    if YEN in currencies:
+        currencies = (currencies - {YEN}) | ({yen} if (yen := _yen_of(headings)) else set())
+    return currencies.pop() if len(currencies) == 1 else ""
 
 
 def _yen_of(headings: Sequence[str]) -> str:

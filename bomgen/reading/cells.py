@@ -162,8 +162,8 @@ class WrittenAmount(NamedTuple):
 
     def value(self, point: str) -> Decimal:
         """Return the number with `point` as decimal separator."""
-        other = COMMA if point == POINT else POINT
-        return Decimal(self.digits.replace(other, "").replace(point, POINT))
+        separator = COMMA if point == POINT else POINT
+        return Decimal(self.digits.replace(separator, "").replace(point, POINT))
 
 
 @lru_cache(maxsize=KEPT)
@@ -178,16 +178,16 @@ def read_amount(text: str) -> WrittenAmount | None:
     if (note := _NOTE.search(plain)) and normalize(note[1]) in words("amount_notes"):
         plain = plain[: note.start()]
     plain = _UNITS.sub("", plain.strip()).strip()
-    found = _NUMBER.search(plain)
-    if found is None:
+    number = _NUMBER.search(plain)
+    if number is None:
         return None
-    around = plain[: found.start()] + " " + plain[found.end() :]
+    around = plain[: number.start()] + " " + plain[number.end() :]
     currency = find_currency(around)
     if normalize(_CURRENCY_SIGNS.sub("", around)):
         return None
     if plain.lstrip("$€£¥ ").startswith(("-", "–", "(")):
         return None
-    digits = re.sub(r"(?<=[0-9])['\u2019 ](?=[0-9]{3}(?![0-9]))", "", found[0])
+    digits = re.sub(r"(?<=[0-9])['\u2019 ](?=[0-9]{3}(?![0-9]))", "", number[0])
     return None if re.search(r"['\u2019 ]", digits) else _separated(digits, currency)
 
 
@@ -198,27 +198,27 @@ def _separated(digits: str, currency: str | None) -> WrittenAmount | None:
         return WrittenAmount(digits, None, False, currency)
     sign = digits[last]
     whole, behind = digits[:last], digits[last + 1 :]
-    other = COMMA if sign == POINT else POINT
+    separator = COMMA if sign == POINT else POINT
     if points and commas:
-        fine = digits.count(sign) == 1 and _is_grouped(whole, other)
+        fine = digits.count(sign) == 1 and _is_grouped(whole, separator)
         return WrittenAmount(digits, sign, False, currency) if fine else None
     if points + commas > 1:
-        return WrittenAmount(digits, other, False, currency) if _is_grouped(digits, sign) else None
+        return WrittenAmount(digits, separator, False, currency) if _is_grouped(digits, sign) else None
     unclear = len(behind) == GROUP and len(whole) <= GROUP and not whole.startswith("0")
     return WrittenAmount(digits, None if unclear else sign, unclear, currency)
 
 
 def _is_grouped(text: str, sign: str) -> bool:
     """Return whether a separator divides groups of three digits, or of two as in India."""
-    first, *others = text.split(sign)
-    groups = 1 <= len(first) <= GROUP and all(len(group) == GROUP for group in others)
-    return (groups and bool(others)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not others)
+    first, *rest = text.split(sign)
+    groups = 1 <= len(first) <= GROUP and all(len(group) == GROUP for group in rest)
+    return (groups and bool(rest)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not rest)
 
 
 def prove_points(texts: Iterable[str]) -> frozenset[str]:
     """Return the decimal separators that the forms of some amounts determine."""
     written = (read_amount(text) for text in texts)
-    return frozenset(each.point for each in written if each and each.point)
+    return frozenset(amount.point for amount in written if amount and amount.point)
 
 
 class Share(NamedTuple):
@@ -242,12 +242,12 @@ def read_share(value: Value) -> Share | None:
 @lru_cache(maxsize=KEPT)
 def _read_written_share(text: str) -> Share | None:
     text = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip()
-    if found := _PAID.fullmatch(text):
-        tenths = Decimal(found[1])
+    if match := _PAID.fullmatch(text):
+        tenths = Decimal(match[1])
         return Share(tenths if tenths <= TENTHS else tenths / TENTHS, False, True, 1)
-    if found := _SHARE.fullmatch(text):
-        number = Decimal(found[1].replace(COMMA, POINT))
-        return Share(number, bool(found[2]), False, max(0, -int(number.as_tuple().exponent)))
+    if match := _SHARE.fullmatch(text):
+        number = Decimal(match[1].replace(COMMA, POINT))
+        return Share(number, bool(match[2]), False, max(0, -int(number.as_tuple().exponent)))
     return None
 
 
@@ -260,10 +260,10 @@ def read_pieces(value: Value) -> Decimal | None:
 
 @lru_cache(maxsize=KEPT)
 def _read_written_pieces(text: str) -> Decimal | None:
-    found = _PIECES.fullmatch(unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower())
-    if found is None or not (found[2].strip() == "" or normalize(found[2]) in words("pieces")):
+    match = _PIECES.fullmatch(unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower())
+    if match is None or not (match[2].strip() == "" or normalize(match[2]) in words("pieces")):
         return None
-    return Decimal(re.sub("[^0-9]", "", found[1]) or 1) or None
+    return Decimal(re.sub("[^0-9]", "", match[1]) or 1) or None
 
 
 @lru_cache(maxsize=KEPT)
@@ -272,11 +272,11 @@ def read_lead_days(text: str, unit: str = "") -> int | None:
     plain = unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower()
     if normalize(plain) in words("in_stock"):
         return 0
-    found = _TIME.fullmatch(plain)
-    if found is None:
+    match = _TIME.fullmatch(plain)
+    if match is None:
         return None
-    number = Fraction(found[1].replace(COMMA, POINT))
-    written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
+    number = Fraction(match[1].replace(COMMA, POINT))
+    written = re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", match[2])
     word = normalize(written) or normalize(unit)
     units = {"days": Fraction(1), "working_days": Fraction(WEEK, WORKDAYS), "weeks": Fraction(WEEK)}
     units["months"] = Fraction(MONTH)
@@ -322,10 +322,10 @@ def read_dates(text: str) -> Mapping[str, date]:
     if named := _DAY_AND_NAME.fullmatch(plain) or _NAME_AND_DAY.fullmatch(plain):
         day = _day(named["year"], _months().get(named["month"].lower(), 0), named["day"])
         return dict.fromkeys(ORDERS, day) if day else {}
-    if found := _DIGITS.fullmatch(plain):
-        first, sign, middle, last = found[1], "", found[2], found[3]
-    elif found := _NUMBERS.fullmatch(plain):
-        first, sign, middle, last = found.groups()
+    if match := _DIGITS.fullmatch(plain):
+        first, sign, middle, last = match[1], "", match[2], match[3]
+    elif match := _NUMBERS.fullmatch(plain):
+        first, sign, middle, last = match.groups()
     else:
         return {}
     if len(first) == LONG_YEAR:

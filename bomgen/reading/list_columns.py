@@ -128,40 +128,40 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
     """
     roles = roles or ROLES
     columns: dict[str, str] = {}
-    others: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for pair in filter(None, text.split(",")):
-        key, equals, value = (each.strip() for each in pair.partition("="))
+        key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not value:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
         if key in SETTINGS or (key == CURRENCY and value.upper() in minor_units()):
-            others[key] = value
+            settings[key] = value
         elif key in roles:
             columns[key] = value
         else:
-            known = [*roles, *SETTINGS]
-            raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'valid columns: ' + ', '.join(known))}")
-    if others.get(DECIMAL, "point") not in DECIMALS:
-        raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
-    if not others.get(HEADER, "1").isdecimal():
-        raise ValueError(f"header={others[HEADER]} is no line; write the number of the line with the headings")
-    if others.get(DATES, "dmy") not in ORDERS:
-        raise ValueError(f"dates={others[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
-    if not _SCALE.fullmatch(others.get(SCALE, "1")):
-        raise ValueError(f"scale={others[SCALE]} is no number; write scale=0.01 for prices per 100 pieces")
-    if not _TAX.fullmatch(others.get(TAX, "0%")):
-        raise ValueError(f"tax={others[TAX]} is no rate; write tax=19% for prices that include this tax, or tax=0%")
-    if others.get(REPEATED, FIRST) not in REPEATS:
-        raise ValueError(f"repeated={others[REPEATED]} is no rule; write one of {', '.join(REPEATS)}")
+            valid = [*roles, *SETTINGS]
+            raise ValueError(f"unknown column '{key}'; {suggestion(key, valid, 'valid columns: ' + ', '.join(valid))}")
+    if settings.get(DECIMAL, "point") not in DECIMALS:
+        raise ValueError(f"decimal={settings[DECIMAL]} is neither; write decimal=point or decimal=comma")
+    if not settings.get(HEADER, "1").isdecimal():
+        raise ValueError(f"header={settings[HEADER]} is no line; write the number of the line with the headings")
+    if settings.get(DATES, "dmy") not in ORDERS:
+        raise ValueError(f"dates={settings[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
+    if not _SCALE.fullmatch(settings.get(SCALE, "1")):
+        raise ValueError(f"scale={settings[SCALE]} is no number; write scale=0.01 for prices per 100 pieces")
+    if not _TAX.fullmatch(settings.get(TAX, "0%")):
+        raise ValueError(f"tax={settings[TAX]} is no rate; write tax=19% for prices that include this tax, or tax=0%")
+    if settings.get(REPEATED, FIRST) not in REPEATS:
+        raise ValueError(f"repeated={settings[REPEATED]} is no rule; write one of {', '.join(REPEATS)}")
     return RequestedColumns(
         columns,
-        others.get(SHEET),
-        DECIMALS[others[DECIMAL]] if DECIMAL in others else None,
-        others[CURRENCY].upper() if CURRENCY in others else None,
-        int(others[HEADER]) if HEADER in others else None,
-        others.get(DATES),
-        Decimal(others[SCALE]) if SCALE in others else None,
-        Decimal(others[TAX].removesuffix("%")) / PERCENT if TAX in others else None,
-        others.get(REPEATED),
+        settings.get(SHEET),
+        DECIMALS[settings[DECIMAL]] if DECIMAL in settings else None,
+        settings[CURRENCY].upper() if CURRENCY in settings else None,
+        int(settings[HEADER]) if HEADER in settings else None,
+        settings.get(DATES),
+        Decimal(settings[SCALE]) if SCALE in settings else None,
+        Decimal(settings[TAX].removesuffix("%")) / PERCENT if TAX in settings else None,
+        settings.get(REPEATED),
     )
 
 
@@ -174,16 +174,16 @@ ROLES = (
 
 
 def layouts(
-    table: RawTable, file: str, asked: RequestedColumns, known: Callable[[], PartIndex]
+    table: RawTable, file: str, asked: RequestedColumns, index: Callable[[], PartIndex]
 ) -> Iterator[ListLayout]:
-    """Yield the lists of a sheet; `known` has the parts, if headings name none. Raises PlanErrors with a question."""
+    """Yield the lists of a sheet; `index` has the parts, if headings name none. Raises PlanErrors with a question."""
     filled = fill_merged(_hide_columns(table, asked))
     begin, top = 0, tuple[tuple[TableCell, ...], ...]()
-    while (found := _header(filled, begin, asked)) is not None:
-        start, headings, mark = found
+    while (header := _header(filled, begin, asked)) is not None:
+        start, headings, mark = header
         end = _next_header(filled, start, headings)
         rows = filled.rows[start : min(start + JUDGED, end)]
-        choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
+        choice = _Choice(file, headings, rows, asked, index, filled.rows[start - 1] if start else ())
         columns = choice.columns()
         taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
         left = ((at, heading) for at, heading in enumerate(headings) if heading.text and at not in taken)
@@ -247,7 +247,7 @@ def _is_full(roles: set[str]) -> bool:
 
 def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> int:
     """Return the row at which another table begins, from 0: its titles, and a header unlike the previous one."""
-    known = [heading.text for heading in headings if heading.text]
+    previous = [heading.text for heading in headings if heading.text]
     parts = [at for at, heading in enumerate(headings) if {PART, MAYBE_PART} & {*heading.roles}]
     above = start
     for at in range(start, len(table.rows)):
@@ -256,9 +256,9 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
         if any(part < len(row) and DIGIT.search(str(row[part].value)) for part in parts):
             above = at + 1
         elif sum(cell.value is not None for cell in row) >= LEAST:
-            others = _headings(table, at)
-            texts = [each.text for each in others if each.text]
-            if texts != known and _is_full({role for each in others for role in each.roles}):
+            row_headings = _headings(table, at)
+            texts = [heading.text for heading in row_headings if heading.text]
+            if texts != previous and _is_full({role for heading in row_headings for role in heading.roles}):
                 return above
             above = at + 1
     return len(table.rows)
@@ -269,7 +269,7 @@ def _headings(table: RawTable, at: int) -> list[Heading]:
     row = table.rows[at]
     above = [area for area in table.merged if area.top == area.bottom == at and area.right > area.left]
     divided = any(all(map(_text, row[area.left - 1 : area.right])) for area in above if area.right <= len(row))
-    found = []
+    headings = []
     for column in range(1, max(len(row), len(table.rows[at - 1]) if divided else 0) + 1):
         text = _text(cell_at(table, at + 1, column)) or (_text(cell_at(table, at, column)) if divided else "")
         top = next((area for area in above if area.left <= column <= area.right), None)
@@ -277,8 +277,8 @@ def _headings(table: RawTable, at: int) -> list[Heading]:
         heading = read_heading(joined)
         if not heading.roles and joined != text:
             heading = read_heading(text)._replace(currency=heading.currency)
-        found.append(heading)
-    return found
+        headings.append(heading)
+    return headings
 
 
 def _text(cell: TableCell | None) -> str:
@@ -292,11 +292,11 @@ class _Choice:
         headings: Sequence[Heading],
         rows: Sequence[Sequence[TableCell]],
         asked: RequestedColumns,
-        known: Callable[[], PartIndex],
+        index: Callable[[], PartIndex],
         header: Sequence[TableCell],
     ) -> None:
         self.file, self.headings, self.rows, self.asked = file, headings, rows, asked
-        self.known, self.header = known, header
+        self.index, self.header = index, header
         self.breaks: list[tuple[str, int | None, RecognisedColumn]] = []
         self.by_role: dict[str, list[int]] = {}
         for at, heading in enumerate(headings):
@@ -307,43 +307,43 @@ class _Choice:
 
     def columns(self) -> dict[str, RecognisedColumn]:
         """Return the columns by role. Raises PlanErrors with a question."""
-        found = self._asked()
-        if PART not in found:
-            found[PART] = self._part()
-        asked = not found.keys().isdisjoint(PRICES)
+        columns = self._asked()
+        if PART not in columns:
+            columns[PART] = self._part()
+        asked = not columns.keys().isdisjoint(PRICES)
         if not asked:
-            found |= self._prices()
-        for role, places in self.by_role.items():
-            if role in found or role in (*PRICES, TAXED, PART, MAYBE_PART, UNCLEAR, DISCOUNT):
+            columns |= self._prices()
+        for role, candidates in self.by_role.items():
+            if role in columns or role in (*PRICES, TAXED, PART, MAYBE_PART, UNCLEAR, DISCOUNT):
                 continue
-            free = [at for at in places if at not in {column.at for column in found.values()}]
+            free = [at for at in candidates if at not in {column.at for column in columns.values()}]
             if free and (len(free) == 1 or role not in _ONE):
-                found[role] = self._column(free[0])
+                columns[role] = self._column(free[0])
             elif free:
                 raise self._question(role, free)
-        if DISCOUNT not in found and PAID not in found:
+        if DISCOUNT not in columns and PAID not in columns:
             for role in (DISCOUNT, UNCLEAR):
-                if len(places := self.by_role.get(role, [])) > 1:
-                    raise self._question(DISCOUNT, places)
-                if places:
-                    found[role] = self._column(places[0])
-        values = self._values(found[QUANTITY].at) if QUANTITY in found and FROM_QUANTITY not in found else []
+                if len(candidates := self.by_role.get(role, [])) > 1:
+                    raise self._question(DISCOUNT, candidates)
+                if candidates:
+                    columns[role] = self._column(candidates[0])
+        values = self._values(columns[QUANTITY].at) if QUANTITY in columns and FROM_QUANTITY not in columns else []
         if any(isinstance(value, str) and find_break(value) for value in values):
-            found[FROM_QUANTITY] = found.pop(QUANTITY)._replace(why=message("why-breaks"))
-        self._ask_of_others(found, asked)
-        return found
+            columns[FROM_QUANTITY] = columns.pop(QUANTITY)._replace(why=message("why-breaks"))
+        self._ask_of_others(columns, asked)
+        return columns
 
-    def _ask_of_others(self, found: Mapping[str, RecognisedColumn], asked: bool) -> None:
+    def _ask_of_others(self, columns: Mapping[str, RecognisedColumn], asked: bool) -> None:
         """Raise PlanErrors with a question if columns that are not read may have the prices: `EDU price`."""
-        taken = next((found[role] for role in (PRICE, LIST) if role in found), None)
-        if asked or NET in found or taken is None:
+        taken = next((columns[role] for role in (PRICE, LIST) if role in columns), None)
+        if asked or NET in columns or taken is None:
             return
         named = (at for at, heading in enumerate(self.headings) if not heading.roles and has_price_word(heading.text))
-        if others := [at for at in named if self._is_numeric(at)]:
-            raise self._question(PRICE, [taken.at, *others])
+        if candidates := [at for at in named if self._is_numeric(at)]:
+            raise self._question(PRICE, [taken.at, *candidates])
 
     def _asked(self) -> dict[str, RecognisedColumn]:
-        found: dict[str, RecognisedColumn] = {}
+        columns: dict[str, RecognisedColumn] = {}
         width = max([len(self.headings), *map(len, self.rows)])
         for role, name in self.asked.columns.items():
             if name == NO_COLUMN:
@@ -354,60 +354,62 @@ class _Choice:
             if at is None:
                 raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), QUESTION)])
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
-            found[role] = RecognisedColumn(at, heading, message("why-asked"))
-        return found
+            columns[role] = RecognisedColumn(at, heading, message("why-asked"))
+        return columns
 
     def _column(self, at: int, why: str = "") -> RecognisedColumn:
         return RecognisedColumn(at, self.headings[at], why or message("why-heading"))
 
     def _part(self) -> RecognisedColumn:
         for role in (PART, MAYBE_PART):
-            places = self.by_role.get(role, [])
-            if len(places) == 1:
-                return self._checked(places[0])
-            if places:
-                return self._by_values(places, _which(PART, places))
+            candidates = self.by_role.get(role, [])
+            if len(candidates) == 1:
+                return self._checked(candidates[0])
+            if candidates:
+                return self._by_values(candidates, _which(PART, candidates))
         texts = [at for at in range(len(self.headings)) if self._values(at) and not self._is_numeric(at)]
         return self._by_values(texts, message("ask-no-part"))
 
     def _checked(self, at: int) -> RecognisedColumn:
         """Return a column with a heading of parts, unless another one has all the part numbers."""
         values = [str(value) for value in self._values(at)]
-        if not values or self.known().count(values):
+        if not values or self.index().count(values):
             return self._column(at)
-        others = [place for place, heading in enumerate(self.headings) if heading.text and place != at]
-        counts = {place: self._count(place) for place in others}
-        better = [place for place, count in counts.items() if count > 1]
+        candidates = [column for column, heading in enumerate(self.headings) if heading.text and column != at]
+        counts = {column: self._count(column) for column in candidates}
+        better = [column for column, count in counts.items() if count > 1]
         if not better:
             return self._column(at)
         what = message("ask-other-part", cell=self.headings[at].text, count=max(counts.values()))
         raise self._question(PART, better, what)
 
-    def _by_values(self, places: Sequence[int], what: str) -> RecognisedColumn:
-        counts = sorted(((self._count(at), -at) for at in places), reverse=True)
+    def _by_values(self, candidates: Sequence[int], what: str) -> RecognisedColumn:
+        counts = sorted(((self._count(at), -at) for at in candidates), reverse=True)
         if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
             count, at = counts[0]
             rows = len(self._values(-at))
             return self._column(-at, message("why-values-of", count=count, rows=rows))
         if len(counts) > 1 and counts[0][0] and counts[0][0] > 1 and not counts[1][0]:
             return self._column(-counts[0][1], message("why-values", count=counts[0][0]))
-        raise self._question(PART, places, what)
+        raise self._question(PART, candidates, what)
 
     def _count(self, at: int) -> int:
-        return self.known().count(value for value in self._values(at) if isinstance(value, str))
+        return self.index().count(value for value in self._values(at) if isinstance(value, str))
 
     def _prices(self) -> dict[str, RecognisedColumn]:
-        found: dict[str, RecognisedColumn] = {}
+        columns: dict[str, RecognisedColumn] = {}
         for role in PRICES:
-            places = [at for at in self.by_role.get(role, []) if at not in {column.at for column in found.values()}]
-            quantities = [self.headings[at].from_quantity for at in places]
-            if len(set(quantities)) < len(places):
-                raise self._question(PRICE, places)
-            if places:
-                found[role] = self._column(places[0])
+            candidates = [
+                at for at in self.by_role.get(role, []) if at not in {column.at for column in columns.values()}
+            ]
+            quantities = [self.headings[at].from_quantity for at in candidates]
+            if len(set(quantities)) < len(candidates):
+                raise self._question(PRICE, candidates)
+            if candidates:
+                columns[role] = self._column(candidates[0])
             if any(quantities):
-                self.breaks += zip([role] * len(places), quantities, map(self._column, places), strict=True)
-        is_net_known = not {NET, PRICE}.isdisjoint(found) or (found and not _DISCOUNTS.isdisjoint(self.by_role))
+                self.breaks += zip([role] * len(candidates), quantities, map(self._column, candidates), strict=True)
+        is_net_known = not {NET, PRICE}.isdisjoint(columns) or (columns and not _DISCOUNTS.isdisjoint(self.by_role))
         if not is_net_known and (taxed := self.by_role.get(TAXED)):
             heading = self.headings[taxed[0]].text
             what = message("ask-taxed-column", cell=heading)
@@ -415,11 +417,11 @@ class _Choice:
                 raise self._question(PRICE, taxed, what)
             if self.asked.tax is None:
                 raise tax_question(self._mark(taxed[0]), what, heading, self.file)
-            found[PRICE] = self._column(taxed[0])
-        if not found:
+            columns[PRICE] = self._column(taxed[0])
+        if not columns:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
             raise self._question(PRICE, numbers, message("ask-no-price"))
-        return found
+        return columns
 
     def _values(self, at: int) -> list[object]:
         return [row[at].value for row in self.rows if at < len(row) and row[at].filled]
@@ -432,17 +434,17 @@ class _Choice:
     def _mark(self, at: int = 0) -> Mark:
         return self.header[at].mark if at < len(self.header) else Mark(self.file, 1, 1)
 
-    def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
-        headings, places = [heading.text for heading in self.headings], places[:MAX_COLUMNS]
-        what = what or _which(role, places)
-        choices = column_choices(role, headings, places or range(len(headings)))
-        answer = choices[0].setting if places else f"{role}=C"
-        asked = Question(role, among(what, headings, places), choices)
-        return question_error(self._mark(min(places, default=0)), asked, f"bomgen prices {self.file}", [answer])
+    def _question(self, role: str, candidates: Sequence[int], what: str = "") -> PlanErrors:
+        headings, candidates = [heading.text for heading in self.headings], candidates[:MAX_COLUMNS]
+        what = what or _which(role, candidates)
+        choices = column_choices(role, headings, candidates or range(len(headings)))
+        answer = choices[0].setting if candidates else f"{role}=C"
+        asked = Question(role, among(what, headings, candidates), choices)
+        return question_error(self._mark(min(candidates, default=0)), asked, f"bomgen prices {self.file}", [answer])
 
 
-def _which(role: str, places: Sequence[int]) -> str:
-    return message("ask-which", count=len(places), role=name_role(role))
+def _which(role: str, candidates: Sequence[int]) -> str:
+    return message("ask-which", count=len(candidates), role=name_role(role))
 
 
 def name_role(role: str) -> str:
@@ -463,15 +465,15 @@ def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
     return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
 
 
-def among(what: str, headings: Sequence[str], places: Iterable[int]) -> str:
+def among(what: str, headings: Sequence[str], candidates: Iterable[int]) -> str:
     """Return a question with the columns that it is about, if there are any."""
-    columns = [message("ask-heading", id=column_letters(at + 1), cell=headings[at]) for at in places]
+    columns = [message("ask-heading", id=column_letters(at + 1), cell=headings[at]) for at in candidates]
     return message("ask-among", what=what, columns=columns) if columns else what
 
 
-def column_choices(role: str, headings: Sequence[str], places: Iterable[int]) -> tuple[Choice, ...]:
+def column_choices(role: str, headings: Sequence[str], candidates: Iterable[int]) -> tuple[Choice, ...]:
     """Return columns to choose from for a role."""
-    return tuple(column_choice(role, column_letters(at + 1), headings[at]) for at in places)
+    return tuple(column_choice(role, column_letters(at + 1), headings[at]) for at in candidates)
 
 
 def column_choice(role: str, letter: str, heading: str) -> Choice:

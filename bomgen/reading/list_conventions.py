@@ -128,8 +128,8 @@ class Conventions:
         self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
         self.notes_below = [*_first_texts(row.filled for row in rows if len(row.filled) == 1)]
         """Notes in the list."""
-        others = (row.filled for row in rows if PART not in row.cells and len(row.filled) > 1)
-        self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(others)]
+        without_part = (row.filled for row in rows if PART not in row.cells and len(row.filled) > 1)
+        self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(without_part)]
         """Text above the header, in notes, and in rows without a part."""
         self._refuse_tax()
         self.taxed = self._taxed()
@@ -139,7 +139,7 @@ class Conventions:
         if UNIT in self.units and PACK in self.units:
             self.units.remove(PACK)
         self.point = self._point()
-        self.named_dates = {role: found for role in DATES if (found := self._named_date(role))}
+        self.named_dates = {role: stated for role in DATES if (stated := self._named_date(role))}
         """Dates of all prices: their date, and their end of validity."""
         self.dates = self._dates()
         for role, cell in self.named_dates.items():
@@ -239,14 +239,14 @@ class Conventions:
 
     def _scales(self) -> dict[str, Decimal]:
         columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]
-        found: dict[str, Decimal] = {}
+        scales: dict[str, Decimal] = {}
         for role, column in columns:
-            if found.setdefault(role, column.heading.scale) != column.heading.scale:
+            if scales.setdefault(role, column.heading.scale) != column.heading.scale:
                 asked = message("ask-unit", cell=column.heading.text)
                 raise self._question(self.layout.header, asked, [f"{role}={column.letter}"])
         where = message("why-price-heading")
         every = self.asked.scale
-        if every is None and all(found.get(role, ONE) == ONE for role in AMOUNTS):
+        if every is None and all(scales.get(role, ONE) == ONE for role in AMOUNTS):
             for cell in (cell for row in self.around for cell in row if isinstance(cell.value, str)):
                 text = str(cell.value)
                 if (scale := find_scale(text)) == ONE:
@@ -256,18 +256,18 @@ class Conventions:
                     raise self._question(cell.mark, message("ask-scale", cell=text), answers)
                 every, where = scale, message("why-text", cell=text)
         if every is not None:
-            found = dict.fromkeys((*AMOUNTS, "amount"), every)
-        for scale in sorted({found[role] for role in AMOUNTS if role in found} - {ONE}):
+            scales = dict.fromkeys((*AMOUNTS, "amount"), every)
+        for scale in sorted({scales[role] for role in AMOUNTS if role in scales} - {ONE}):
             name, number = ("note-units", scale) if scale > 1 else ("note-pieces", (ONE / scale).normalize())
             why = where if self.asked.scale is None else message("why-asked")
             self.notes.append(message(name, number=f"{number:f}", why=why))
-        return {role: scale for role, scale in found.items() if scale != ONE}
+        return {role: scale for role, scale in scales.items() if scale != ONE}
 
     def _named_date(self, role: str) -> TableCell | None:
         """Return the date of all prices stated above the header or in a note, such as "valid until 31 Dec 2026"."""
         if role in self.columns or self.asked.columns.get(role) == NO_COLUMN:
             return None
-        found: list[TableCell] = []
+        date_cells: list[TableCell] = []
         unread = dict[str, None]()
         for row in self.around:
             cells = [cell for cell in row if cell.value is not None]
@@ -275,15 +275,15 @@ class Conventions:
                 for phrase in _phrases(role).finditer(cell.value) if isinstance(cell.value, str) else ():
                     named = _date_behind(cell, phrase.end(), behind)
                     if named is not None:
-                        found.append(named)
+                        date_cells.append(named)
                     elif role == VALID_UNTIL:
                         unread[str(cell.value)] = None
         self.notes += [message("note-no-day", cell=text) for text in [*unread][:MAX_UNREAD]]
-        if len({str(cell.value) for cell in found}) > 1:
-            dates = dict.fromkeys(f"'{cell.value}'" for cell in found[:MAX_UNREAD])
+        if len({str(cell.value) for cell in date_cells}) > 1:
+            dates = dict.fromkeys(f"'{cell.value}'" for cell in date_cells[:MAX_UNREAD])
             asked = message("ask-date", dates=dates)
-            raise self._question(found[-1].mark, asked, [f"{role}={NO_COLUMN}"])
-        return found[0] if found else None
+            raise self._question(date_cells[-1].mark, asked, [f"{role}={NO_COLUMN}"])
+        return date_cells[0] if date_cells else None
 
     def _dates(self) -> str:
         if self.asked.dates:
@@ -340,10 +340,10 @@ class Conventions:
         if unclear and not points:
             first = min(unclear, key=lambda cell: cell.mark)
             raise self._question(first.mark, message("ask-separator", cell=str(first.value)), POINTS)
-        found = points[0] if points else POINT
-        if unclear or found == COMMA:
-            self.notes.append(message("note-separator", cell=found))
-        return found
+        separator = points[0] if points else POINT
+        if unclear or separator == COMMA:
+            self.notes.append(message("note-separator", cell=separator))
+        return separator
 
     def _currency(self) -> str | None:
         if self.asked.currency:
@@ -402,8 +402,8 @@ class Conventions:
     def _named_by_cells(self) -> tuple[bool, set[str]]:
         codes, every = set[str](), True
         for row in self.rows:
-            found = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
-            amounts = [*filter(None, found)]
+            prices = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
+            amounts = [*filter(None, prices)]
             named = {amount[1] for amount in amounts if amount[1]}
             codes |= named
             every = every and (bool(named) or not amounts)
@@ -470,7 +470,6 @@ class Conventions:
 
 
 def _name_answer(key: str, value: str) -> str:
-    """Return what the user is shown for an answer."""
     if key == CURRENCY:
         return value
     if key == SCALE:

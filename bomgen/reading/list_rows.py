@@ -70,8 +70,8 @@ class ListRows(NamedTuple):
 
     entries: list[dict[str, Any]]
     """Prices with the keys of price books."""
-    places: list[tuple[Mark, Mapping[str, Mark]]]
-    """The place of each price, and of its values."""
+    marks: list[tuple[Mark, Mapping[str, Mark]]]
+    """The mark of each price, and of its values."""
     left_out: list[UnpricedRow]
     warnings: list[Problem]
     notes: list[str]
@@ -99,9 +99,9 @@ class _RowReader:
             filled = row.filled
             reason = self._reason(row)
             if reason is None:
-                entry, places = self._entry(row.cells)
+                entry, marks = self._entry(row.cells)
                 if entry is None:
-                    reason = places["reason"]
+                    reason = marks["reason"]
                 else:
                     tier = entry["part"].lower(), int(entry.get("from_quantity") or 1)
                     same = {key: value for key, value in entry.items() if key != "lead_time"}
@@ -109,7 +109,7 @@ class _RowReader:
                         reason = SAME
                     else:
                         list_rows.entries.append(entry)
-                        list_rows.places.append((filled[0].mark, places))
+                        list_rows.marks.append((filled[0].mark, marks))
             if reason is not None:
                 list_rows.left_out.append(UnpricedRow(filled[0].mark, reason, _shown(filled)))
             if len(list_rows.entries) > MAX_ROWS:
@@ -141,11 +141,11 @@ class _RowReader:
                 mark = header[column.at].mark if column.at < len(header) else layout.header
                 yield Problem(mark, "warning", said, "other-prices", questions=(Question(PRICE, said, (choice,)),))
 
-    def _is_like(self, used: int, other: int, rows: Sequence[Sequence[TableCell]]) -> bool:
+    def _is_like(self, used: int, column: int, rows: Sequence[Sequence[TableCell]]) -> bool:
         """Return whether a column has amounts near those of the prices, in nearly all rows with a price."""
         priced = near = 0
         for row in rows:
-            price, amount = (self._amount(row, at) for at in (used, other))
+            price, amount = (self._amount(row, at) for at in (used, column))
             if price:
                 priced += 1
                 near += bool(amount and LEAST_OF_PRICE <= amount / price <= MOST_OF_PRICE)
@@ -153,11 +153,11 @@ class _RowReader:
 
     def _amount(self, row: Sequence[TableCell], at: int) -> Decimal | None:
         base = self.conventions.base
-        found = self.conventions.amount({base: row[at]}, base) if base and at < len(row) else None
-        return found[0] if found else None
+        amount = self.conventions.amount({base: row[at]}, base) if base and at < len(row) else None
+        return amount[0] if amount else None
 
     def _reason(self, row: PricedRow) -> str | None:
-        """Return why a row has no price, as far as its numbers need not be read; None otherwise."""
+        """Return why a row has no price, if that shows before its numbers are read; None otherwise."""
         filled, cells = row
         part = cells.get(PART)
         # A part number has a digit; a subtotal or a heading has none.
@@ -177,20 +177,23 @@ class _RowReader:
         return None
 
     def _entry(self, cells: Mapping[str, TableCell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-        """Return the price of a row and the place of each of its values; without a price the reason."""
+        """Return the price of a row and the mark of each of its values; without a price, None and the reason."""
         how, part = self.conventions, cells[PART]
         entry: dict[str, Any] = {"part": ""}
-        places: dict[str, Any] = {}
+        marks: dict[str, Any] = {}
         try:
             entry["part"] = _plain_number(str(read_value(part.value, "part")))
         except ValueError as error:
             self._wrong(part, str(error))
-        places["part"] = part.mark
+        marks["part"] = part.mark
         for role in self.amounts:
-            if (cell := cells.get(role)) is not None:
-                self._refuse_broken(cell)
+            cell = cells.get(role)
+            if cell and isinstance(cell.value, Broken):
+                self._wrong(cell, cell.value.message, "cell")
+            elif cell and isinstance(cell.value, date | time):
+                self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
         base, net = how.amount(cells, how.base), how.amount(cells, how.net)
-        named = next((each[1] for each in (net, base) if each and each[1]), None)
+        named = next((amount[1] for amount in (net, base) if amount and amount[1]), None)
         if (cell := cells.get("currency")) is not None:
             named = find_currency(str(cell.value))
             if named is None:
@@ -200,16 +203,16 @@ class _RowReader:
         entry["currency"] = named or how.currency
         price = self._price(cells, base, net, entry["currency"])
         if price is not None:
-            entry["price"], places["price"] = price
+            entry["price"], marks["price"] = price
             if how.taxed:
                 entry["price"] = rounded(Fraction(entry["price"]), entry["currency"] or "")
         for role in self.more:
             if (cell := cells.get(role)) is not None:
                 self._more(cells, cell, role, entry)
-                places[role] = cell.mark
+                marks[role] = cell.mark
         for role, cell in how.named_dates.items():
             self._more(cells, cell, role, entry)
-            places[role] = cell.mark
+            marks[role] = cell.mark
         if price is None and not {"min", "max"} <= entry.keys():
             return None, {"reason": NO_PRICE if how.pieces(cells) else UNIT_UNKNOWN}
         if price is not None and price[0] == 0:
@@ -220,8 +223,8 @@ class _RowReader:
             text = f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
             days = read_lead_days(text, how.unit_of_times)
             if days is not None and days <= MAX_DAYS:
-                entry["lead_time"], places["lead_time"] = f"{days} days", cell.mark
-        return entry, places
+                entry["lead_time"], marks["lead_time"] = f"{days} days", cell.mark
+        return entry, marks
 
     def _price(
         self, cells: Mapping[str, TableCell], base: Amount | None, net: Amount | None, currency: str | None
@@ -247,12 +250,6 @@ class _RowReader:
             self.warnings.append(Problem(net[2], "warning", message, "net-price"))
         return net[0], net[2]
 
-    def _refuse_broken(self, cell: TableCell) -> None:
-        if isinstance(cell.value, Broken):
-            self._wrong(cell, cell.value.message, "cell")
-        elif isinstance(cell.value, date | time):
-            self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
-
     def _more(self, cells: Mapping[str, TableCell], cell: TableCell, role: str, entry: dict[str, Any]) -> None:
         """Add a value as in tables of price books; quantities and dates may have other forms too."""
         value = cell.value
@@ -261,8 +258,8 @@ class _RowReader:
                 entry[role] = amount[0]
             return
         if role == FROM_QUANTITY and isinstance(value, str):
-            found = find_break(value)
-            value = Decimal(found[0]) if found and not normalize(found[1]) else value
+            price_break = find_break(value)
+            value = Decimal(price_break[0]) if price_break and not normalize(price_break[1]) else value
         elif role in DATES:
             value = self.conventions.day(cell) or value
         try:

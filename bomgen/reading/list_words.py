@@ -87,14 +87,14 @@ def words(kind: str) -> frozenset[str]:
 
 @cache
 def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    meanings: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for code, language in languages().items():
         for role, headings in language["columns"].items():
             for heading in headings:
-                roles, codes = found.get(normalize(heading), ((), ()))
+                roles, codes = meanings.get(normalize(heading), ((), ()))
                 named = tuple(dict.fromkeys((*roles, role))), tuple(dict.fromkeys((*codes, code)))
-                found[normalize(heading)] = named
-    return found
+                meanings[normalize(heading)] = named
+    return meanings
 
 
 @cache
@@ -126,15 +126,15 @@ def read_heading(text: str) -> Heading:
         bare = _FOR_SEVERAL.sub(" ", unicodedata.normalize("NFKC", text))
         for word, _ in _multiples():
             bare = word.sub(" ", bare)
-    found = _read_break(bare) or _read_heading(bare)
-    return found._replace(currency=find_currency(text), text=text, scale=scale)
+    heading = _read_break(bare) or _read_heading(bare)
+    return heading._replace(currency=find_currency(text), text=text, scale=scale)
 
 
 def _read_break(text: str) -> Heading | None:
-    found = find_break(text)
-    if found is None:
+    price_break = find_break(text)
+    if price_break is None:
         return None
-    quantity, around = found
+    quantity, around = price_break
     without = _read_heading(around)
     prices = tuple(role for role in without.roles if role in PRICE_ROLES)
     if prices or "quantity" in without.roles or not re.sub(r"\W", "", _BRACKETS.sub(" ", around)):
@@ -146,8 +146,8 @@ def _read_heading(text: str) -> Heading:
     plain = _BRACKETS.sub(" ", text)
     currency = find_currency(text)
     without = " ".join(word for word in plain.split() if find_currency(word) is None or normalize(word) in _roles())
-    for each in (text, plain, without, re.sub(r"[$€£¥￥]", " ", without)):
-        roles, codes = _roles().get(normalize(each), ((), ()))
+    for form in (text, plain, without, re.sub(r"[$€£¥￥]", " ", without)):
+        roles, codes = _roles().get(normalize(form), ((), ()))
         if roles:
             if PRICE_ROLES & {*roles} and has_tax(text):
                 roles = (TAXED,)
@@ -159,9 +159,9 @@ def find_break(text: str) -> tuple[int, str] | None:
     """Return the minimum quantity in a heading or a cell, and the text around it; None without one."""
     plain = " ".join(unicodedata.normalize("NFKC", text[:MAX_HEADING]).split())
     for form in _BREAKS:
-        if found := form.search(plain):
-            quantity = max(int(re.sub("[^0-9]", "", found[1])), 1)
-            return quantity, f"{plain[: found.start()]} {plain[found.end() :]}"
+        if match := form.search(plain):
+            quantity = max(int(re.sub("[^0-9]", "", match[1])), 1)
+            return quantity, f"{plain[: match.start()]} {plain[match.end() :]}"
     return None
 
 
@@ -176,36 +176,36 @@ def find_currencies(text: str) -> frozenset[str]:
     """Return the currencies in a text by code, sign or name; `¥` alone if it does not say yuan or yen."""
     text = unicodedata.normalize("NFKC", text)
     codes = {str(code) for code in _CODE.findall(text) if code in minor_units()}
-    found = {code for code in codes if code not in WORDS or code == text.strip(" ()[]")}
-    found |= {named for piece in _PIECES.split(text) if (named := _currency_names().get(normalize(piece)))}
+    currencies = {code for code in codes if code not in WORDS or code == text.strip(" ()[]")}
+    currencies |= {named for piece in _PIECES.split(text) if (named := _currency_names().get(normalize(piece)))}
     if not text.isascii():
         # In a script without spaces between words, a name of two signs or more counts anywhere.
         names = {name: code for name, code in _currency_names().items() if len(name) > 1 and not name.isascii()}
-        found |= {code for name, code in names.items() if name in text}
+        currencies |= {code for name, code in names.items() if name in text}
     for sign, code in SIGNS.items():
         if sign in text:
-            found.add(code)
+            currencies.add(code)
             text = text.replace(sign, " ")
-    return frozenset(found or ({YEN} if YEN in text else ()))
+    return frozenset(currencies or ({YEN} if YEN in text else ()))
 
 
 def language_of(headings: Iterable[Heading]) -> str:
     """Return the language with the most headings that English lacks; English if it has all, empty if ambiguous."""
-    known = Counter(code for heading in headings if ENGLISH not in heading.languages for code in heading.languages)
-    best = [code for code, count in known.items() if count == max(known.values())] or [ENGLISH]
+    counts = Counter(code for heading in headings if ENGLISH not in heading.languages for code in heading.languages)
+    best = [code for code, count in counts.items() if count == max(counts.values())] or [ENGLISH]
     return best[0] if len(best) == 1 else ""
 
 
 def yen_of(language: str) -> str | None:
     """Return the currency of `¥` in lists of a language; None if unknown."""
-    found = languages().get(language, {}).get("yen")
-    return str(found) if found else None
+    currency = languages().get(language, {}).get("yen")
+    return str(currency) if currency else None
 
 
 def decimal_of(language: str) -> str | None:
     """Return the decimal separator of a language; None if both are in use."""
-    found = languages().get(language, {}).get("decimal")
-    return str(found) if found else None
+    separator = languages().get(language, {}).get("decimal")
+    return str(separator) if separator else None
 
 
 def has_price_word(heading: str) -> bool:
@@ -242,5 +242,5 @@ def _multiples() -> tuple[tuple[re.Pattern[str], int], ...]:
     named = {word: times for language in languages().values() for word, times in language["multiples"].items()}
     return tuple(
         (re.compile(rf"\b{word}\b" if word.isascii() else rf"(?<![0-9]){word}(?!\w)", re.IGNORECASE), times)
-        for word, times in sorted(named.items(), key=lambda each: -len(each[0]))
+        for word, times in sorted(named.items(), key=lambda item: -len(item[0]))
     )

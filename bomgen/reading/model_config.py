@@ -185,20 +185,21 @@ def read_model(source: Source, name: str) -> ReadModel:
     data |= _shape(config)
     if vision := _vision(config):
         data["vision_parameters"] = vision
-    known = config.kind in KNOWN
-    data |= {"confidence": "high" if known else "low", "source": ["config"]}
+    is_known = config.kind in KNOWN
+    data |= {"confidence": "high" if is_known else "low", "source": ["config"]}
     data["sources"] = {"config": {"title": f"{source.file}, configuration of model_type {config.kind or 'unknown'}"}}
     described = source._replace(data=data, values=source.values | dict(_marks(config, data)))
     if problems := schema.check_schema(described, MODEL, schema_of_file):
         raise PlanErrors(problems)
     record = Record(MODEL, name, described, (), built_in=False)
     model = part_records.model(record)
-    warnings = () if known else (_unknown_type(config),)
+    message = f"model_type '{config.kind}' is not known; read like the Llama family: check `parameters`"
+    warnings = () if is_known else (config.problem("model_type", message, "model-config", "warning"),)
     return ReadModel(data, int(model.parameters.value), int(model.active_parameters.value), warnings)
 
 
 def _marks(config: _Config, data: dict[str, Any]) -> Iterator[tuple[Path, Mark]]:
-    """Yield where the configuration has the numbers of the catalogue's keys."""
+    """Yield the mark of each number that the configuration has for a key of the catalogue."""
     for key in data:
         name = next((name for name in _NAMES.get(key) or _SIZES.get(key, ()) if name in config.data), None)
         if name:
@@ -214,13 +215,8 @@ def part_file(model: ReadModel) -> bytes:
 
 
 def _written(value: Any) -> str:
-    """Return a value in YAML; JSON but for text."""
+    """Return a value as YAML: text quoted if needed, other values as JSON."""
     return write_scalar(value, flow=False) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _unknown_type(config: _Config) -> Problem:
-    message = f"model_type '{config.kind}' is not known; read like the Llama family: check `parameters`"
-    return config.problem("model_type", message, "model-config", "warning")
 
 
 class _Config(NamedTuple):
@@ -233,7 +229,7 @@ class _Config(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The `model_type`; empty for what is no word."""
+        """Return the `model_type`; empty unless it is a word."""
         word = self.text("model_type")
         return word if _WORD.fullmatch(word) else ""
 
@@ -241,8 +237,8 @@ class _Config(NamedTuple):
         self, key: str, message: str, rule: str = "model-config", severity: Literal["error", "warning"] = "error"
     ) -> Problem:
         """Return a problem at a key."""
-        before, found, _ = self.source.text.partition(f'"{key}"')
-        mark = Mark(self.source.file, before.count("\n") + 1, len(before) - before.rfind("\n")) if found else None
+        before, quoted_key, _ = self.source.text.partition(f'"{key}"')
+        mark = Mark(self.source.file, before.count("\n") + 1, len(before) - before.rfind("\n")) if quoted_key else None
         return Problem(mark or self.source.mark(()), severity, message, rule)
 
     def count(self, *names: str) -> int:
@@ -279,13 +275,13 @@ class _Config(NamedTuple):
 
 
 def _language_part(source: Source) -> _Config:
-    """Return the configuration of the language model. Raises PlanErrors where there is none."""
+    """Return the configuration of the language model. Raises PlanErrors if there is none."""
     whole = source.data
     if isinstance(whole, dict):
-        found = _Config(source, whole, whole)
-        found = next((found.below(key) for key in LANGUAGE_PARTS if found.below(key).data), found)
-        if (found.count(*_NAMES["layers"]) or found.items(BLOCK_TYPES)) and found.count(*_NAMES["hidden"]):
-            return found
+        config = _Config(source, whole, whole)
+        config = next((config.below(key) for key in LANGUAGE_PARTS if config.below(key).data), config)
+        if (config.count(*_NAMES["layers"]) or config.items(BLOCK_TYPES)) and config.count(*_NAMES["hidden"]):
+            return config
     message = "no configuration of a language model: `num_hidden_layers` and `hidden_size` are missing; "
     message += "give the config.json of a checkpoint in the form of Hugging Face"
     raise PlanErrors([Problem(source.mark(()), "error", message, "model-config")])
@@ -297,7 +293,7 @@ def _shape(config: _Config) -> dict[str, Any]:
         message = "layers of different sizes are not counted; write a part file with `parameters`"
         raise PlanErrors([config.problem("block_configs", message)])
     shape: dict[str, Any] = {"type": "dense"}
-    shape |= {key: found for key, names in _NAMES.items() if (found := config.count(*names))}
+    shape |= {key: count for key, names in _NAMES.items() if (count := config.count(*names))}
     shape.setdefault("layers", len(config.items(BLOCK_TYPES)))
     shape |= dict(_structure(config))
     for part in (_feed_forward, _windows, _states, _latent, _sparse, _checkpoint):
@@ -359,7 +355,7 @@ def _feed_forward(config: _Config, shape: dict[str, Any]) -> Pairs:
 
 
 def _dense_layers(config: _Config, layers: int) -> int:
-    """Return the layers of a mixture of experts that have none."""
+    """Return the number of dense layers of a mixture of experts."""
     if config.kind == "nemotron_h":
         return 0
     if frequency := config.items("moe_layer_freq"):
@@ -458,8 +454,8 @@ def _vision(config: _Config) -> int:
     """Return the parameters of the vision tower of a model and its projector; 0 without one, or if it is not known."""
     whole = config._replace(data=config.whole)
     tower = whole.below("vision_config")
-    own = tower.data.get("model_type")
-    kind = own if isinstance(own, str) and own else whole.kind
+    model_type = tower.data.get("model_type")
+    kind = model_type if isinstance(model_type, str) and model_type else whole.kind
     listed = len(tower.items("deepstack_visual_indexes"))
     return vision_parameters(kind, tower.count, whole.count, config.count(*_NAMES["hidden"]), listed)
 
@@ -467,37 +463,37 @@ def _vision(config: _Config) -> int:
 def _checkpoint(config: _Config, shape: dict[str, Any]) -> Pairs:
     whole = config._replace(data=config.whole)
     stored = (whole if "quantization_config" in whole.data else config).below("quantization_config")
-    found, of_experts = _format_of_checkpoint(stored), format_of_experts(stored.data)
+    stored_format, of_experts = _format_of_checkpoint(stored), format_of_experts(stored.data)
     if config.text("expert_dtype") == "fp4":
-        yield "eight_bits_rest", found == "fp8"
-        found = "mxfp4"
+        yield "eight_bits_rest", stored_format == "fp8"
+        stored_format = "mxfp4"
         if not of_experts:
-            yield "checkpoint", found
+            yield "checkpoint", stored_format
             return
-    if found := of_experts or found:
-        yield "checkpoint", found
-        kept = formats_of_parts(stored.data, found, _layers_of_parts(shape))
-        experts_only = shape["type"] == "moe" and found in FOUR_BITS
+    if stored_format := of_experts or stored_format:
+        yield "checkpoint", stored_format
+        kept = formats_of_parts(stored.data, stored_format, _layers_of_parts(shape))
+        experts_only = shape["type"] == "moe" and stored_format in FOUR_BITS
         kept = {
             part: format
             for part, format in kept.items()
-            if (format != "bf16" if part == "head" else format != found or experts_only)
+            if (format != "bf16" if part == "head" else format != stored_format or experts_only)
         }
-        if facts := kept | (scales(stored.data) if found in INTEGERS else {}):
-            yield "checkpoint_formats", {found: facts}
+        if facts := kept | (scales(stored.data) if stored_format in INTEGERS else {}):
+            yield "checkpoint_formats", {stored_format: facts}
 
 
 def _format_of_checkpoint(stored: _Config) -> str | None:
     method, algorithm = stored.text("quant_method"), stored.text("quant_algo").lower()
     weights = next(iter(stored.below("config_groups").data.values()), None)
     weights = weights.get("weights") if isinstance(weights, dict) else None
-    found = {"fp8": "fp8", "mxfp4": "mxfp4", "awq": "awq", "gptq": "gptq"}.get(method)
+    stored_format = {"fp8": "fp8", "mxfp4": "mxfp4", "awq": "awq", "gptq": "gptq"}.get(method)
     if method in ("", "modelopt"):
-        found = {"fp8": "fp8", "nvfp4": "nvfp4"}.get(algorithm)
+        stored_format = {"fp8": "fp8", "nvfp4": "nvfp4"}.get(algorithm)
     elif method == "compressed-tensors" and isinstance(weights, dict):
-        found = _STORED.get(f"{weights.get('type')} {weights.get('num_bits')}")
-        found = "mxfp4" if found == "nvfp4" and "mxfp4" in stored.text("format") else found
-    return found
+        stored_format = _STORED.get(f"{weights.get('type')} {weights.get('num_bits')}")
+        stored_format = "mxfp4" if stored_format == "nvfp4" and "mxfp4" in stored.text("format") else stored_format
+    return stored_format
 
 
 def _layers_of_parts(shape: dict[str, Any]) -> dict[str, int]:
@@ -506,5 +502,5 @@ def _layers_of_parts(shape: dict[str, Any]) -> dict[str, int]:
     dense = shape.get("dense_layers") or 0 if shape["type"] == "moe" else blocks or layers
     with_attention = layers - state - blocks
     shared = (blocks or layers) - dense if shape.get("shared") else 0
-    found = {"attention": with_attention, "output": with_attention, "linear": state, "shared": shared, "dense": dense}
-    return {part: number for part, number in found.items() if number > 0}
+    by_part = {"attention": with_attention, "output": with_attention, "linear": state, "shared": shared, "dense": dense}
+    return {part: number for part, number in by_part.items() if number > 0}

@@ -52,11 +52,11 @@ def formats_of_parts(stored: Mapping[str, Any], format: str, layers: Mapping[str
     """
     if modules := list(_of_modules(stored)):
         rest = EIGHT_BITS if stored.get("quant_method") == EIGHT_BITS else SIXTEEN_BITS
-        found = {part: _most_frequent(modules, _PARTS[part], rest) for part in layers}
-        return found | {HEAD: _most_frequent(modules, _PARTS[HEAD], SIXTEEN_BITS)}
+        formats = {part: _most_frequent(modules, _PARTS[part], rest) for part in layers}
+        return formats | {HEAD: _most_frequent(modules, _PARTS[HEAD], SIXTEEN_BITS)}
     kept = [_plain(name) for name in _kept_names(stored)]
-    found = {part: SIXTEEN_BITS if _is_kept(part, kept, layers) else format for part in layers}
-    return found | {HEAD: SIXTEEN_BITS} if kept else {}
+    formats = {part: SIXTEEN_BITS if _is_kept(part, kept, layers) else format for part in layers}
+    return formats | {HEAD: SIXTEEN_BITS} if kept else {}
 
 
 def _is_kept(part: str, kept: list[str], layers: Mapping[str, int]) -> bool:
@@ -120,8 +120,8 @@ def _of_modules(stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _most_frequent(modules: list[tuple[str, str]], pattern: str, rest: str) -> str:
-    found = [_ALGORITHMS.get(algorithm, rest) for name, algorithm in modules if re.search(pattern, name)]
-    return max(found, key=found.count, default=rest)
+    formats = [_ALGORITHMS.get(algorithm, rest) for name, algorithm in modules if re.search(pattern, name)]
+    return max(formats, key=formats.count, default=rest)
 
 
 # vision towers --------------------------------------------------------------------------------------------------------
@@ -149,10 +149,10 @@ def vision_parameters(kind: str, tower: Count, model: Count, hidden: int, listed
     `model` reads the configuration of the whole model and `hidden` is the width of its language model. `listed` is the
     number of layers behind which Qwen3-VL has further projectors.
     """
-    known = _BY_KIND.get(kind)
-    if known is not None:
+    count_parameters = _BY_KIND.get(kind)
+    if count_parameters is not None:
         width, inner, layers = (tower(*names) for names in (_WIDTH, _INNER, _LAYERS))
-        return known(tower, model, hidden) if width and inner and layers and tower("patch_size") else 0
+        return count_parameters(tower, model, hidden) if width and inner and layers and tower("patch_size") else 0
     return _qwen3_vl(tower, listed)
 
 
@@ -219,13 +219,13 @@ def _glm4v(tower: Count, _model: Count, hidden: int) -> int:
 
 def _kimi(tower: Count, _model: Count, hidden: int) -> int:
     """MoonViT: learned positions, merged four by four."""
-    width, places = tower(*_WIDTH), tower("init_pos_emb_height") * tower("init_pos_emb_width")
+    width, positions = tower(*_WIDTH), tower("init_pos_emb_height") * tower("init_pos_emb_width")
     plain = bool(tower("qkv_hidden_size"))  # that of Kimi K3, without biases
     norm = SCALE if plain else SCALE_AND_SHIFT
     blocks = _blocks(tower, matrices=PLAIN, norms=2 * norm, biased=not plain)
     merged = 2 * 2 * width
     projector = _linear(merged, merged, biased=not plain) + _linear(merged, hidden, biased=not plain)
-    embedded = _patches(tower) + width * (not plain) + places * width
+    embedded = _patches(tower) + width * (not plain) + positions * width
     return embedded + blocks + norm * width + projector + (hidden if plain else norm * width)
 
 

@@ -100,7 +100,7 @@ class LookedUp(NamedTuple):
     """Kinds and ids, of a cable family at the length of the number."""
     number: str
     """What was recognised of the text: all of it, or a number within it."""
-    others: tuple[tuple[str, str], ...] = ()
+    contradicting: tuple[tuple[str, str], ...] = ()
     """Without parts, those that a word of the text contradicts."""
 
 
@@ -117,25 +117,25 @@ class PartIndex:
         self.families: list[Record] = []
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
-        exact, others = _Names(), _Names()
+        exact, by_alias = _Names(), _Names()
         for record in self._parts():
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
             numbers = (record.value("ordering_numbers") or {}).items()
             lengths = {str(number).lower(): _length(key) for key, number in numbers}
             for name in record.names:
-                for each in _listed(name):
-                    own = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
-                    named = exact if own else others
-                    named.setdefault(each, {})[record.kind, record.id] = lengths.get(name)
+                for spelling in _listed(name):
+                    is_exact = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
+                    named = exact if is_exact else by_alias
+                    named.setdefault(spelling, {})[record.kind, record.id] = lengths.get(name)
             if record.kind == "cable" and record.id.count(ANY_LENGTH) == 1 and "xxxx" not in record.id:
                 before, after = map(re.escape, record.id.split(ANY_LENGTH))
                 self.families.append(record)
                 patterns.append(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")
         self.of_family = re.compile("|".join(patterns))
         """Pattern for a number of a cable family; the group of the family has its length."""
-        self.aliases = others.keys() - exact.keys()
+        self.aliases = by_alias.keys() - exact.keys()
         """Lower-case names other than numbers and ids."""
-        self.names: _Names = others | exact
+        self.names: _Names = by_alias | exact
         """Kinds and ids of parts by lower-case name, each with the length that the name states."""
 
     def _parts(self) -> Iterator[Record]:
@@ -156,8 +156,8 @@ class PartIndex:
         wanted = name.strip().lower()
         if fits := self.names.get(wanted):
             return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
-        found = self._of_family(wanted, "")
-        return (found.part,) if found else ()
+        cable = self._of_family(wanted, "")
+        return (cable.part,) if cable else ()
 
     def count(self, names: Iterable[str]) -> int:
         """Return how many of some names are names of parts."""
@@ -178,7 +178,7 @@ class PartIndex:
         starts = {start: rest for word in numbers for start, rest in _beginnings(word) if _is_number(start)}
         # An ending with a digit tells models of a family apart, except one that adds something to the part with `+`.
         plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
-        others = dict[tuple[str, str], None]()
+        contradicting = dict[tuple[str, str], None]()
         for looked, words_of_kind in (
             (self._called, [text]),
             (self._exactly, numbers),
@@ -192,17 +192,17 @@ class PartIndex:
             (self._all_of, words),
         ):
             for word in words_of_kind:
-                found = looked(word)
-                if fits := tuple(part for part in found if not self.contradicts(*part, text)):
+                parts = looked(word)
+                if fits := tuple(part for part in parts if not self.contradicts(*part, text)):
                     return LookedUp(fits, word)
-                others.update(dict.fromkeys(found))
-        return LookedUp((), text, tuple(others))
+                contradicting.update(dict.fromkeys(parts))
+        return LookedUp((), text, tuple(contradicting))
 
     def contradicts(self, kind: str, id: str, text: str) -> bool:
         """Return whether a text names another edition, memory or NVLink domain than a part has, such as Max-Q."""
         text, record = text.lower(), self.catalog.find_original(kind, id)
         servers = [record] if kind == SERVER else self.servers_of.get(id, []) if kind == GPU else []
-        names = " ".join(each for of in (record, *servers) for each in (*of.names, str(of.value("name")))).lower()
+        names = " ".join(name for of in (record, *servers) for name in (*of.names, str(of.value("name")))).lower()
         names += "".join(f" nvl{gpus_of(server)}" for server in servers)
         if any(word.search(text) and not word.search(names) for word in words_of("editions")["edition"]):
             return True
@@ -212,18 +212,22 @@ class PartIndex:
         return not domains <= set(_DOMAIN.findall(names)) or self.words.find_gpus(text).unknown
 
     def _called(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part with a name as documents print it, or of every switch with a chip."""
+        """Return kind and id of every part with a name as printed in documents, or of every switch with a chip."""
         wanted = slug(name)
-        named = ((each, (each.value("name"), each.value("asic"))) for each in self._parts())
-        return tuple((each.kind, each.id) for each, names in named if wanted in [slug(str(name)) for name in names])
+        named = ((record, (record.value("name"), record.value("asic"))) for record in self._parts())
+        return tuple(
+            (record.kind, record.id) for record, names in named if wanted in [slug(str(name)) for name in names]
+        )
 
     def _of_words(self, text: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part that all words of a text of several are about: vendor, name, chip, kind."""
+        """Return kind and id of every part whose vendor, name, chip and kind have all words of a text."""
         if len(text.split()) < 2:
             return ()
         words = {*_plain_words(text)}
-        told = ((each, [each.value(key) for key in ("vendor", "name", "asic")]) for each in self._parts())
-        return tuple((each.kind, each.id) for each, names in told if words <= {*_plain_words(f"{names} {each.kind}")})
+        told = ((record, [record.value(key) for key in ("vendor", "name", "asic")]) for record in self._parts())
+        return tuple(
+            (record.kind, record.id) for record, names in told if words <= {*_plain_words(f"{names} {record.kind}")}
+        )
 
     def _exactly(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a number: as it is, of a length, or with a known suffix."""
@@ -236,14 +240,14 @@ class PartIndex:
 
     def _all_of(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a number, or whose number begins with it."""
-        if found := self._exactly(word):
-            return found
+        if exact := self._exactly(word):
+            return exact
         begun = tuple(f"{word.lower()}{sign}" for sign in "-+")
         fitting = [part for name, parts in self.names.items() if name.startswith(begun) for part in parts]
         return tuple(dict.fromkeys(fitting)) if _is_number(word) else ()
 
     def _of_attributes(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of the module without a maker whose rate and optic are in a number."""
+        """Return kind and id of the generic module whose rate and optic are in a number."""
         return tuple(dict.fromkeys(_by_attributes(word.lower(), self)))
 
     def _within(self, word: str) -> tuple[tuple[str, str], ...]:
@@ -256,7 +260,7 @@ class PartIndex:
         return tuple(dict.fromkeys(fitting))
 
     def _containing(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part in whose name or number a name stands whole, such as `SR675 V3`."""
+        """Return kind and id of every part whose name or number has whole words such as `SR675 V3`."""
         wanted = f"-{slug(word)}-"
         fitting = [part for name, parts in self.names.items() if wanted in f"-{slug(name)}-" for part in parts]
         return tuple(dict.fromkeys(fitting)) if _is_number(wanted) else ()
@@ -300,7 +304,7 @@ class PartIndex:
         if record is None:
             return None
         length, sold = _coded(code), record.value("lengths_m") or ()
-        if sold and float(length) not in [float(each) for each in sold]:
+        if sold and float(length) not in [float(metres) for metres in sold]:
             return None
         # Two digits are one short of a code; they count only if the line states the length.
         if len(code) < CODE and not re.search(rf"\b{float(length):g}\s*(m\b|米)", line.lower()):
@@ -323,11 +327,11 @@ class PartIndex:
             if suffix.get("words") and not any(word in line.lower() for word in suffix["words"]):
                 continue
             rest = text[: match.start()]
-            found = self._exact(rest, line) or self._of_family(rest, line)
-            if found and found.certain:
+            named = self._exact(rest, line) or self._of_family(rest, line)
+            if named and named.certain:
                 meaning = message("xray-suffix", suffix=text[match.start() :], meaning=str(suffix["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
-                return found._replace(reason=reason)
+                return named._replace(reason=reason)
         return None
 
     def nearest(self, text: str) -> tuple[str, ...]:
@@ -346,45 +350,45 @@ class Recognizer:
 
     def __init__(self, index: PartIndex) -> None:
         self.index = index
-        self.known: dict[tuple[str, str], Recognition] = {}
+        self.recognised: dict[tuple[str, str], Recognition] = {}
 
     def recognize(self, part: str, text: str) -> Recognition:
         """Return the recognition of a line; similar numbers only for the first `MAX_CLOSE` different lines."""
-        if (part, text) not in self.known:
-            self.index.spent = len(self.known) >= MAX_CLOSE
-            self.known[part, text] = recognize(part, text, self.index)
-        return self.known[part, text]
+        if (part, text) not in self.recognised:
+            self.index.spent = len(self.recognised) >= MAX_CLOSE
+            self.recognised[part, text] = recognize(part, text, self.index)
+        return self.recognised[part, text]
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:
     """Return the recognition of a line from the text of its part number column and its whole description."""
     part, text = _plain(part), _plain(text)
-    found = _recognize(part, text, index)
-    named = found.named
+    recognition = _recognize(part, text, index)
+    named = recognition.named
     if named and named.kind in (GPU, SERVER) and index.contradicts(named.kind, named.id, f"{part} {text}"):
         return Recognition(None, nearest=(named.id,))
-    return found
+    return recognition
 
 
 def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
     line = f"{part} {text}"
-    found = list(_of_cell(part, line, index))
-    if not found:
-        found = [each for each in _in_sentence(line, line, index) if _is_kind(each.kind, text)]
-    distinct = {(each.kind, each.id, each.length_m): each for each in found}
+    candidates = list(_of_cell(part, line, index))
+    if not candidates:
+        candidates = [candidate for candidate in _in_sentence(line, line, index) if _is_kind(candidate.kind, text)]
+    distinct = {(candidate.kind, candidate.id, candidate.length_m): candidate for candidate in candidates}
     # A family without a length is the same part as one of its lengths.
     for key in [key for key in distinct if key[2] is None and any(o[1] == key[1] and o[2] for o in distinct)]:
         del distinct[key]
     if distinct:
-        first, *others = distinct.values()
+        first, *further = distinct.values()
         if first.kind == SERVER:
             # Other parts in the description of a server are inside it, except GPUs that it does not have.
-            others = [each for each in others if each.kind == SERVER]
+            further = [candidate for candidate in further if candidate.kind == SERVER]
             gpus = index.words.find_gpus(line)
             if not index.words.with_gpus([first.id], gpus):
-                others += [first._replace(kind=GPU, id=id) for id in sorted(gpus.ids)]
+                further += [first._replace(kind=GPU, id=id) for id in sorted(gpus.ids)]
         near = _mistyped(part, first, index) if first.reason.code == "xray-in-text" else ()
-        return Recognition(first, tuple(others), near)
+        return Recognition(first, tuple(further), near)
     return _by_words(part, text, index)
 
 
@@ -402,9 +406,9 @@ def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
         yield whole
         return
     for token in _tokens(part):
-        found = index.find(token, line)
-        if found and found.certain and (_is_number(token) or len(list(_tokens(part))) == 1):
-            yield found
+        named = index.find(token, line)
+        if named and named.certain and (_is_number(token) or len(list(_tokens(part))) == 1):
+            yield named
 
 
 def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
@@ -418,8 +422,8 @@ def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
         inside = len(named) > 1 and words[at] in named and words[at] in index.aliases
         if not _is_number(token) or is_for(words, at) or inside:
             continue
-        if (found := index.find(token, line)) and found.certain and found.kind != GPU:
-            yield found._replace(reason=message("xray-in-text", reason=found.reason))
+        if (part := index.find(token, line)) and part.certain and part.kind != GPU:
+            yield part._replace(reason=message("xray-in-text", reason=part.reason))
 
 
 def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
@@ -436,7 +440,7 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
             meant = index.words.find_generic_server(gpus)
         if not meant:
             meant = list(_by_attributes(whole, index))
-    unsold = next((found for token in _tokens(f"{part} {text}") if (found := index.find_unsold(token))), None)
+    unsold = next((number for token in _tokens(f"{part} {text}") if (number := index.find_unsold(token))), None)
     if len(meant) == 1:
         ((kind, id),) = meant
         metres = _LENGTH.search(whole) if kind == "cable" else None
@@ -460,8 +464,8 @@ def _is_slip(written: str, number: str) -> bool:
     if not changes:
         return True
     (_, start, _, other_start, _), (_, _, end, _, other_end) = changes[0], changes[-1]
-    one, other = written[start:end], number[other_start:other_end]
-    return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
+    one, expected = written[start:end], number[other_start:other_end]
+    return max(len(one), len(expected)) <= 1 or (len(one) == 2 and one == expected[::-1])
 
 
 def _called(whole: str, index: PartIndex) -> list[tuple[str, str]]:
@@ -517,7 +521,7 @@ def _is_kind(kind: str, text: str) -> bool:
 
 def _kinds_said(text: str) -> set[str]:
     text = text.lower()
-    for word in (word for group in ("links", "ends") for each in words_of(group).values() for word in each):
+    for word in (word for group in ("links", "ends") for patterns in words_of(group).values() for word in patterns):
         text = word.sub(" ", text)  # a text about connected parts does not identify the part
     return {name for name, words in words_of("kinds").items() if any(word.search(text) for word in words)}
 
@@ -541,7 +545,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def _beginnings(word: str) -> Iterator[tuple[str, str]]:
-    """Yield a number and its last ending, then without the last two and these: `a-b/c` is `a-b`, then `a`."""
+    """Yield a number without its last ending, then without its last two, and so on: `a-b`, then `a` for `a-b/c`."""
     ends = [match.start() for match in _ENDING.finditer(word)]
     yield from ((word[:end], word[end:]) for end in reversed(ends) if end)
 

@@ -27,7 +27,7 @@ _TIMES = re.compile(r"\b(\d{1,2})\s*[x×*]\s*(?=[a-z])")
 _COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)")
 _SIZES = re.compile(r"\d+(?:\.\d+)?")
 _MEMORIES = re.compile(rf"memory {_SIZES.pattern}(?: / {_SIZES.pattern})*")
-"""What a disagreement about memory begins with: the sizes [GB] that documents give."""
+"""What a note about memory begins with: the sizes [GB] that documents give."""
 _MEMORY = re.compile(r"\b(\d+)\s*gb\b")
 _MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb\b(?!/s|ps)")
 """The memory directly after the name of a GPU; sizes elsewhere may be of other parts of a server."""
@@ -69,8 +69,8 @@ class PartWords:
         translations = [read_language(code).get("records", {}) for code in languages()]
         for record in (record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)):
             title = str(record.data.get("name", ""))
-            for each in (title, *(texts.get(f"{record.kind}/{record.id}", "") for texts in translations)):
-                if words := split_words(each):
+            for catalog_name in (title, *(texts.get(f"{record.kind}/{record.id}", "") for texts in translations)):
+                if words := split_words(catalog_name):
                     self._titles.setdefault("-".join(words), set()).add((record.kind, record.id))
                     self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
             if record.kind == GPU:
@@ -90,7 +90,7 @@ class PartWords:
         spaced = _space_ideographs(text)
         spans = [match.span() for match in _TOKEN.finditer(spaced) if match.group().strip(MARKS)]
         words = split_words(text)
-        found = list[tuple[int, int, list[Part]]]()
+        matches = list[tuple[int, int, list[Part]]]()
         for at, word in enumerate(words):
             if is_for(words, at):
                 continue
@@ -100,9 +100,9 @@ class PartWords:
                 if len(phrase) < LEAST_NAME or not (any(s.isdigit() for s in phrase) or size >= len(words) - 1):
                     continue
                 if fits := self._titles.get(phrase) or self._names.get(phrase):
-                    found.append((-size, at, sorted(fits)))
+                    matches.append((-size, at, sorted(fits)))
                     break
-        for size, at, parts in sorted(found):
+        for size, at, parts in sorted(matches):
             rest = spaced[: spans[at][0]] + spaced[spans[at - size - 1][1] :]
             yield self._without_twins(parts), _BETWEEN_IDEOGRAPHS.sub("", rest)
 
@@ -145,9 +145,9 @@ class PartWords:
     def _has_memory(self, id: str, size: int) -> bool:
         """Return whether a GPU has a memory of this size [GB], by any document, or as many of them as a board has."""
         record = self.catalog.find_original(GPU, id)
-        told = [match[0] for each in record.data.get("disagreements", ()) if (match := _MEMORIES.match(each))]
-        sizes = {float(each) for each in _SIZES.findall(f"{record.value('memory') or ''} {told}")}
-        return not sizes or any(size == times * each for each in sizes for times in _TIMES_MEMORY)
+        told = [match[0] for note in record.data.get("disagreements", ()) if (match := _MEMORIES.match(note))]
+        sizes = {float(number) for number in _SIZES.findall(f"{record.value('memory') or ''} {told}")}
+        return not sizes or any(size == times * memory for memory in sizes for times in _TIMES_MEMORY)
 
     def with_gpus(self, servers: Sequence[str], gpus: Gpus) -> list[str]:
         """Return the servers that have one of these GPUs; all of them if no GPU is named."""
@@ -167,7 +167,7 @@ class PartWords:
         of_size = frozenset(id for id in ids if str(self.catalog.find_original(GPU, id).value("memory")) in sizes)
         ids = of_size or ids
         for word, form in _FORMS.items():
-            if any(each.rstrip("0123456789") == word for each in words if each != "nvl72"):
+            if any(term.rstrip("0123456789") == word for term in words if term != "nvl72"):
                 ids = frozenset(id for id in ids if form in id) or ids
         return ids
 
@@ -179,8 +179,8 @@ def gpus_of(server: Record) -> int:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text in lower case, without marks; each ideograph is a word."""
-    found = (word.strip(MARKS) for word in _TOKEN.findall(_space_ideographs(text)))
-    return [word for word in found if word]
+    stripped = (word.strip(MARKS) for word in _TOKEN.findall(_space_ideographs(text)))
+    return [word for word in stripped if word]
 
 
 def _space_ideographs(text: str) -> str:

@@ -69,11 +69,11 @@ class PriceList(NamedTuple):
 
 
 class PricedPart(NamedTuple):
-    """A price of a list, with the place of its row and of its values."""
+    """A price of a list, with the marks of its row and of its values."""
 
     entry: dict[str, Any]
     mark: Mark
-    places: Mapping[str, Mark]
+    marks: Mapping[str, Mark]
 
     @property
     def tier(self) -> tuple[str, int]:
@@ -95,12 +95,12 @@ def read_book(content: bytes, file: str) -> PriceBook:
     source = own_book(content, file)
     if source is not None:
         return price_book(source, checked=True)._replace(hidden=hidden_sheets(content, file))
-    found = read_list(content, file)
-    book = price_book(found.source, checked=True)
+    price_list = read_list(content, file)
+    book = price_book(price_list.source, checked=True)
     ids = {price.part: built_in_parts().ids(price.part) for price in book.prices}
     named = {part: ids_of[0] for part, ids_of in ids.items() if len(ids_of) == 1}
     prices = tuple(price._replace(part=named.get(price.part, price.part)) for price in book.prices)
-    return book._replace(prices=prices, hidden=found.hidden, warnings=found.warnings)
+    return book._replace(prices=prices, hidden=price_list.hidden, warnings=price_list.warnings)
 
 
 def own_book(content: bytes, file: str) -> Source | None:
@@ -118,7 +118,7 @@ def own_book(content: bytes, file: str) -> Source | None:
 
 
 def read_list(
-    content: bytes, file: str, asked: RequestedColumns = NOTHING, known: Callable[[], PartIndex] = built_in_parts
+    content: bytes, file: str, asked: RequestedColumns = NOTHING, index: Callable[[], PartIndex] = built_in_parts
 ) -> PriceList:
     """Return the interpretation of a vendor's list, all sheets together. Raises PlanErrors, also with questions."""
     seen = [shorten_texts(table) for table in _visible(content, file)]
@@ -128,51 +128,51 @@ def read_list(
             names = ", ".join(f"'{table.name}'" for table in seen)
             raise _wrong(file, f"no sheet '{asked.sheet}'; it has {names}", QUESTION)
         seen = chosen
-    found, unread = list[ListLayout](), list[str]()
+    list_layouts, unread = list[ListLayout](), list[str]()
     for table in seen:
-        of_sheet = [*layouts(table, file, asked, known)]
-        found += of_sheet
+        of_sheet = [*layouts(table, file, asked, index)]
+        list_layouts += of_sheet
         unread += [] if of_sheet else [table.name]
-    if not found:
+    if not list_layouts:
         raise _ask_for_columns(message("ask-no-header"), file, seen[0])
     priced = list[PricedPart]()
     left_out, warnings, notes = list[UnpricedRow](), list[Problem](), list[str]()
     read: Seen = {}
-    for each in found:
-        rows = read_rows(each, file, asked, read)
-        priced += (PricedPart(entry, *places) for entry, places in zip(rows.entries, rows.places, strict=True))
+    for layout in list_layouts:
+        rows = read_rows(layout, file, asked, read)
+        priced += (PricedPart(entry, *marked) for entry, marked in zip(rows.entries, rows.marks, strict=True))
         left_out += rows.left_out
         warnings += rows.warnings
-        said = (*_hidden(each, (mark for mark, _ in rows.places)), *rows.notes)
+        said = (*_hidden(layout, (mark for mark, _ in rows.marks)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not priced:
-        raise _ask_for_columns(message("ask-no-row"), file, found[0].table)
-    priced, others = _one_price_each(priced, file, asked.repeated)
-    left_out += others
+        raise _ask_for_columns(message("ask-no-row"), file, list_layouts[0].table)
+    priced, dropped = _one_price_each(priced, file, asked.repeated)
+    left_out += dropped
     top = Mark(file, 1, 1)
     marks: dict[Path, Mark] = {(): top, ("prices",): top}
     for at, part in enumerate(priced):
         marks[("prices", at)] = part.mark
-        marks |= {("prices", at, key): place for key, place in part.places.items()}
+        marks |= {("prices", at, key): mark for key, mark in part.marks.items()}
     source = Source(file, "", {FORMAT_KEY: FORMAT, "prices": [part.entry for part in priced]}, {}, marks)
     if problems := find_slips(source):
         raise PlanErrors(problems)
     hidden = hidden_sheets(content, file)
-    return PriceList(source, tuple(found), tuple(unread), hidden, tuple(left_out), tuple(warnings), tuple(notes))
+    return PriceList(source, tuple(list_layouts), tuple(unread), hidden, tuple(left_out), tuple(warnings), tuple(notes))
 
 
 def _one_price_each(
     priced: Sequence[PricedPart], file: str, kept: str | None
 ) -> tuple[list[PricedPart], list[UnpricedRow]]:
-    """Return one price for each part and quantity, and the rows of the others; a question as long as `kept` is open."""
+    """Return one price per part and quantity, and the rows of the others. Raises PlanErrors with a question."""
     prices: dict[tuple[str, int], list[PricedPart]] = {}
-    for each in priced:
-        prices.setdefault(each.tier, []).append(each)
+    for part in priced:
+        prices.setdefault(part.tier, []).append(part)
     repeated = [same for same in prices.values() if len(same) > 1]
     if not repeated:
         return [*priced], []
-    comparable = all("price" in each.entry for same in repeated for each in same)
-    comparable = comparable and all(len({each.entry["currency"] for each in same}) == 1 for same in repeated)
+    comparable = all("price" in part.entry for same in repeated for part in same)
+    comparable = comparable and all(len({part.entry["currency"] for part in same}) == 1 for same in repeated)
     if kept is None or (kept in (LOWEST, HIGHEST) and not comparable):
         rules = REPEATS if comparable else (FIRST, LAST)
         choices = tuple(Choice(f"{REPEATED}={rule}", message(f"answer-{rule}")) for rule in rules)
@@ -180,22 +180,24 @@ def _one_price_each(
         asked = Question(REPEATED, message("ask-repeated", count=len(repeated), parts=parts), choices)
         settings = [choice.setting for choice in choices]
         raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
-    dropped = {id(each) for same in repeated for each in same} - {id(_kept(same, kept)) for same in repeated}
-    others = [each for each in priced if id(each) in dropped]
-    rows = [UnpricedRow(each.mark, OTHER_PRICE, f"{each.entry['part']} | {each.entry.get('price')}") for each in others]
-    return [each for each in priced if id(each) not in dropped], rows
+    dropped = {id(part) for same in repeated for part in same} - {id(_kept(same, kept)) for same in repeated}
+    left_out = [part for part in priced if id(part) in dropped]
+    rows = [
+        UnpricedRow(part.mark, OTHER_PRICE, f"{part.entry['part']} | {part.entry.get('price')}") for part in left_out
+    ]
+    return [part for part in priced if id(part) not in dropped], rows
 
 
 def _prices_of(same: Sequence[PricedPart]) -> str:
     prices = [
-        message("ask-price-in", cell=str(each.entry.get("price", "?")), line=str(each.mark.line)) for each in same
+        message("ask-price-in", cell=str(part.entry.get("price", "?")), line=str(part.mark.line)) for part in same
     ]
     return message("ask-repeated-part", id=same[0].entry["part"], prices=prices)
 
 
 def _kept(same: Sequence[PricedPart], rule: str) -> PricedPart:
     if rule in (LOWEST, HIGHEST):
-        return (min if rule == LOWEST else max)(same, key=lambda each: each.entry["price"])
+        return (min if rule == LOWEST else max)(same, key=lambda part: part.entry["price"])
     return same[0 if rule == FIRST else -1]
 
 
@@ -259,7 +261,7 @@ def _tables(content: bytes, file: str) -> tuple[RawTable, ...]:
 
 
 def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
-    """Return a question about the columns of parts and prices; a row shows what is in each column."""
+    """Return a question about the columns of parts and prices; each choice shows a value of its column."""
     row = max(table.rows[:MAX_HEADER], key=lambda row: sum(cell.filled for cell in row), default=())
     texts = [" ".join(str(cell.value).split()) if cell.filled else "" for cell in row]
     filled = [at for at, text in enumerate(texts) if text]

@@ -42,8 +42,8 @@ _EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]+")
 
 def columns() -> dict[str, Any]:
     """Return the columns of a table by name, each with its schema; they are the keys of a price in a book."""
-    found: dict[str, Any] = document("prices")["properties"]["prices"]["items"]["properties"]
-    return found
+    schemas: dict[str, Any] = document("prices")["properties"]["prices"]["items"]["properties"]
+    return schemas
 
 
 def has_own_columns(rows: Sequence[Sequence[TableCell]]) -> bool:
@@ -53,12 +53,12 @@ def has_own_columns(rows: Sequence[Sequence[TableCell]]) -> bool:
     quantities in other forms ("1.234,50 €", 31.12.2026, 10-99) indicate a vendor's list, and so do price break columns.
     """
     header = next((row for row in rows if any(cell.filled for cell in row)), ())
-    known = [*columns(), DESCRIPTION]
+    valid = [*columns(), DESCRIPTION]
     names = [_name(cell) for cell in header]
     if not header:
         return True
-    others = [name for name in names if name and name not in known]
-    if not {*NEEDED} <= {*names} or any(find_break(name) or not nearest(name, known) for name in others):
+    unknown = [name for name in names if name and name not in valid]
+    if not {*NEEDED} <= {*names} or any(find_break(name) or not nearest(name, valid) for name in unknown):
         return False
     columns_read = [(at, reads) for names_of, reads in _FREE_FORMS for at, name in enumerate(names) if name in names_of]
     below = (row for row in rows if row is not header)
@@ -89,24 +89,24 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
             message = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
             raise PlanErrors([Problem(row[0].mark, "error", message, "table-limit")])
         path: Path = ("prices", len(entries))
-        entry, places = _entry(row, names, path, problems)
+        entry, cell_marks = _entry(row, names, path, problems)
         entries.append(entry)
         marks[path] = row[0].mark
-        marks |= {(*path, key): mark for key, mark in places.items()}
+        marks |= {(*path, key): mark for key, mark in cell_marks.items()}
     if problems:
         raise PlanErrors(problems)
     return Source(file, text, {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
 
 
 def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | None]:
-    known = [*columns(), DESCRIPTION]
+    valid = [*columns(), DESCRIPTION]
     names: list[str | None] = []
     for cell in header:
         name = _name(cell)
         if isinstance(cell.value, Broken):
             problems.append(Problem(cell.mark, "error", cell.value.message, "cell"))
-        elif name and name not in known:
-            hint = suggestion(name, known, f"valid columns: {', '.join(known)}")
+        elif name and name not in valid:
+            hint = suggestion(name, valid, f"valid columns: {', '.join(valid)}")
             message = f"unknown column '{_short(str(cell.value))}'; {hint}"
             problems.append(Problem(cell.mark, "error", message, "unknown-column"))
         elif name and name in names:
@@ -120,7 +120,7 @@ def _entry(
     row: Sequence[TableCell], names: Sequence[str | None], path: Path, problems: list[Problem]
 ) -> tuple[dict[str, Any], dict[str, Mark]]:
     entry: dict[str, Any] = {}
-    places: dict[str, Mark] = {}
+    marks: dict[str, Mark] = {}
     for at, cell in enumerate(row):
         name = names[at] if at < len(names) else None
         if not cell.filled or name == DESCRIPTION:
@@ -135,15 +135,15 @@ def _entry(
         except ValueError as error:
             rule = "cell" if isinstance(cell.value, Broken) else "type"
             problems.append(Problem(cell.mark, "error", str(error), rule, dotted))
-        places[name] = cell.mark
-    for name in (name for name in NEEDED if name not in places):
+        marks[name] = cell.mark
+    for name in (name for name in NEEDED if name not in marks):
         at = names.index(name)
         mark = row[at].mark if at < len(row) else row[0].mark
         what = f"no currency for {entry.get('part', 'this price')}" if name == "currency" else "no part"
         example = columns()[name]["examples"][0]
         message = f"{what}; set one per row in the column '{name}', for example {example}"
         problems.append(Problem(mark, "error", message, "missing-key", ".".join(map(str, path))))
-    return entry, places
+    return entry, marks
 
 
 def read_value(value: Value, name: str) -> Any:

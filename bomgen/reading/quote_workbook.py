@@ -8,7 +8,7 @@ its formula shows whether it is still what bomgen wrote.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
@@ -54,7 +54,7 @@ class QuoteCell(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The path as messages write it."""
+        """Return the path as messages write it."""
         return ".".join(map(str, self.path))
 
 
@@ -146,14 +146,16 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", UNREADABLE, RULE)]) from error
     if formulas:
         tables = tuple(_with_formulas(table, formulas) for table in tables)
-    found = next(((table, cell) for table in tables for cell in _marked(table)), None)
-    if found is None:
+    cells_of_tables = ((table, cell) for table in tables for row in table.rows for cell in row)
+    ids = (pair for pair in cells_of_tables if isinstance(text := pair[1].value, str) and _QUOTE_ID.fullmatch(text))
+    identified = next(ids, None)
+    if identified is None:
         message = (
             "not a bomgen quote: the hidden id column after the bill is missing; "
             "use the quote.xlsx written by `bomgen build`, as it was returned"
         )
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
-    table, mark = found
+    table, mark = identified
     if not table.name:
         message = "a text file contains only one sheet of a quote; save the whole workbook as .xlsx"
         raise PlanErrors([Problem(mark.mark, "error", message, RULE)])
@@ -177,9 +179,11 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     computed = {line.cells[AMOUNT].formula for line in lines} | {""}
     added = [line for line in added if not _is_empty(line, computed)]
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
-    known = set(columns.values())
-    beside += [cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in known]
-    others = {each.name: each.rows for each in tables if each is not table}
+    bill_columns = set(columns.values())
+    beside += [
+        cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in bill_columns
+    ]
+    sheets = {sheet.name: sheet.rows for sheet in tables if sheet is not table}
     return ReturnedQuote(
         plan=name,
         fingerprint=fingerprint,
@@ -191,42 +195,37 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         beside=tuple(beside),
         header={cell.mark.column: str(cell.value) for cell in table.rows[header - 1] if cell.filled},
         header_line=header,
-        sheets=others,
+        sheets=sheets,
         names=formulas.names if formulas else {},
         formulas=sum(map(len, formulas.cells.values())) if formulas else 0,
     )
 
 
 def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
-    known = formulas.cells.get(table.name, {})
+    sheet_formulas = formulas.cells.get(table.name, {})
     rows = (
-        tuple(cell._replace(formula=known.get((line, at), "")) for at, cell in enumerate(row, 1))
+        tuple(cell._replace(formula=sheet_formulas.get((line, at), "")) for at, cell in enumerate(row, 1))
         for line, row in enumerate(table.rows, 1)
     )
-    return table._replace(rows=tuple(rows)) if known else table
+    return table._replace(rows=tuple(rows)) if sheet_formulas else table
 
 
 def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
-    """Return whether a row has nothing but an uncomputed amount with one of the lines' formulas."""
-    others = (cell.value for key, cell in line.cells.items() if key != AMOUNT)
+    """Return whether a row has only an uncomputed amount with the formula of one of the lines."""
+    values = (cell.value for key, cell in line.cells.items() if key != AMOUNT)
     amount = line.cells[AMOUNT]
-    return not any(others) and amount.value == NO_VALUE and amount.formula in computed
+    return not any(values) and amount.value == NO_VALUE and amount.formula in computed
 
 
 def _is_below(cells: Mapping[str, TableCell]) -> bool:
     """Return whether a row is a total: a label, or its formula, followed by a number or formula."""
-    others = (cell for key, cell in cells.items() if key not in (DISCOUNT, AMOUNT))
-    return isinstance(cells[DISCOUNT].value, str | Broken) and not any(cell.filled for cell in others)
+    rest = (cell for key, cell in cells.items() if key not in (DISCOUNT, AMOUNT))
+    return isinstance(cells[DISCOUNT].value, str | Broken) and not any(cell.filled for cell in rest)
 
 
 def name_cell(sheet: str, mark: Mark) -> str:
     """Return the address of a cell in spreadsheet notation, with its sheet."""
     return f"{sheet}!{column_letters(mark.column)}{mark.line}"
-
-
-def _marked(table: RawTable) -> Iterator[TableCell]:
-    texts = (cell for row in table.rows for cell in row if isinstance(cell.value, str))
-    return (cell for cell in texts if _QUOTE_ID.fullmatch(str(cell.value)))
 
 
 def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[int, dict[str, int]]:

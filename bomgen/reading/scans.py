@@ -20,7 +20,7 @@ LETTERS = 26
 NO_VALUE = Broken("a formula without a value; save the workbook in a spreadsheet program, or write the value")
 
 
-class Found(NamedTuple):
+class Scan(NamedTuple):
     """Findings about a sheet."""
 
     rows: int = 0
@@ -95,7 +95,7 @@ _OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"
 """Content that requires an XML parser: formulas, errors, and hidden rows or columns."""
 
 
-def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
+def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Scan]:
     """Return the findings of each sheet of an Excel package, by title.
 
     Every part with cells is scanned, even if no sheet names it. Raises ValueError for invalid XML and for files that no
@@ -105,12 +105,12 @@ def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Found]:
     texts, *more = [part for name, part in package.items() if name.lower().endswith(TEXTS)] or [b""]
     if more:
         raise ValueError("two parts with texts")
-    starts = [found.start() for found in _STRING.finditer(texts)]
+    starts = [match.start() for match in _STRING.finditer(texts)]
     lengths = [end - start for start, end in zip(starts, [*starts[1:], len(texts)], strict=False)]
     sheets = {name: content for name, content in package.items() if b"sheetData" in content}
     parts = {name: _measure(content, lengths) or _scan_sheet(content, lengths) for name, content in sheets.items()}
-    found = {title: parts.pop(part, Found()) for title, part in find_sheets(package).items()}
-    return found | {f"/{name}": each for name, each in parts.items()}
+    by_title = {title: parts.pop(part, Scan()) for title, part in find_sheets(package).items()}
+    return by_title | {f"/{name}": scan for name, scan in parts.items()}
 
 
 def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
@@ -130,25 +130,25 @@ def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
     for part in (WORKBOOK, "xl/_rels/workbook.xml.rels"):
         feed(parser_of(start), package[part])
     named = {title: targets[key] for title, key in sheets.items()}
-    is_whole = {place: b"sheetData" in package.get(place, b"") for place in named.values()}
-    places = {title: place if is_whole[place] else f"xl/{place}" for title, place in named.items()}
-    if len({place.lower() for place in places.values()}) < len(places):
+    is_whole = {path: b"sheetData" in package.get(path, b"") for path in named.values()}
+    paths = {title: path if is_whole[path] else f"xl/{path}" for title, path in named.items()}
+    if len({path.lower() for path in paths.values()}) < len(paths):
         raise ValueError("two sheets of one part")
-    return places
+    return paths
 
 
-def _measure(content: bytes, lengths: list[int]) -> Found | None:
+def _measure(content: bytes, lengths: list[int]) -> Scan | None:
     """Return the extent of plain cells in the usual form, in half the time of a parser; None if it must be parsed."""
     cells = _CELL.findall(content)
-    if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
+    if any(tag in content for tag in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
         return None
     columns = max((column_number(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
     rows = max((int(row) for row in {row for _, row in cells}), default=0)
     text = content.count(b't="s"') * max(lengths, default=0)
-    return None if columns > MAX_COLUMNS or text > len(content) else Found(rows, columns, text)
+    return None if columns > MAX_COLUMNS or text > len(content) else Scan(rows, columns, text)
 
 
-def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
+def _scan_sheet(content: bytes, lengths: list[int]) -> Scan:
     longest = max(lengths, default=0)
     cells: dict[int, dict[int, Value]] = {}
     hidden_rows, hidden_columns = list[range](), list[range]()
@@ -208,7 +208,7 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
         close()
     size = shared * longest
     text_bytes = _shown(content, lengths) if size > len(content) else size
-    return Found(rows, columns, text_bytes, beyond, cells, (), (*hidden_rows,), (*hidden_columns,))
+    return Scan(rows, columns, text_bytes, beyond, cells, (), (*hidden_rows,), (*hidden_columns,))
 
 
 def _shown(content: bytes, lengths: list[int]) -> int:
@@ -246,7 +246,7 @@ ODS_TEXTS = (FORMULA, *(f"office:{kind}-value" for kind in ("string", "date", "t
 HIDDEN = ("collapse", "filter")
 
 
-def scan_ods(content: bytes) -> dict[str, Found]:
+def scan_ods(content: bytes) -> dict[str, Scan]:
     """Return the findings of each sheet of an OpenDocument package, by title. Raises ValueError for invalid XML."""
     sheets = {"": _Sheet()}
     sheet = sheets[""]
@@ -273,12 +273,12 @@ def scan_ods(content: bytes) -> dict[str, Found]:
     parser = parser_of(start)
     feed(parser, content)
     sheet.end_cell()
-    return {name: each.found() for name, each in sheets.items()}
+    return {name: scanned.scan() for name, scanned in sheets.items()}
 
 
-def _times(given: Mapping[str, str], name: str) -> int:
+def _times(attributes: Mapping[str, str], name: str) -> int:
     """Return a repeat count, which the library treats as 0 if it is negative."""
-    return max(int(given.get(name, 1)), 0)
+    return max(int(attributes.get(name, 1)), 0)
 
 
 class _Sheet:
@@ -300,42 +300,42 @@ class _Sheet:
         self.merged: list[Area] = []
         self.hidden_rows, self.hidden_columns = list[range](), list[range]()
 
-    def found(self) -> Found:
+    def scan(self) -> Scan:
         """Return the findings."""
         hidden = tuple(self.hidden_rows), tuple(self.hidden_columns)
-        return Found(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged), *hidden)
+        return Scan(self.last_row, self.last_column, self.text, self.beyond, self.cells, tuple(self.merged), *hidden)
 
-    def add_columns(self, given: Mapping[str, str]) -> None:
+    def add_columns(self, attributes: Mapping[str, str]) -> None:
         """Record whether the next columns are hidden."""
-        first, self.defined = self.defined, self.defined + _times(given, ODS_COLUMNS)
-        if given.get("table:visibility") in HIDDEN:
+        first, self.defined = self.defined, self.defined + _times(attributes, ODS_COLUMNS)
+        if attributes.get("table:visibility") in HIDDEN:
             self.hidden_columns.append(range(first, self.defined))
 
-    def start_row(self, given: Mapping[str, str]) -> None:
+    def start_row(self, attributes: Mapping[str, str]) -> None:
         """Start the next row, with its repeat count."""
         self.end_cell()
-        self.row, self.times_down = self.row + self.times_down, _times(given, ROWS)
+        self.row, self.times_down = self.row + self.times_down, _times(attributes, ROWS)
         self.column = 1
-        if given.get("table:visibility") in HIDDEN:
+        if attributes.get("table:visibility") in HIDDEN:
             self.hidden_rows.append(range(self.row, self.row + self.times_down))
 
-    def start_cell(self, given: Mapping[str, str]) -> None:
+    def start_cell(self, attributes: Mapping[str, str]) -> None:
         """Start the next cell, with its attributes."""
         self.end_cell()
-        self.times_right = _times(given, ODS_COLUMNS)
-        self.is_error = given.get("calcext:value-type") == "error"
-        kind = given.get("office:value-type")
+        self.times_right = _times(attributes, ODS_COLUMNS)
+        self.is_error = attributes.get("calcext:value-type") == "error"
+        kind = attributes.get("office:value-type")
         if kind == "boolean":
-            self.value = given.get("office:boolean-value") == "true"
-        elif kind is None and FORMULA in given:
+            self.value = attributes.get("office:boolean-value") == "true"
+        elif kind is None and FORMULA in attributes:
             self.value = NO_VALUE
-        if FORMULA in given or any(key.startswith(VALUES) for key in given):
+        if FORMULA in attributes or any(key.startswith(VALUES) for key in attributes):
             self.count()
         if self.times_right * self.times_down > 1:
-            self.size = sum(len(given.get(key, "")) for key in ODS_TEXTS)
-        if "table:number-rows-spanned" in given or "table:number-columns-spanned" in given:
-            down = int(given.get("table:number-rows-spanned", 1))
-            right = int(given.get("table:number-columns-spanned", 1))
+            self.size = sum(len(attributes.get(key, "")) for key in ODS_TEXTS)
+        if "table:number-rows-spanned" in attributes or "table:number-columns-spanned" in attributes:
+            down = int(attributes.get("table:number-rows-spanned", 1))
+            right = int(attributes.get("table:number-columns-spanned", 1))
             if down > 1 or right > 1:
                 self.merged.append(Area(self.row, self.column, self.row + down - 1, self.column + right - 1))
 
@@ -421,7 +421,7 @@ def read_formulas(parts: Mapping[str, bytes]) -> Formulas | None:
     return Formulas(cells, _read_names(parts[WORKBOOK]))
 
 
-def relative_formula(formula: str, place: Place) -> str:
+def relative_formula(formula: str, cell: Place) -> str:
     """Return the formula of a cell with references to its own sheet as R1C1 offsets.
 
     Formulas that were copied or sorted to another line are thus equal. Spaces, case and function prefixes, in which
@@ -436,8 +436,8 @@ def relative_formula(formula: str, place: Place) -> str:
                 return text.strip("'!").replace("''", "'") + "!"
             return "" if text.isspace() else text
         column, row = column_number(token[2]), int(token[4])
-        named_column = f"C{column}" if token[1] else f"C[{column - place[1]}]"
-        return f"R{row}{named_column}" if token[3] else f"R[{row - place[0]}]{named_column}"
+        named_column = f"C{column}" if token[1] else f"C[{column - cell[1]}]"
+        return f"R{row}{named_column}" if token[3] else f"R[{row - cell[0]}]{named_column}"
 
     text = _TOKEN.sub(write, _PREFIX.sub("", formula.strip().removeprefix("="))).casefold()
     return _ARRAY.sub(r"\1", text)
@@ -465,10 +465,10 @@ def _read_names(content: bytes) -> dict[str, NamedArea | None]:
 
 
 def _read_area(text: str) -> NamedArea | None:
-    found = _AREA.fullmatch(text.strip())
-    if found is None:
+    match = _AREA.fullmatch(text.strip())
+    if match is None:
         return None
-    quoted, plain, left, top, right, bottom = found.groups()
+    quoted, plain, left, top, right, bottom = match.groups()
     sheet = plain if quoted is None else quoted.replace("''", "'")
     first = int(top), column_number(left)
     return NamedArea(sheet, first, (int(bottom), column_number(right)) if bottom else first)
@@ -476,28 +476,28 @@ def _read_area(text: str) -> NamedArea | None:
 
 def _read_sheet(content: bytes) -> dict[Place, str]:
     """Return the formulas of a sheet; a shared formula applies to each of its cells."""
-    found, shared = dict[Place, str](), dict[str, str]()
-    place, sharing, text = (0, 0), "", list[str]()
+    formulas, shared = dict[Place, str](), dict[str, str]()
+    cell, sharing, text = (0, 0), "", list[str]()
     inside = False
 
     def close() -> None:
         nonlocal inside
         if inside:
-            formula = relative_formula("".join(text), place) if text else shared.get(sharing, "")
+            formula = relative_formula("".join(text), cell) if text else shared.get(sharing, "")
             if sharing and text:
                 shared.setdefault(sharing, formula)
-            found[place] = formula
+            formulas[cell] = formula
         inside, parser.CharacterDataHandler = False, None
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal place, sharing, text, inside
+        nonlocal cell, sharing, text, inside
         close()
         tag = tag.rpartition(":")[2]
         if tag == "row":
-            place = int(attributes.get("r", place[0] + 1)), 0
+            cell = int(attributes.get("r", cell[0] + 1)), 0
         elif tag == "c":
             reference = _FORMULA_CELL.fullmatch(attributes.get("r", ""))
-            place = (int(reference[2]), column_number(reference[1])) if reference else (place[0], place[1] + 1)
+            cell = (int(reference[2]), column_number(reference[1])) if reference else (cell[0], cell[1] + 1)
         elif tag == "f":
             inside, text = True, []
             sharing = attributes.get("si", "") if attributes.get("t") == "shared" else ""
@@ -510,4 +510,4 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
     parser = parser_of(start)
     parser.EndElementHandler = end
     feed(parser, content)
-    return found
+    return formulas

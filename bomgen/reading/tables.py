@@ -76,7 +76,7 @@ def _guess(content: bytes) -> str:
     # Separators and digits of UTF-16 have one byte that is zero, and no character has two.
     if (low or high) and "\0" not in content.decode(wide, "replace"):
         return wide
-    runs = [len(found[0]) for found in _HIGH.finditer(content)]
+    runs = [len(match[0]) for match in _HIGH.finditer(content)]
     is_paired = sum(length % 2 for length in runs) < len(runs) / 2
     for encoding in ("utf-8", JAPANESE, CHINESE):
         try:
@@ -104,15 +104,15 @@ def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
     row: list[TableCell] = []
     left = MAX_CELLS
     while at < len(text) or row:
-        found = field.match(text, at)
-        assert found is not None  # noqa: S101 - any text is a field
-        quoted, value, end = found.groups()
-        mark = Mark(file, line, found.start(2 if quoted is None else 1) - start + (quoted is None))
+        match = field.match(text, at)
+        assert match is not None  # noqa: S101 - any text is a field
+        quoted, value, end = match.groups()
+        mark = Mark(file, line, match.start(2 if quoted is None else 1) - start + (quoted is None))
         if quoted is not None:
-            for line_end in LINE_END.finditer(text, *found.span(1)):
+            for line_end in LINE_END.finditer(text, *match.span(1)):
                 line, start = line + 1, line_end.end()
             if value:
-                mark = Mark(file, line, found.start(2) - start + 1)
+                mark = Mark(file, line, match.start(2) - start + 1)
                 raise _wrong(mark, 'text after a closing quote "; write a quote within quotes twice', "csv")
             value = quoted.replace('""', '"').replace("\r\n", "\n")
         elif value.startswith('"'):
@@ -123,7 +123,7 @@ def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
         elif text_of_cell:
             message = f"a cell beyond column {MAX_COLUMNS}; tables have at most {MAX_COLUMNS}, remove the rest"
             raise _wrong(mark, message, "table-limit")
-        at = found.end()
+        at = match.end()
         if end != separator:
             if not any(cell.filled for cell in row):
                 row = []
@@ -142,7 +142,7 @@ def find_separator(text: str) -> str:
     def score(separator: str) -> tuple[int, int]:
         counts = Counter(line.count(separator) for line in lines)
         del counts[0]
-        fields, alike = max(counts.items(), key=lambda found: (found[1], found[0]), default=(0, 0))
+        fields, alike = max(counts.items(), key=lambda item: (item[1], item[0]), default=(0, 0))
         return alike, fields
 
     return max(SEPARATORS, key=score)
@@ -244,7 +244,7 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     except (PlanErrors, MemoryError):
         raise
     except Exception as error:
-        if any(isinstance(each, MemoryError) for each in error.args):
+        if any(isinstance(argument, MemoryError) for argument in error.args):
             raise MemoryError from None
         # What is wrong with a PDF comes as errors of many kinds, from three libraries.
         message = f"not a PDF that can be read ({type(error).__name__}); save the bill as .xlsx or .csv"

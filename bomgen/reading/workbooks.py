@@ -25,7 +25,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.pricing.price_book import KEPT
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, RawTable, TableCell, Value, too_many_cells
-from bomgen.reading.scans import WORKBOOK, Found, scan_ods, scan_xlsx, shown_error
+from bomgen.reading.scans import WORKBOOK, Scan, scan_ods, scan_xlsx, shown_error
 
 MAX_BYTES = 5 * 10**6
 MAX_EXPANDED = 40 * 10**6
@@ -67,10 +67,10 @@ def tables(content: bytes, file: str) -> Iterator[RawTable]:
     """Return every sheet of a workbook; the library gets a package of counted content only. Raises PlanErrors."""
     parts = unpack(content, file)
     scanned = _scan(parts, file)
-    return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Found()))
+    return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Scan()))
 
 
-def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Found]) -> Iterator[RawTable]:
+def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Scan]) -> Iterator[RawTable]:
     """Yield every sheet of a workbook, with its findings by index and title. Raises PlanErrors for unreadable files."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
@@ -99,16 +99,16 @@ def _packed(parts: Mapping[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Found]:
+def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Scan]:
     try:
-        found = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
+        scans = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
     except (ValueError, KeyError) as error:
         raise wrong(file, UNREADABLE, "workbook") from error
-    check_sheets(file, found.values())
-    return found
+    check_sheets(file, scans.values())
+    return scans
 
 
-def check_sheets(file: str, sheets: Collection[Found]) -> None:
+def check_sheets(file: str, sheets: Collection[Scan]) -> None:
     """Raise PlanErrors for sheets that exceed the limits."""
     if len(sheets) > MAX_SHEETS + MAX_ENTRIES:
         raise wrong(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
@@ -124,13 +124,13 @@ def check_sheets(file: str, sheets: Collection[Found]) -> None:
             raise wrong(file, message, "workbook-limit")
 
 
-def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawTable:
+def _table(sheet: Any, file: str, scan: Scan, hidden: bool, most: int) -> RawTable:
     rows: list[tuple[TableCell, ...]] = []
     read = [*sheet.iter_rows()]
-    read += [()] * (max(found.cells, default=0) - len(read))
+    read += [()] * (max(scan.cells, default=0) - len(read))
     for number, row in enumerate(read, 1):
         values = [_value(value) for value in row]
-        if replaced := found.cells.get(number):
+        if replaced := scan.cells.get(number):
             values += [None] * (max(replaced) - len(values))
             for column, value in replaced.items():
                 values[column - 1] = value
@@ -145,17 +145,17 @@ def _table(sheet: Any, file: str, found: Found, hidden: bool, most: int) -> RawT
         rows.append(tuple(map(TableCell, values, marks)))
     while rows and not rows[-1]:
         rows.pop()
-    merged = found.merged or tuple(
+    merged = scan.merged or tuple(
         Area(top + 1, left + 1, bottom + 1, right + 1)
         for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
     )
-    hidden_rows = _within(found.hidden_rows, len(rows))
-    hidden_columns = _within(found.hidden_columns, MAX_COLUMNS)
+    hidden_rows = _within(scan.hidden_rows, len(rows))
+    hidden_columns = _within(scan.hidden_columns, MAX_COLUMNS)
     return RawTable(sheet.name, tuple(rows), hidden, merged, hidden_rows, hidden_columns)
 
 
 def _within(ranges: Iterable[range], last: int) -> frozenset[int]:
-    return frozenset(number for each in ranges for number in range(each.start, min(each.stop, last + 1)))
+    return frozenset(number for span in ranges for number in range(span.start, min(span.stop, last + 1)))
 
 
 def _value(value: Any) -> Value:
@@ -293,19 +293,19 @@ IS_ERROR, RESULT, MARK, NO_NUMBER = 2, 6, slice(12, 14), b"\xff\xff"
 ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 
 
-def scan_xls(content: bytes) -> list[Found]:
+def scan_xls(content: bytes) -> list[Scan]:
     """Return the findings of each sheet of an Excel 97 workbook, in order. Raises ValueError for other files."""
     try:
         streams = [*_streams(content)]
         if not streams:
             raise ValueError("no workbook")
-        return [found for stream in streams for found in _scan_97(stream)]
+        return [scan for stream in streams for scan in _scan_97(stream)]
     except (struct.error, IndexError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 
-def _scan_97(stream: bytes) -> list[Found]:
-    found: dict[int, Found] = {}
+def _scan_97(stream: bytes) -> list[Scan]:
+    scans: dict[int, Scan] = {}
     broken: dict[int, dict[int, dict[int, Value]]] = {}
     hidden_rows, hidden_columns = dict[int, list[range]](), dict[int, list[range]]()
     order: list[int] = []
@@ -320,7 +320,7 @@ def _scan_97(stream: bytes) -> list[Found]:
                 raise ValueError("a sheet larger than any")
         elif kind == BEGIN:
             begin = at
-            found[begin] = Found()
+            scans[begin] = Scan()
         elif kind == ROW and len(data) >= ROW_LENGTH and data[FLAGS_OF_ROW] & ROW_HIDDEN:
             row = struct.unpack_from("<H", data)[0] + 1
             hidden_rows.setdefault(begin, []).append(range(row, row + 1))
@@ -330,18 +330,18 @@ def _scan_97(stream: bytes) -> list[Found]:
         elif kind in CELLS and len(data) >= 2 * SHORT:
             row, column = (number + 1 for number in struct.unpack_from("<HH", data))
             last = struct.unpack_from("<H", data, len(data) - SHORT)[0] + 1 if kind == MANY else column
-            each = found.get(begin, Found())
-            beyond = each.beyond or ((row, last) if last > MAX_COLUMNS else None)
+            scan = scans.get(begin, Scan())
+            beyond = scan.beyond or ((row, last) if last > MAX_COLUMNS else None)
             if error := _error(kind, data):
                 broken.setdefault(begin, {}).setdefault(row, {})[column] = error
-            found[begin] = each._replace(rows=max(each.rows, row), columns=max(each.columns, last), beyond=beyond)
+            scans[begin] = scan._replace(rows=max(scan.rows, row), columns=max(scan.columns, last), beyond=beyond)
     return [
-        found.get(place, Found())._replace(
-            cells=broken.get(place, {}),
-            hidden_rows=tuple(hidden_rows.get(place, ())),
-            hidden_columns=tuple(hidden_columns.get(place, ())),
+        scans.get(offset, Scan())._replace(
+            cells=broken.get(offset, {}),
+            hidden_rows=tuple(hidden_rows.get(offset, ())),
+            hidden_columns=tuple(hidden_columns.get(offset, ())),
         )
-        for place in order
+        for offset in order
     ]
 
 
@@ -427,4 +427,4 @@ def read_workbook_97(content: bytes, file: str) -> tuple[RawTable, ...]:
     except ValueError as error:
         raise wrong(file, UNREADABLE, "workbook") from error
     check_sheets(file, scanned)
-    return tuple(read_sheets(content, file, lambda at, _: scanned[at] if at < len(scanned) else Found()))
+    return tuple(read_sheets(content, file, lambda at, _: scanned[at] if at < len(scanned) else Scan()))

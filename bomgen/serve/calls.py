@@ -80,11 +80,11 @@ def questions_data(problem: Problem, say: Callable[[str], str] = str, first: str
 
 
 def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:
-    own = str(problem.file) == path and 1 <= problem.line <= len(lines)
-    line, column = (problem.line, problem.column) if own else (1, 1)
-    found = _WORD.match(lines[line - 1], column - 1) if own else None
-    place = {"line": line, "column": column, "end_line": line, "end_column": found.end() + 1 if found else column}
-    return place if own else {**place, "file": str(problem.file), "file_line": problem.line}
+    in_plan = str(problem.file) == path and 1 <= problem.line <= len(lines)
+    line, column = (problem.line, problem.column) if in_plan else (1, 1)
+    word = _WORD.match(lines[line - 1], column - 1) if in_plan else None
+    position = {"line": line, "column": column, "end_line": line, "end_column": word.end() + 1 if word else column}
+    return position if in_plan else {**position, "file": str(problem.file), "file_line": problem.line}
 
 
 # requests -------------------------------------------------------------------------------------------------------------
@@ -232,28 +232,28 @@ def read_request(sent: type, data: Any) -> dict[str, Any]:
     return request
 
 
-def _wrong(kind: Any, value: Any, place: str) -> str:
-    """Return what is wrong with a value at a place of a request; empty for one of this kind."""
+def _wrong(kind: Any, value: Any, path: str) -> str:
+    """Return what is wrong with a value at a path of a request; empty if it is of this kind."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is UnionType:
-        kinds = [each for each in inner if type(value) is (get_origin(each) or each)]
-        return _wrong(kinds[0], value, place) if kinds else _must_be(kind, place)
+        kinds = [option for option in inner if type(value) is (get_origin(option) or option)]
+        return _wrong(kinds[0], value, path) if kinds else _must_be(kind, path)
     if is_typeddict(kind) and type(value) is dict:
-        found = (_wrong_field(*field, value, place) for field in _fields(kind).items())
+        problems = (_wrong_field(*field, value, path) for field in _fields(kind).items())
     elif origin is list and type(value) is list:
-        found = (_wrong(inner[0], each, f"{place}.{at}") for at, each in enumerate(value))
+        problems = (_wrong(inner[0], item, f"{path}.{at}") for at, item in enumerate(value))
     elif origin is dict and type(value) is dict:
-        found = (_wrong(inner[1], each, f"{place}.{key}") for key, each in value.items())
+        problems = (_wrong(inner[1], item, f"{path}.{key}") for key, item in value.items())
     else:
-        return "" if type(value) is kind and (kind is not float or isfinite(value)) else _must_be(kind, place)
-    return next(filter(None, found), "")
+        return "" if type(value) is kind and (kind is not float or isfinite(value)) else _must_be(kind, path)
+    return next(filter(None, problems), "")
 
 
-def _wrong_field(name: str, kind: Any, value: dict[str, Any], place: str) -> str:
-    given = value.get(name)
+def _wrong_field(name: str, kind: Any, value: dict[str, Any], path: str) -> str:
+    field_value = value.get(name)
     if get_origin(kind) is not NotRequired:
-        return _wrong(kind, given, f"{place}.{name}")
-    return "" if given is None else _wrong(get_args(kind)[0], given, f"{place}.{name}")
+        return _wrong(kind, field_value, f"{path}.{name}")
+    return "" if field_value is None else _wrong(get_args(kind)[0], field_value, f"{path}.{name}")
 
 
 @cache
@@ -261,8 +261,8 @@ def _fields(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def _must_be(kind: Any, place: str) -> str:
-    return f"`{place.removeprefix('.')}` must be {_named(kind)}" if place else f"a request is {_named(kind)}"
+def _must_be(kind: Any, path: str) -> str:
+    return f"`{path.removeprefix('.')}` must be {_named(kind)}" if path else f"a request is {_named(kind)}"
 
 
 def _named(kind: Any) -> str:
@@ -307,8 +307,8 @@ class Call(NamedTuple):
 
     def __call__(self, workspace: Workspace, request: Request) -> dict[str, Any]:
         """Return the result of the call."""
-        found: dict[str, Any] = getattr(import_module(f"bomgen.serve.{self.module}"), self.name)(workspace, request)
-        return found
+        result: dict[str, Any] = getattr(import_module(f"bomgen.serve.{self.module}"), self.name)(workspace, request)
+        return result
 
 
 CALLS = {

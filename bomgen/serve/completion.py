@@ -39,15 +39,15 @@ class Place(NamedTuple):
 def complete(_workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return what may be typed at a line and column, both from 1 on, and the column from which it replaces text."""
     line, column = request["line"], request["column"]
-    place = place_at(request["text"], line, column)
-    if place is None:
+    cursor = place_at(request["text"], line, column)
+    if cursor is None:
         return {"from": column, "options": []}
-    return {"from": column - len(place.word), "options": [*_options(place)]}
+    return {"from": column - len(cursor.word), "options": [*_options(cursor)]}
 
 
-def _options(place: Place) -> Iterable[dict[str, str]]:
-    declared = declaration_at(place.steps)
-    if not place.value:
+def _options(cursor: Place) -> Iterable[dict[str, str]]:
+    declared = declaration_at(cursor.steps)
+    if not cursor.value:
         keys = {name: declared.at(name) for name in declared.keys}
         return [
             {**_option(name, key.title, key.description, "key"), "opens": "yes" if key.has_keys else ""}
@@ -83,10 +83,10 @@ def place_at(text: str, line: int, column: int) -> Place | None:
     if opened is None:
         return None
     start = line - 1 if opened < 0 else opened
-    found = _LINE.match("\n".join([*lines[start : line - 1], current]))
-    if found is None:
+    match = _LINE.match("\n".join([*lines[start : line - 1], current]))
+    if match is None:
         return None
-    indent, dashes, rest = found.groups()
+    indent, dashes, rest = match.groups()
     steps = _block_steps(lines[:start], len(indent), dashes)
     return _inner(steps, rest)
 
@@ -118,16 +118,16 @@ def _block_steps(above: Sequence[str], indent: int, dashes: str) -> list[Step]:
     steps: list[Step] = [None] * dashes.count("-")
     bound, dash_bound = (indent + 1, indent) if dashes else (indent, indent)
     for line in reversed(above):
-        found = _LINE.match(line)
-        if found is None or not found[3].strip() or found[3].startswith("#"):
+        match = _LINE.match(line)
+        if match is None or not match[3].strip() or match[3].startswith("#"):
             continue
-        margin, items = len(found[1]), len(found[2])
-        key = _KEY.match(found[3])
+        margin, items = len(match[1]), len(match[2])
+        key = _KEY.match(match[3])
         if key and margin + items < bound:
             steps.insert(0, key[1].strip("\"'"))
             bound = dash_bound = margin + items
         if items and margin < dash_bound:
-            steps[:0] = [None] * found[2].count("-")
+            steps[:0] = [None] * match[2].count("-")
             bound, dash_bound = margin + 1, margin
         if bound <= 0:
             break
@@ -135,7 +135,7 @@ def _block_steps(above: Sequence[str], indent: int, dashes: str) -> list[Step]:
 
 
 def _inner(steps: list[Step], rest: str) -> Place:
-    """Return the place at the end of the text of a line, which may hold brackets; of a long one its end."""
+    """Return the place at the end of a line, which may have brackets; only the end of a long line is read."""
     path, start = list(steps), 0
     rest = rest[-MOST_LINE:]
     opened = list[tuple[str | None, str]]()
@@ -143,8 +143,8 @@ def _inner(steps: list[Step], rest: str) -> Place:
     current: str | None = None
     at = 0
     while at < len(rest):
-        if found := _KEY.match(rest, at) if not rest[start:at].strip() and current is None else None:
-            current, at = found[1].strip("\"'"), found.end()
+        if match := _KEY.match(rest, at) if not rest[start:at].strip() and current is None else None:
+            current, at = match[1].strip("\"'"), match.end()
             start = at
             continue
         sign = rest[at]

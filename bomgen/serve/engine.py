@@ -45,10 +45,10 @@ FIRST = (("cluster", "gpus"), ("cluster", "servers"), ("site", "power_w"))
 def check(workspace: Workspace, request: Request) -> Data:
     """Return the problems of a plan."""
     try:
-        found = check_plan(plan_of(workspace, request))
+        problems = check_plan(plan_of(workspace, request))
     except PlanErrors as errors:
-        found = errors.problems
-    return {"problems": problems_data(found, request["path"], request["text"])}
+        problems = errors.problems
+    return {"problems": problems_data(problems, request["path"], request["text"])}
 
 
 def build(workspace: Workspace, request: Request) -> Data:
@@ -63,8 +63,8 @@ def build(workspace: Workspace, request: Request) -> Data:
         report = built.report
         shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
     except PlanErrors as errors:
-        found = problems_data(errors.problems, path, text)
-        return {"problems": found, "headline": [], "figures": [], "delta": None, "tabs": {}}
+        problems = problems_data(errors.problems, path, text)
+        return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
     headline, figures = _headline(report, words)
     return {
         "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
@@ -99,8 +99,8 @@ class _Built:
 
     def is_of(self, inputs: Inputs) -> bool:
         """Return whether the result is that of the same files."""
-        known = self.inputs
-        return known.file == inputs.file and known.contents == inputs.contents and not inputs.catalog.folders
+        built_from = self.inputs
+        return built_from.file == inputs.file and built_from.contents == inputs.contents and not inputs.catalog.folders
 
 
 _last: dict[str, _Built] = {}
@@ -108,11 +108,11 @@ _last: dict[str, _Built] = {}
 
 
 def _built(state: str, file: PlanFile) -> _Built:
-    """Return a plan and its result; what is known of the same files, as after a save, is not calculated again."""
+    """Return a plan and its result; the result for the same files, as after a save, is reused."""
     inputs = read_all(file, costs=True)
-    found = next((known for known in _last.values() if known.is_of(inputs)), None) or _Built(inputs)
-    _last[state] = found
-    return found
+    built = next((earlier for earlier in _last.values() if earlier.is_of(inputs)), None) or _Built(inputs)
+    _last[state] = built
+    return built
 
 
 def _delta(workspace: Workspace, request: Request, built: _Built, words: Language) -> Data | None:
@@ -142,8 +142,8 @@ def delta_data(difference: Difference, words: Language) -> Data:
                 "amount": None if amount is None else f"{amount:f}",
             }
         )
-    known = difference.money and not (difference.old.totals.is_unknown and difference.new.totals.is_unknown)
-    change = difference.money.change if difference.money and known else None
+    is_priced = difference.money and not (difference.old.totals.is_unknown and difference.new.totals.is_unknown)
+    change = difference.money.change if difference.money and is_priced else None
     return {"lines": lines, "amount": None if change is None else f"{change:f}", "currency": currency}
 
 
@@ -175,7 +175,7 @@ def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
 
 
 def _nothing(tab: str, source: DocumentInputs) -> Section:
-    """Return the section of a tab without chapters, which says what they would come from."""
+    """Return the section of a tab without chapters, which says what they would be made from."""
     said = source.language.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
     return Section(tab, source.language.word("ui-nothing"), text=(said,))
 
@@ -194,7 +194,7 @@ def _page(document: Document, words: Language) -> str:
 
 
 def _cables(report: Report, words: Language) -> Section:
-    """Return the first cables of a cluster as a table; several clusters have each a list of its own."""
+    """Return the first cables of a cluster as a table; each of several clusters has its own list."""
     from bomgen.output.wiring.columns import tables
     from bomgen.output.wiring.xlsx import columns as titled_columns
 
@@ -234,8 +234,8 @@ def compare_plans(workspace: Workspace, request: Request) -> Data:
         raise Refused("name two or more plans to compare")
     reports = [work_out(plan_of(workspace, plan)) for plan in request["plans"]]
     words = language_of(request, reports[0].plan.quote.language)
-    found = compared(reports, words, False)
-    return {"html": _page(document(found, words, comparison_drawing(found, words)), words)}
+    comparison = compared(reports, words, False)
+    return {"html": _page(document(comparison, words, comparison_drawing(comparison, words)), words)}
 
 
 def picture(workspace: Workspace, request: Request) -> Data:
@@ -304,7 +304,7 @@ def formats(workspace: Workspace, request: Request) -> Data:
     """
     report = work_out(plan_of(workspace, request))
     offered = [(file, form) for form in DOCUMENTS.names if _can_have(report, form) for file in DOCUMENTS.files(form)]
-    offered.sort(key=lambda each: SENT.index(each[0]) if each[0] in SENT else len(SENT))
+    offered.sort(key=lambda pair: SENT.index(pair[0]) if pair[0] in SENT else len(SENT))
     listed = [{"format": file, "about": DOCUMENTS.constant(form, "ABOUT")} for file, form in offered]
     wirings = ((WIRING + name, about) for name, about in WIRINGS.described())
     listed += [{"format": form, "about": about} for form, about in wirings if _can_have(report, form)]
@@ -339,8 +339,8 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
         raise Refused(unknown("format of cable lists", form, WIRINGS.names))
     cables = list_cables(report, compute_fabric(report) if WIRINGS.constant(form, "ONE_FABRIC") else ())
     with TemporaryDirectory(prefix="bomgen-") as folder:
-        place = Path(folder, f"{report.plan.name}-wiring.{form}")
-        return {path.name: path.read_bytes() for path in write_wiring(cables, form, place, lambda _: None)}
+        target = Path(folder, f"{report.plan.name}-wiring.{form}")
+        return {path.name: path.read_bytes() for path in write_wiring(cables, form, target, lambda _: None)}
 
 
 def _unpriced(report: Report, form: str) -> dict[str, bytes]:

@@ -228,8 +228,8 @@ def _questions(data: Data) -> list[Data]:
 def _servers_of(data: Data) -> tuple[str, ...]:
     """Return the servers that have the GPU of a plan, the usual one first; all for a GPU that is not known."""
     try:
-        usual, others = server_of(str(value_at(data, GPU))) or ("", ())
-        return tuple(filter(None, (usual, *others)))
+        usual, rest = server_of(str(value_at(data, GPU))) or ("", ())
+        return tuple(filter(None, (usual, *rest)))
     except UnknownPart:
         return tuple(declaration_at(SERVER).words)
 
@@ -321,8 +321,8 @@ def _for_purpose(text: str, purpose: str, comment_on: CommentOn) -> str:
         sized = any(value_at(data, size) for size in SIZES)
         return without(text if sized else set_value(text, SERVERS, FIRST_SERVERS), (WORKLOAD,))
     text = set_value(text, (WORKLOAD, purpose), dict(PURPOSES[purpose]), comment_on)
-    for other in read(text, "").data[WORKLOAD].keys() - {purpose}:
-        text = remove_item(text, (WORKLOAD, other))
+    for former in read(text, "").data[WORKLOAD].keys() - {purpose}:
+        text = remove_item(text, (WORKLOAD, former))
     return text
 
 
@@ -345,17 +345,17 @@ def _with_support(text: str, key: str, answer: Any, comment_on: CommentOn) -> st
 
 
 def _support(data: Any) -> tuple[int, Mapping[str, Any]]:
-    """Return the position of the first charge for support and the charge; an empty one behind the last without one."""
+    """Return the position of the first charge for support, and the charge; without one, the end and an empty one."""
     charges = value_at(data, CHARGES)
     charges = charges if isinstance(charges, list) else []
-    found = (
+    contracts = (
         (at, charge) for at, charge in enumerate(charges) if isinstance(charge, dict) and charge.get("kind") == SUPPORT
     )
-    return next(found, (len(charges), {}))
+    return next(contracts, (len(charges), {}))
 
 
 def _with_fitting_server(text: str) -> str:
-    """Return the text without a server that has another GPU; the one that is usual for the GPU is then taken."""
+    """Return the text without a server for another GPU; the usual server of the GPU then applies."""
     data, catalog = read(text, "").data, Catalog()
     server, gpu = value_at(data, SERVER), value_at(data, GPU)
     try:
@@ -452,12 +452,12 @@ def search(workspace: Workspace, request: Request) -> Data:
     )
     front, stopped = find_front(file, (), space)
     name = str(source_of(file).data["name"])
-    found = json.loads(render_search(front, name, words, "json"))
+    result = json.loads(render_search(front, name, words, "json"))
     return {
-        "points": found.pop("front"),
+        "points": result.pop("front"),
         "measures": [_measure(name, words) for name in front.minimised],
         "stopped": stopped is not None,
-        "search": found,
+        "search": result,
     }
 
 

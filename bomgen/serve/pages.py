@@ -102,7 +102,7 @@ class Lane:
                 self._discard()
 
     def _enter(self, turn: int, gone: Event) -> Answer | None:
-        """Wait for the turn of a call; return why it is not carried out."""
+        """Wait for the turn of a call; return why it is refused."""
         with self._free:
             if turn and turn < self._newest:
                 return CANCELLED
@@ -152,7 +152,7 @@ class Lane:
             self._child.kill()
 
     def _talk(self, name: str, request: Answer) -> Generator[Answer, None, None]:
-        """Send a call to the process and yield what it answers; one that ended before it answered is replaced once."""
+        """Send a call to the process and yield its answers; a process that ended before its answer is replaced once."""
         line = json.dumps({"call": name, "request": request}).encode() + b"\n"
         for again in (False, True):
             child = self._started()
@@ -200,7 +200,7 @@ class Lane:
         return child
 
     def _drain(self, child: Child, answers: IO[bytes]) -> None:
-        """Read the rest of the answer of a call whose page has gone."""
+        """Read the rest of the answer to a call whose page has gone."""
         with self._free:
             self._interrupt(PATIENCE_S)
         while (content := answers.readline()) and b'"progress"' in content[:12]:
@@ -279,6 +279,6 @@ class Pages:
             lane, old = self._lanes[key], []
             while len(self._lanes) > 2 * MOST_PAGES:
                 old.append(self._lanes.popitem(last=False)[1])
-        for other in old:
-            other.close()
+        for idle in old:
+            idle.close()
         return lane

@@ -78,19 +78,21 @@ def prices(workspace: Workspace, request: Request) -> Data:
     With the `path` and `text` of a plan, `text` is the plan that names the new price book, and `file` the book to save.
     """
     name, content = file_of(request)
-    words, found = language_of(request), None
+    words, price_list = language_of(request), None
     try:
         asked = _asked(request)
         source = _own_book(content, name) if asked == NOTHING else None
         if source is None:
-            found = read_list(content, name, asked)
-            source = found.source
+            price_list = read_list(content, name, asked)
+            source = price_list.source
     except PlanErrors as errors:
         return _asking(errors, words, f"{CURRENCY}={_currency_of(request)}")
     answer = {
         "questions": [],
-        "problems": texts_of(found.warnings if found else (), words.message),
-        "html": html(describe(found, built_in_parts(), words=words), words, alone=False).decode() if found else "",
+        "problems": texts_of(price_list.warnings if price_list else (), words.message),
+        "html": html(describe(price_list, built_in_parts(), words=words), words, alone=False).decode()
+        if price_list
+        else "",
     }
     if not request.get("text"):
         return answer
@@ -103,14 +105,14 @@ def _currency_of(request: Request) -> str:
     if not isinstance(text, str):
         return ""
     try:
-        found = value_at(data_of(text), ("quote", CURRENCY))
+        currency = value_at(data_of(text), ("quote", CURRENCY))
     except Refused:
-        found = None
-    return found if isinstance(found, str) else USUAL_CURRENCY
+        currency = None
+    return currency if isinstance(currency, str) else USUAL_CURRENCY
 
 
 def _own_book(content: bytes, name: str) -> Source | None:
-    """Return the data of a price book; None for a list, as is one that is not filled in to its end."""
+    """Return the data of a price book; None for a list, also an incomplete book in the form of a table."""
     try:
         return own_book(content, name)
     except PlanErrors as errors:
@@ -129,9 +131,9 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool, word
     beside = choose_book(file, plan_name(name), () if entered else named_books(inputs.source.data))
     before = work_out(inputs)
     text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
-    place = file.folder / beside
-    edited = file._replace(content=text.encode(), unwritten=((place, book),))
-    version = version_of(content_of(place)) if place.exists() else NO_VERSION
+    path = file.folder / beside
+    edited = file._replace(content=text.encode(), unwritten=((path, book),))
+    version = version_of(content_of(path)) if path.exists() else NO_VERSION
     use = use_of(priced, before, built_in_parts())
     return {
         "unused": [*use.unused],
@@ -191,27 +193,27 @@ def apply(workspace: Workspace, request: Request) -> Data:
     choices = request.get("choices") or {}
     chosen = [*choices.values()]
     try:
-        found = apply_quote(content, name, file, FORCE in chosen, chosen)
+        applied = apply_quote(content, name, file, FORCE in chosen, chosen)
     except PlanErrors as errors:
         stale = [problem for problem in errors.problems if problem.rule == STALE]
         if not stale:
             raise
         conflicts = [_conflict(stale[0], choices, words, (FORCE,))]
         return _edited(file, ()) | {"changes": [], "follows": [], "passed_over": [], "conflicts": conflicts}
-    conflicts = [_conflict(problem, choices, words) for problem in found.problems]
+    conflicts = [_conflict(problem, choices, words) for problem in applied.problems]
     taken = all(conflict["chosen"] for conflict in conflicts)
-    edited = _edited(file, found.files if taken else ())
+    edited = _edited(file, applied.files if taken else ())
     settings = {conflict["chosen"] for conflict in conflicts} - {KEEP}
     if taken:
         edited["text"] = with_values(edited["text"], dict(setting.split("=", 1) for setting in sorted(settings)))
     return {
-        "changes": [*map(words.message, found.differences)],
-        "follows": [*map(words.message, found.follows)],
+        "changes": [*map(words.message, applied.differences)],
+        "follows": [*map(words.message, applied.follows)],
         "conflicts": conflicts,
-        "passed_over": [*found.passed_over],
+        "passed_over": [*applied.passed_over],
         **edited,
-        "before": _amount(found.before, words),
-        "after": _amount(found.after, words) if found.after and not settings else None,
+        "before": _amount(applied.before, words),
+        "after": _amount(applied.after, words) if applied.after and not settings else None,
     }
 
 
@@ -233,12 +235,12 @@ def _conflict(problem: Problem, choices: Mapping[str, Any], words: Language, off
 
 def _edited(file: PlanFile, files: Sequence[Any]) -> Data:
     """Return the edited text of a plan, and the other files to save with their versions."""
-    text, others, folder = file.content.decode("utf-8"), [], Path(file.name).parent
+    text, saved, folder = file.content.decode("utf-8"), [], Path(file.name).parent
     for edited in files:
         if edited.name == Path(file.name).name:
             text = edited.after.decode("utf-8")
         else:
             version = version_of(edited.before) if edited.before else NO_VERSION
             path = (folder / edited.name).as_posix()
-            others.append({"path": path, "text": edited.after.decode("utf-8"), "version": version})
-    return {"text": text, "files": others}
+            saved.append({"path": path, "text": edited.after.decode("utf-8"), "version": version})
+    return {"text": text, "files": saved}

@@ -80,7 +80,7 @@ class Connection:
         return self._due == inf
 
     def look(self) -> None:
-        """Find out whether the client, of which there is something to read, has left: then it is the end."""
+        """Check whether the client has left, if there is something to read: then this is the end."""
         with suppress(OSError):
             if self._stream.recv(1, socket.MSG_PEEK):
                 return
@@ -97,7 +97,7 @@ class Connections:
         """Take in a connection, if need be in place of another one; return whether there is a place."""
         with self._lock:
             if len(self._open) >= MOST_CONNECTIONS:
-                stranger = next((each for each, connection in self._open.items() if not connection.known), None)
+                stranger = next((peer for peer, connection in self._open.items() if not connection.known), None)
                 if stranger is None:
                     return False
                 self._open.pop(stranger).close()
@@ -121,7 +121,7 @@ class Connections:
         for _, connection in connections:
             if connection.is_late:
                 connection.close()
-        if waiting := [each for each in connections if each[1].waits]:
+        if waiting := [entry for entry in connections if entry[1].waits]:
             with suppress(OSError), DefaultSelector() as selector:
                 for stream, connection in waiting:
                     with suppress(ValueError, KeyError):  # closed meanwhile
@@ -213,7 +213,7 @@ class PageServer(ThreadingHTTPServer):
         self.pages.tend()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of connections that break."""
+        """Ignore connections that break."""
 
     def server_close(self) -> None:
         """Close the server and end its processes."""
@@ -297,8 +297,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the address of the request cannot be read") from None
 
     def _has_token(self) -> bool:
-        given = parse_qs(self._address().query).get("token", [""])[0]
-        return secrets.compare_digest(given.encode(), self.server.token.encode())
+        token = parse_qs(self._address().query).get("token", [""])[0]
+        return secrets.compare_digest(token.encode(), self.server.token.encode())
 
     # files ----------------------------------------------------------------------------------------------------------
 
@@ -312,7 +312,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.shown.set()
             path = f"/{INDEX}"
         name = path.removeprefix("/")
-        files = _page_files()
+        files = {
+            path.relative_to(folder).as_posix(): path
+            for folder in (PAGE, face_folder())
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
         if name not in files:
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such file")
         kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -373,10 +378,10 @@ class _Handler(BaseHTTPRequestHandler):
         *_, answer = answers
         if "result" not in answer:
             raise HttpError(answer["status"], **answer["error"])
-        found = answer["result"]
-        name = json.dumps(found["name"])
-        body = b64decode(found["base64"])
-        self._send(HTTPStatus.OK, body, found["type"], {"Content-Disposition": f"attachment; filename={name}"})
+        result = answer["result"]
+        name = json.dumps(result["name"])
+        body = b64decode(result["base64"])
+        self._send(HTTPStatus.OK, body, result["type"], {"Content-Disposition": f"attachment; filename={name}"})
 
     def _stream(self, answers: Generator[Data, None, None]) -> None:
         """Send progress as lines, and then the answer; the call ends when the page is gone."""
@@ -419,12 +424,6 @@ def _line(answer: Data) -> bytes:
     return _json(answer if "progress" in answer else answer.get("result", answer.get("error"))) + b"\n"
 
 
-def _page_files() -> dict[str, Path]:
-    """Return the files of the page, and of the face, by their address."""
-    files = [(path, place) for place in (PAGE, face_folder()) for path in place.rglob("*") if path.is_file()]
-    return {path.relative_to(place).as_posix(): path for path, place in files}
-
-
 # calls that need no process -----------------------------------------------------------------------------------------
 
 
@@ -437,7 +436,7 @@ class OwnCall(NamedTuple):
 
 
 def _own_call(server: PageServer, call: OwnCall, request: Data, page: str) -> Data:
-    """Return the result of a call, or raise the error that it is."""
+    """Return the result of a call. Raises HttpError if it fails."""
     try:
         return call.answer(server, request, page)
     except Refused as error:

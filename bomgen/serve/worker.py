@@ -62,14 +62,14 @@ class _Progress:
         self._answer, self._last = answer, 0.0
 
     def stage(self, name: str) -> None:
-        """Pass on that a stage begins."""
+        """Report that a stage begins."""
         self._tell({"stage": name})
 
     def read(self, name: str, size: int) -> None:
         """Ignore files."""
 
     def count(self, what: str, done: int, size: int) -> None:
-        """Pass on that `done` of `size` pieces are done."""
+        """Report that `done` of `size` pieces are done."""
         self._tell({"stage": what, "done": done, "of": size})
 
     def _tell(self, progress: dict[str, Any]) -> None:
@@ -79,7 +79,7 @@ class _Progress:
 
 
 def main() -> None:
-    """Carry out the calls on standard input; the arguments are the folder, and the root of its plans."""
+    """Execute the calls on standard input; the arguments are the folder and the root of its plans."""
     limit_memory(MEMORY)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(COLLECT_AFTER)
@@ -109,7 +109,7 @@ def main() -> None:
 
 
 def _tidy() -> None:
-    """Free what a call has left behind, in a millisecond: what the first one has loaded is not looked at again."""
+    """Free what a call has left behind, in a millisecond: objects of the first call are not examined again."""
     gc.collect()
     if not gc.get_freeze_count():
         gc.freeze()
@@ -136,9 +136,9 @@ def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[
         call = CALLS[request["call"]]
         limit_processor_time(SECONDS_WHEN_LONG if call.long else SECONDS)
         with heard_by(_Progress((lambda data: _answer(out, data)) if call.long else (lambda _: None))):
-            found = call(workspace, request["request"])
+            result = call(workspace, request["request"])
         turn.busy = False
-        return {"result": found}
+        return {"result": result}
     except (KeyboardInterrupt, Stopped):
         return CANCELLED
     except Refused as error:

@@ -82,8 +82,8 @@ class Workspace:
                 plans.append({"path": path, "title": _title(text), "version": version})
         return plans, whole and len(paths) <= MOST_FILES
 
-    def place(self, path: str) -> Path:
-        """Return the place of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
+    def locate(self, path: str) -> Path:
+        """Return the path of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
         parts = path.split("/")
         devices = any(part.partition(".")[0].casefold() in DEVICES for part in parts)
         if devices or not path.isprintable() or find_invisible(path) is not None:
@@ -93,18 +93,18 @@ class Workspace:
         if not path.endswith(SUFFIXES):
             raise Refused(message("refused-name", path=path))
         try:
-            place = real(self.folder / path)
+            target = real(self.folder / path)
         except OSError as error:
             raise Refused(f"'{path}': {error.strerror}") from None
-        if not place.is_relative_to(self.folder):
+        if not target.is_relative_to(self.folder):
             raise Refused(message("refused-outside", path=path))
-        if any(part.startswith(".") for part in place.relative_to(self.folder).parts) or place.suffix not in SUFFIXES:
+        if any(part.startswith(".") for part in target.relative_to(self.folder).parts) or target.suffix not in SUFFIXES:
             raise Refused(f"'{path}' is a link to a file that is not a plan")
-        return place
+        return target
 
     def read(self, path: str) -> tuple[str, str]:
         """Return the text and the version of a file. Raises Refused, and OSError for an unreadable file."""
-        content = self._content(self.place(path))
+        content = self._content(self.locate(path))
         if (text := _text_of(content)) is None:
             raise Refused(f"'{path}' is not UTF-8")
         return text, version_of(content)
@@ -115,11 +115,11 @@ class Workspace:
         Raises FileChanged if it has another version on disk and not this text, Refused, and OutputError if it cannot be
         written.
         """
-        place, content = self.place(path), text.encode("utf-8")
+        target, content = self.locate(path), text.encode("utf-8")
         if len(content) > MAX_BYTES:
             raise Refused(f"a plan has at most {MAX_BYTES} bytes")
         with self._saving:
-            now = self._content(place) if place.exists() else None
+            now = self._content(target) if target.exists() else None
             if now == content:
                 return version_of(now)
             if now is not None and version_of(now) != version:
@@ -127,35 +127,35 @@ class Workspace:
             if now is None and version != NO_VERSION:
                 raise FileChanged("", NO_VERSION)
             if now is None:
-                if not place.parent.is_dir():
+                if not target.parent.is_dir():
                     raise Refused(message("refused-no-folder", path=path))
-                write_new(content, place)
+                write_new(content, target)
             else:
-                replace({place.name: content}, place.parent)
+                replace({target.name: content}, target.parent)
         return version_of(content)
 
     def plan_file(self, path: str, text: str) -> PlanFile:
         """Return a plan with the text of an editor, and the lock beside it. Raises Refused and PlanErrors."""
-        place = self.place(path)
-        pinned, name = Path(lock_name(str(place))), lock_name(path)
+        target = self.locate(path)
+        pinned, name = Path(lock_name(str(target))), lock_name(path)
         lock = None
         if pinned.is_file() and real(pinned).is_relative_to(self.root):
             try:
                 lock = name, self._content(pinned)
             except OSError:
                 lock = None
-        return PlanFile(path, encoded(text, path), place.parent, self.root, lock)
+        return PlanFile(path, encoded(text, path), target.parent, self.root, lock)
 
-    def _content(self, place: Path) -> bytes:
-        content = content_of(place)
+    def _content(self, path: Path) -> bytes:
+        content = content_of(path)
         if len(content) > MAX_BYTES:
-            raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES} bytes that a plan may have", str(place))
+            raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES} bytes that a plan may have", str(path))
         return content
 
 
 def _title(text: str) -> str:
-    found = next((line[1] for title in _TITLES if (line := title.search(text))), "")
-    return found.partition(" #")[0].strip().strip("\"'")
+    name = next((line[1] for title in _TITLES if (line := title.search(text))), "")
+    return name.partition(" #")[0].strip().strip("\"'")
 
 
 def _text_of(content: bytes) -> str | None:

@@ -76,18 +76,18 @@ def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) 
 
 def topologies_listed() -> Document:
     """Return a document with each topology, its limits and a drawing."""
-    sections = (Section(each.name, each.name, tuple(_drawn(each))) for each in declaration.describe_topologies())
+    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in declaration.describe_topologies())
     return Document("", ENGLISH, tuple(sections))
 
 
 def topology(name: str) -> Document:
     """Return a document about one topology: its limits, a drawing, and its options in a plan."""
-    found = declaration.topology(name)
-    options = found.options["properties"] if found.options else {}
+    entry = declaration.topology(name)
+    options = entry.options["properties"] if entry.options else {}
     rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
-    title = f"under `{found.name}:` of a fabric"
+    title = f"under `{entry.name}:` of a fabric"
     tables = (Table("options", title, (Column("key", ""), Column("description", "")), rows),) if rows else ()
-    return Document(f"topology {found.name}", ENGLISH, (Section(found.name, "", tuple(_drawn(found)), tables),))
+    return Document(f"topology {entry.name}", ENGLISH, (Section(entry.name, "", tuple(_drawn(entry)), tables),))
 
 
 def _drawn(topology: Topology) -> Iterator[str]:
@@ -120,13 +120,13 @@ def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
     from bomgen.reading.part_numbers import SHOWN_NEAREST, LookedUp, PartIndex
 
     wanted = text.lower()
-    found = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
-    if not found:
+    parts = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
+    if not parts:
         with suppress(UnknownPart):
-            found = [(MODEL, catalog.find_original(MODEL, text).id)]
-    looked_up = LookedUp(tuple(found), text) if found else PartIndex(catalog).look_up(text)
-    if looked_up.others:
-        near = ", ".join(f"{kind} {id}" for kind, id in sorted(looked_up.others)[:SHOWN_NEAREST])
+            parts = [(MODEL, catalog.find_original(MODEL, text).id)]
+    looked_up = LookedUp(tuple(parts), text) if parts else PartIndex(catalog).look_up(text)
+    if looked_up.contradicting:
+        near = ", ".join(f"{kind} {id}" for kind, id in sorted(looked_up.contradicting)[:SHOWN_NEAREST])
         raise ValueError(f"'{text}' is not in the catalogue; nearest: {near}")
     if not looked_up.parts:
         raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")
@@ -161,14 +161,14 @@ def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Docu
 def _meets(record: Record, key: str, value: str) -> bool:
     """Return whether a field whose name begins with `key` has a value; of a list, any element counts."""
     names = [key] if key in record.data else [field for field in record.data if field.startswith(key)]
-    found = [each for name in names for each in _values(record.value(name))]
-    return any(_same(each, value) for each in found)
+    held = [element for name in names for element in _values(record.value(name))]
+    return any(_same(element, value) for element in held)
 
 
 def _values(held: Any) -> Iterator[Any]:
     if isinstance(held, list):
-        for each in held:
-            yield from _values(each)
+        for element in held:
+            yield from _values(element)
     elif held is not None:
         yield held
 
@@ -350,15 +350,15 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
     Raises PlanErrors for an invalid part file of the user.
     """
     schema: dict[str, Any] = _without_mapping_examples(with_defaults(name))
-    places = list(_places(schema))
-    wanted = {tuple(place[IDS]) for _, place in places}
-    for key, place in places:
-        kinds = place.pop(IDS)
+    nodes = list(_places(schema))
+    wanted = {tuple(node[IDS]) for _, node in nodes}
+    for key, node in nodes:
+        kinds = node.pop(IDS)
         if key == KEYS:
             ids = dict.fromkeys(id for kind in kinds for id in catalog.ids(kind))
-            place["anyOf"] = [{"enum": list(ids)}, {"type": "string"}]
+            node["anyOf"] = [{"enum": list(ids)}, {"type": "string"}]
         else:
-            place["allOf"] = [*place.get("allOf", ()), {"$ref": f"#/$defs/{DEFINITION}{'-'.join(kinds)}"}]
+            node["allOf"] = [*node.get("allOf", ()), {"$ref": f"#/$defs/{DEFINITION}{'-'.join(kinds)}"}]
     for kinds in sorted(wanted):
         schema["$defs"][DEFINITION + "-".join(kinds)] = _ids(catalog, kinds)
     return schema
@@ -378,32 +378,32 @@ def _places(data: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 def _without_mapping_examples(data: Any) -> Any:
     """Return a schema without examples that are mappings, which yaml-language-server shows as `[object Object]`."""
     if isinstance(data, list):
-        return [_without_mapping_examples(each) for each in data]
+        return [_without_mapping_examples(element) for element in data]
     if not isinstance(data, dict):
         return data
-    found = {key: _without_mapping_examples(value) for key, value in data.items() if key != EXAMPLES}
+    copy = {key: _without_mapping_examples(value) for key, value in data.items() if key != EXAMPLES}
     examples = data.get(EXAMPLES, [])
     if isinstance(examples, dict):  # a key of plans by that name, not the keyword
-        return found | {EXAMPLES: _without_mapping_examples(examples)}
+        return copy | {EXAMPLES: _without_mapping_examples(examples)}
     kept = [example for example in examples if not isinstance(example, dict)]
-    return found | {EXAMPLES: kept} if kept else found
+    return copy | {EXAMPLES: kept} if kept else copy
 
 
 def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
     """Return a schema for the ids of kinds, for other names of their parts, and for values other than text."""
     records = [record for kind in kinds for record in catalog.all(kind)]
-    found = [
+    choices = [
         {"const": record.id, "title": str(record.value("name")), "description": describe_part(record)}
         for record in records
     ]
     several = " or ".join(kinds)
-    other = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
+    other_name = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
     text = {"type": "string"}
     named = {
         "pattern": _pattern(records) + (OF_PUBLISHER if MODEL in kinds else ""),
         "patternErrorMessage": f"no {several} of this name is in the catalogue that this schema was written for",
     }
-    return {"anyOf": [*found, other, {"not": text}], "if": text, "then": text | named}
+    return {"anyOf": [*choices, other_name, {"not": text}], "if": text, "then": text | named}
 
 
 OF_PUBLISHER = "|^.+/.+$"
@@ -425,8 +425,10 @@ def _form(name: str) -> str:
 
 def _either_case(text: str) -> str:
     return "".join(
-        f"[{each}{each.upper()}]" if each.isascii() and each.isalpha() else _SYNTAX.sub(r"\\\g<0>", each)
-        for each in text
+        f"[{character}{character.upper()}]"
+        if character.isascii() and character.isalpha()
+        else _SYNTAX.sub(r"\\\g<0>", character)
+        for character in text
     )
 
 
@@ -458,21 +460,21 @@ _NAMED = (("server", "gpu", "gpu"), ("server", "nic", "nic"), ("server", "storag
 """Fields that name a part: kind of the record, field, kind of the part."""
 
 
-def open_folders(given: Sequence[str], root: str | None = None) -> Catalog:
+def open_folders(names: Sequence[str], root: str | None = None) -> Catalog:
     """Return the catalogue with part folders given on the command line, the first of which wins.
 
     Raises PlanErrors for a folder that leads out of the root: its checkout, or the folder itself.
     """
     folders, shown, roots = list[Path](), dict[Path, str](), dict[Path, Path]()
-    for name in given:
-        place = Path(os.path.realpath(name))
+    for name in names:
+        path = Path(os.path.realpath(name))
         widest = (Path(root) if root else checkout(Path(os.path.abspath(name)))).resolve()
-        if not place.is_relative_to(widest):
+        if not path.is_relative_to(widest):
             message = "the folder leads out of its folder tree; name the folder itself, or widen it with --root"
             raise PlanErrors([_problem(name, message, LINK)])
-        folders.append(place)
-        shown[place] = name.rstrip("/") or name
-        roots[place] = widest
+        folders.append(path)
+        shown[path] = name.rstrip("/") or name
+        roots[path] = widest
     return Catalog(tuple(folders), shown, None, roots)
 
 
@@ -486,9 +488,9 @@ class CheckedFolder(NamedTuple):
     """The files that were read, by their name in messages."""
 
 
-def check_folder(given: str, root: str | None = None) -> CheckedFolder:
+def check_folder(name: str, root: str | None = None) -> CheckedFolder:
     """Check every file of a part folder. Raises PlanErrors as `open_folders`, and for a folder that cannot be read."""
-    catalog = open_folders([given], root)
+    catalog = open_folders([name], root)
     problems, records = list[Problem](), list[Record]()
     try:
         with budget():
@@ -506,17 +508,17 @@ def check_folder(given: str, root: str | None = None) -> CheckedFolder:
             problems += numbers_in_conflict(records, _known_numbers(kinds, records))
     except TooMuch:
         message = f"more than {MAX_STEPS} steps of work; split the folder, and check each part of it"
-        return CheckedFolder([*problems, _problem(given, message, "work-limit")], len(records), catalog.inputs)
+        return CheckedFolder([*problems, _problem(name, message, "work-limit")], len(records), catalog.inputs)
     in_order = sorted(set(problems), key=lambda problem: (problem.mark, problem.message))
     return CheckedFolder(in_order, len(files), catalog.inputs)
 
 
-def _known_numbers(kinds: Sequence[str], own: Sequence[Record]) -> dict[str, list[Record]]:
+def _known_numbers(kinds: Sequence[str], records: Sequence[Record]) -> dict[str, list[Record]]:
     """Return the built-in parts of some kinds and the user's own by number; invalid files of the user are left out."""
-    own_ids = {(record.kind, record.id) for record in own}
-    known = records_by_number(Catalog(), kinds)
-    kept = {number: [one for one in found if (one.kind, one.id) not in own_ids] for number, found in known.items()}
-    for record in own:
+    own_ids = {(record.kind, record.id) for record in records}
+    built_in = records_by_number(Catalog(), kinds)
+    kept = {number: [one for one in parts if (one.kind, one.id) not in own_ids] for number, parts in built_in.items()}
+    for record in records:
         for number in {str(record.value(key) or "").lower() for key in ("part_number", "ordering_number")}:
             kept.setdefault(number, []).append(record)
     return kept
@@ -558,23 +560,23 @@ def _unknown_parts(record: Record, catalog: Catalog) -> Iterator[Problem]:
 
 def _list_files(catalog: Catalog) -> tuple[list[tuple[str, str, Mark]], list[Problem]]:
     """Return kind, id and place of every part file of the first folder, and a problem for each other YAML file."""
-    place = catalog.folders[0]
-    shown = catalog.shown[place]
+    top = catalog.folders[0]
+    shown = catalog.shown[top]
     files, problems = list[tuple[str, str, Mark]](), list[Problem]()
-    for entry in _entries(place, shown):
+    for entry in _entries(top, shown):
         name = f"{shown}/{entry.name}"
         if not entry.is_dir():
             if entry.name.endswith(SUFFIXES):
                 problems.append(_problem(name, OUTSIDE, "part-place"))
-        elif entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(catalog.roots[place]):
+        elif entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(catalog.roots[top]):
             problems.append(
                 _problem(name, "a link that leads out of the folder tree; put the folder itself here", LINK)
             )
         elif entry.name in KINDS:
             for below in _entries(Path(entry.path), name):
                 file = f"{name}/{below.name}"
-                if found := _misplaced(below, file):
-                    problems.append(_problem(file, found, "part-place"))
+                if misplaced := _misplaced(below, file):
+                    problems.append(_problem(file, misplaced, "part-place"))
                 elif below.name.endswith(".yaml"):
                     files.append((entry.name, below.name.removesuffix(".yaml"), Mark(file, 1, 1)))
         elif _has_part_files(entry, name):
@@ -585,22 +587,22 @@ def _list_files(catalog: Catalog) -> tuple[list[tuple[str, str, Mark]], list[Pro
     return files, problems
 
 
-def _entries(place: Path, shown: str) -> list[os.DirEntry[str]]:
+def _entries(path: Path, shown: str) -> list[os.DirEntry[str]]:
     """Return the entries of a folder by name, without hidden ones.
 
     Raises PlanErrors for a folder that cannot be read, TooMuch for a huge one.
     """
-    found = list[os.DirEntry[str]]()
+    visible = list[os.DirEntry[str]]()
     try:
-        with os.scandir(place) as entries:
+        with os.scandir(path) as entries:
             for entry in entries:
                 spend(OF_NAME)
                 if not entry.name.startswith("."):
-                    found.append(entry)
+                    visible.append(entry)
     except OSError as error:
         message = f"the folder of parts cannot be read ({error.strerror}); make it readable"
         raise PlanErrors([_problem(shown, message, "no-file")]) from None
-    return sorted(found, key=lambda entry: entry.name)
+    return sorted(visible, key=lambda entry: entry.name)
 
 
 def _has_part_files(entry: os.DirEntry[str], shown: str) -> bool:
@@ -608,7 +610,7 @@ def _has_part_files(entry: os.DirEntry[str], shown: str) -> bool:
 
 
 def _misplaced(entry: os.DirEntry[str], shown: str) -> str:
-    """Return why an entry of the folder of a kind is not read although it looks like a part file; empty if it is."""
+    """Return why an entry in the folder of a kind, which looks like a part file, is not read; empty if it is read."""
     if entry.is_dir():
         return f"part files in a folder below that of their kind; {FORM}" if _has_part_files(entry, shown) else ""
     stem, suffix = os.path.splitext(entry.name)

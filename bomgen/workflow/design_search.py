@@ -145,26 +145,26 @@ class DesignByDesign:
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
         """Return all columns of designs, as every evaluator does."""
         space = self._search.space
-        found = [work_out_design(self._search, place) for place in range(start, stop)]
-        currencies = {each.currency for each in found if each.problem is None} | {space.currency}
+        designs = [work_out_design(self._search, index) for index in range(start, stop)]
+        currencies = {design.currency for design in designs if design.problem is None} | {space.currency}
         if len(currencies) > 1:
             names = ", ".join(sorted(currencies))
             raise self._search.refusal(f"costs in {names} cannot be compared; quote in one currency")
-        return columns_of(start, found, space.currency)
+        return columns_of(start, designs, space.currency)
 
 
-def work_out_design(search: SearchRequest, place: int) -> SearchedDesign:
+def work_out_design(search: SearchRequest, index: int) -> SearchedDesign:
     """Return a fully calculated design; a design that cannot be built is a candidate with its problem.
 
     Raises BrokenResult if a check on a result fails.
     """
     try:
         inputs = search.inputs()
-        settings = (*search.settings, *search.space.settings(place))
-        report = work_out_variant(read_all(inputs.file, settings, known=inputs))
-        return candidate(place, report, search.space.confidence)
+        settings = (*search.settings, *search.space.settings(index))
+        report = work_out_variant(read_all(inputs.file, settings, earlier=inputs))
+        return candidate(index, report, search.space.confidence)
     except PlanErrors as errors:
-        return SearchedDesign(place, {}, problem=errors.first_error)
+        return SearchedDesign(index, {}, problem=errors.first_error)
 
 
 class PartWork(Protocol):
@@ -208,10 +208,10 @@ class LookForBetter(NamedTuple):
     def __call__(self, part: range) -> NextBetter:
         """Return the designs found in a part."""
         space = self.search.space
-        found = no_next_better(self.front)
+        better = no_next_better(self.front)
         for columns in _chunks(self.search, part):
-            found = look_for_better(space, self.front, found, columns)
-        return found
+            better = look_for_better(space, self.front, better, columns)
+        return better
 
     def merge(self, one: NextBetter, next_better: NextBetter) -> NextBetter:
         """Return the designs found in two parts."""
@@ -222,23 +222,23 @@ class ShowDesigns(NamedTuple):
     """Read designs from their columns; a part is a range of the list of designs."""
 
     search: SearchRequest
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     whole: frozenset[int]
     """Indices of designs that are also calculated as `build` does and compared with their columns."""
 
     def __call__(self, part: range) -> list[SearchedDesign]:
         """Return the designs of a part of the list. Raises BrokenResult if a full calculation differs from columns."""
-        return [self._show(self.places[at]) for at in part]
+        return [self._show(self.indices[at]) for at in part]
 
-    def _show(self, place: int) -> SearchedDesign:
-        space, columns = self.search.space, self.search.columns(place, place + 1)
-        if place not in self.whole:
+    def _show(self, index: int) -> SearchedDesign:
+        space, columns = self.search.space, self.search.columns(index, index + 1)
+        if index not in self.whole:
             return candidate_at(columns, 0, space.currency)
-        design = work_out_design(self.search, place)
+        design = work_out_design(self.search, index)
         for name, value in values_of(design).items():
             column = columns.measures[name][0].item() if columns.known[name][0] else None
             if column != (None if value is None else column_value(name, value, space.currency)):
-                settings = ", ".join(space.settings(place))
+                settings = ", ".join(space.settings(index))
                 raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
         return design
 
@@ -307,10 +307,10 @@ class Processes:
                 while pending:
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         part = pending.pop(future)
-                        found = future.result()
+                        result = future.result()
                         left.discard(part)
                         deaths = 0
-                        yield len(part), found
+                        yield len(part), result
             except BrokenProcessPool:
                 deaths += 1
                 if deaths >= MAX_DEATHS:
@@ -337,7 +337,7 @@ OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
 
 def digest_of(search: SearchRequest) -> str:
     """Return the digest of everything a worker must share: version, catalogue, and the plan with the files it names."""
-    found = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
+    digest = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
     file = search.file
     source = source_of(file, search.settings)
     books = (source.data.get("quote") or {}).get("price_book") or []
@@ -345,16 +345,16 @@ def digest_of(search: SearchRequest) -> str:
     for name in source.data.get("catalog") or ():
         paths += sorted(path for path in (file.folder / name).rglob("*") if path.is_file())
     for content in (file.content, *(content for _, content in source.files), *map(content_of, paths)):
-        found.update(sha256(content).digest())
-    return found.hexdigest()
+        digest.update(sha256(content).digest())
+    return digest.hexdigest()
 
 
 def _digest_of_catalogue() -> str:
-    found = sha256()
+    digest = sha256()
     data = folder("data")
     for path in sorted(path for path in data.rglob("*") if path.suffix != ".pyc" and path.is_file()):
-        found.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=1)
@@ -392,9 +392,9 @@ def take_on_cluster(search: SearchRequest, address: str) -> Take:
             merged = {}
             for at in range(0, len(parts), TOGETHER):
                 group = parts[at : at + TOGETHER]
-                found = [client.submit(_take, sent, search, part, pure=False) for part in group]
-                merged[client.submit(_merge, sent, found, pure=False)] = sum(map(len, group))
-                del found  # a worker forgets merged results
+                futures = [client.submit(_take, sent, search, part, pure=False) for part in group]
+                merged[client.submit(_merge, sent, futures, pure=False)] = sum(map(len, group))
+                del futures  # a worker forgets merged results
             for future in distributed.as_completed(list(merged), loop=client.loop):
                 result = future.result()
                 yield merged.pop(future), result
@@ -419,8 +419,8 @@ def _take(work: PartWork, search: SearchRequest, part: range) -> Any:
     return work(part)
 
 
-def _merge(work: PartWork, found: Sequence[Any]) -> Any:
-    return reduce(work.merge, found)
+def _merge(work: PartWork, results: Sequence[Any]) -> Any:
+    return reduce(work.merge, results)
 
 
 # search ---------------------------------------------------------------------------------------------------------------
@@ -463,15 +463,15 @@ def find_front(
     check on a result fails, or a calculated design differs from its columns.
     """
     search = SearchRequest(file, tuple(settings), space)
-    with Processes(jobs) if jobs > 1 else nullcontext(take_here) as own:
-        return _find_front(search, own, scheduler, whole)
+    with Processes(jobs) if jobs > 1 else nullcontext(take_here) as local_take:
+        return _find_front(search, local_take, scheduler, whole)
 
 
 def _find_front(
-    search: SearchRequest, own: Take, scheduler: str | None, whole: bool
+    search: SearchRequest, local_take: Take, scheduler: str | None, whole: bool
 ) -> tuple[Front, KeyboardInterrupt | EngineLost | OutOfTime | None]:
-    """Return the front as `find_front`; `own` takes the parts that the cluster does not take."""
-    space, take = search.space, own
+    """Return the front as `find_front`; `local_take` evaluates the parts that the cluster does not."""
+    space, take = search.space, local_take
     front, stopped = empty_front(space), None
     better = no_next_better(front)
     try:
@@ -487,16 +487,16 @@ def _find_front(
             ) from None
         better = no_next_better(front)
         if space.within:
-            for found in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size):
-                better = merge_next_better(better, found)
+            for part in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size):
+                better = merge_next_better(better, part)
     except (KeyboardInterrupt, EngineLost, OutOfTime) as error:
         stopped, better = error, no_next_better(front)
-    places, found = shown_designs(front, better), dict[int, SearchedDesign]()
-    show = ShowDesigns(search, tuple(places), frozenset(front.places.tolist() if whole else best_designs(front)))
-    taken = (take_here if stopped else own)(show, show.divide(len(places)))
-    for candidates in _with_progress(taken, "whole", len(places)):
-        found.update((candidate.place, candidate) for candidate in candidates)
-    return describe_front(space, front, better, found.__getitem__), stopped
+    indices, designs = shown_designs(front, better), dict[int, SearchedDesign]()
+    show = ShowDesigns(search, tuple(indices), frozenset(front.places.tolist() if whole else best_designs(front)))
+    taken = (take_here if stopped else local_take)(show, show.divide(len(indices)))
+    for candidates in _with_progress(taken, "whole", len(indices)):
+        designs.update((candidate.place, candidate) for candidate in candidates)
+    return describe_front(space, front, better, designs.__getitem__), stopped
 
 
 def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
@@ -504,8 +504,8 @@ def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> 
     done = 0
     progress.count(stage, done, size)
     with closing(taken):
-        for designs, found in taken:
-            yield found
+        for designs, result in taken:
+            yield result
             done += designs
             progress.count(stage, done, size)
 
@@ -534,10 +534,10 @@ def _extending(name: str, base: str, settings: Sequence[str]) -> bytes:
     for setting in settings:
         key, _, value = setting.partition("=")
         *above, last = key.split(".")
-        place = tree
+        branch = tree
         for step in above:
-            place = place.setdefault(step, {})
-        place[last] = value
+            branch = branch.setdefault(step, {})
+        branch[last] = value
     return (header + "".join(_lines(tree, 0))).encode("utf-8")
 
 

@@ -398,7 +398,7 @@ class DesignTables:
 
     def _read(self, settings: Sequence[str], without: Sequence[str]) -> Inputs:
         """Return inputs with settings and without some sections. Raises PlanErrors."""
-        return read_all(self.inputs.file, settings, known=self.inputs, without=without)
+        return read_all(self.inputs.file, settings, earlier=self.inputs, without=without)
 
     def _bind(self, inputs: Inputs) -> Plan:
         """Bind the plan of inputs. Raises PlanErrors."""

@@ -67,8 +67,8 @@ class Revision(NamedTuple):
 
 def split_revision(text: str) -> tuple[str, str] | None:
     """Return the revision and the path of `REV:PATH`, or None for any other text."""
-    found = None if _DRIVE.match(text) else _REVISION.fullmatch(text)
-    return (found[1], found[2]) if found else None
+    match = None if _DRIVE.match(text) else _REVISION.fullmatch(text)
+    return (match[1], match[2]) if match else None
 
 
 def open_revision(name: str, folder: Path) -> Revision:
@@ -85,8 +85,8 @@ def open_revision(name: str, folder: Path) -> Revision:
         commit = ask_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         listed = ask_git(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
     except GitFailed:
-        known = ask_git(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
-        hint = suggestion(name, known, "fetch it, or name another")
+        refs = ask_git(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
+        hint = suggestion(name, refs, "fetch it, or name another")
         raise NoRevision(f"there is no revision '{name}' in this checkout; {hint}") from None
     files = dict(_entries(listed))
     folders = {"", *(parent for path in files for parent in _parents(path))}
@@ -95,12 +95,12 @@ def open_revision(name: str, folder: Path) -> Revision:
     return Revision(name, folder, prefix, Path(tops) if tops else None, files, frozenset(folders))
 
 
-def path_in(revision: Revision, given: str) -> str:
-    """Return a path from the root of the checkout; `given` is tried from there first, then from the current folder.
+def path_in(revision: Revision, name: str) -> str:
+    """Return a path from the root of the checkout; `name` is tried from there first, then from the current folder.
 
     Raises NoRevision for a path that is not in the revision.
     """
-    text = given if "\\" not in given or given in revision.files else given.replace("\\", "/")
+    text = name if "\\" not in name or name in revision.files else name.replace("\\", "/")
     relative = posixpath.normpath(posixpath.join(revision.prefix, text))
     tried = [relative] if text.startswith(("./", "../")) else [posixpath.normpath(text), relative]
     if revision.top and Path(text).is_absolute() and Path(text).is_relative_to(revision.top):
@@ -109,36 +109,36 @@ def path_in(revision: Revision, given: str) -> str:
         if path in revision.files:
             return path
     if any(path in revision.folders for path in tried):
-        raise NoRevision(f"'{given}' is a folder at {revision.name}; name a file in it")
+        raise NoRevision(f"'{name}' is a folder at {revision.name}; name a file in it")
     files = [path for path in revision.files if path.endswith((*SUFFIXES, ".json"))]
     hint = suggestion(text, files, "give its path from the root of the checkout")
-    raise NoRevision(f"there is no file '{given}' at {revision.name}; {hint}")
+    raise NoRevision(f"there is no file '{name}' at {revision.name}; {hint}")
 
 
 def plan_file(
-    revision: Revision, path: str, shown: str, place: Path, settings: Sequence[str], root: str | None
+    revision: Revision, path: str, shown: str, folder: Path, settings: Sequence[str], root: str | None
 ) -> PlanFile:
     """Write a plan of a revision and the files that it names into an empty folder; `shown` is its name in messages.
 
     `settings` may name files too. Raises NoRevision if git does not return the files.
     """
-    found = dict(_read(revision, path, settings))
-    place = place.resolve()
-    for name in _named_folders(revision, path, found[path], settings):
-        (place / name).mkdir(parents=True, exist_ok=True)
-    for name, content in found.items():
-        target = place / name
+    contents = dict(_read(revision, path, settings))
+    folder = folder.resolve()
+    for name in _named_folders(revision, path, contents[path], settings):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if revision.files[name].mode == LINK:
             target.symlink_to(content.decode("utf-8", "surrogateescape"))
         else:
             target.write_bytes(content)
-    real = (place / path).resolve()
-    if not real.is_relative_to(place) or not real.is_file():
+    real = (folder / path).resolve()
+    if not real.is_relative_to(folder) or not real.is_file():
         raise NoRevision(f"'{path}' at {revision.name} is a link to nothing in the checkout; name the file itself")
-    file = PlanFile(shown, real.read_bytes(), real.parent, _root(revision, place, root), revision=f"{revision.name}:")
-    pinned = place / lock_name(path)
-    if not pinned.is_file() or not pinned.resolve().is_relative_to(place):
+    file = PlanFile(shown, real.read_bytes(), real.parent, _root(revision, folder, root), revision=f"{revision.name}:")
+    pinned = folder / lock_name(path)
+    if not pinned.is_file() or not pinned.resolve().is_relative_to(folder):
         return file
     return file._replace(lock=(file.shown(pinned.name), pinned.read_bytes()))
 
@@ -151,12 +151,12 @@ def files_read(revision: Revision, path: str) -> set[str]:
     return {name for name, _ in _read(revision, path, ())}
 
 
-def _root(revision: Revision, place: Path, root: str | None) -> Path:
+def _root(revision: Revision, folder: Path, root: str | None) -> Path:
     """Return the folder of the checkout that `--root` selects, or the whole checkout."""
     if root is None or revision.top is None:
-        return place
+        return folder
     wanted, top = Path(root).resolve(), revision.top.resolve()
-    return place / wanted.relative_to(top) if wanted.is_relative_to(top) else place
+    return folder / wanted.relative_to(top) if wanted.is_relative_to(top) else folder
 
 
 def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequence[str]) -> set[str]:
@@ -192,12 +192,12 @@ def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tu
 
 def _files_at(revision: Revision, base: str, text: str) -> Iterator[str]:
     """Yield the files that a text names: one file, or the part files below a folder."""
-    for place in _places(base, text):
-        for name in (place, *(f"{place}{suffix}" for suffix in SUFFIXES)):
+    for path in _places(base, text):
+        for name in (path, *(f"{path}{suffix}" for suffix in SUFFIXES)):
             if name in revision.files:
                 yield name
-        if place in revision.folders:
-            below = f"{place}/" if place else ""
+        if path in revision.folders:
+            below = f"{path}/" if path else ""
             yield from (name for name in revision.files if name.startswith(below) and name.endswith(SUFFIXES))
 
 
@@ -205,9 +205,9 @@ def _places(base: str, text: str) -> Iterator[str]:
     """Yield the paths from the root of the checkout that a text may stand for."""
     if "\0" in text or "\n" in text or not text.strip():
         return
-    place = posixpath.normpath(posixpath.join(base, text))
-    if not place.startswith(("../", "/")) and place != "..":
-        yield "" if place == "." else place
+    path = posixpath.normpath(posixpath.join(base, text))
+    if not path.startswith(("../", "/")) and path != "..":
+        yield "" if path == "." else path
 
 
 def _settings(settings: Sequence[str]) -> Iterator[str]:
@@ -237,15 +237,15 @@ def read_contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[st
     Raises NoRevision for a file that git does not have.
     """
     asked = "".join(f"{revision.files[name].id}\n" for name in names).encode()
-    given = ask_git(revision.folder, "cat-file", "--batch", given=asked)
+    output = ask_git(revision.folder, "cat-file", "--batch", stdin=asked)
     for name in names:
-        head, _, given = given.partition(b"\n")
+        head, _, output = output.partition(b"\n")
         words = head.split()
         if len(words) <= 2 or not words[2].isdigit():
             raise NoRevision(f"git does not have '{name}' at {revision.name}; fetch it")
         size = int(words[2])
-        yield name, given[:size]
-        given = given[size + 1 :]
+        yield name, output[:size]
+        output = output[size + 1 :]
 
 
 def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
@@ -259,7 +259,7 @@ def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
 
 
 def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
-    """Return a path that leads out of the revision's folder, such as git refuses to check out; None if all are safe.
+    """Return a path outside the revision's folder, which git would refuse to check out; None if there is none.
 
     A manipulated tree may have names such as `..`, or a link with the name of a folder.
     """
@@ -280,13 +280,13 @@ class GitFailed(Exception):
     """git failed; the message is git's."""
 
 
-def ask_git(folder: Path, *arguments: str, given: bytes | None = None, fails: bool = False) -> bytes:
+def ask_git(folder: Path, *arguments: str, stdin: bytes | None = None, fails: bool = False) -> bytes:
     """Return the output of git, run in a folder; empty output if it fails and `fails` allows that.
 
     Raises GitFailed, and NoRevision if git is missing or does not answer.
     """
     try:
-        done = run_program("git", (*_OPTIONS, *arguments), folder, SECONDS, given, _VARIABLES)
+        done = run_program("git", (*_OPTIONS, *arguments), folder, SECONDS, stdin, _VARIABLES)
     except FileNotFoundError:
         raise NoRevision("git is not installed, and there is no file of that name") from None
     except TimedOut:

@@ -112,11 +112,11 @@ def read_all(
     file: PlanFile,
     settings: Sequence[str] = (),
     templates: Sequence[str] = (),
-    known: Inputs | None = None,
+    earlier: Inputs | None = None,
     without: Sequence[str] = (),
     costs: bool = False,
 ) -> Inputs:
-    """Read all inputs of a plan; files in the `known` inputs of a variant are not read again.
+    """Read all inputs of a plan; files of `earlier` inputs, as of a variant, are not read again.
 
     `without` omits sections of the plan. The seller's `costs` are read on request, or if the plan sells by margin,
     because no other result depends on them.
@@ -124,14 +124,14 @@ def read_all(
     Raises PlanErrors with all problems that the schema finds, for a missing plan or part folder, and for an invalid
     lock.
     """
-    if known is None:
+    if earlier is None:
         progress.stage("plan")
-    contents: Contents = dict(known.contents) if known else {}
-    contents |= {real(place): content for place, content in file.unwritten}
+    contents: Contents = dict(earlier.contents) if earlier else {}
+    contents |= {real(path): content for path, content in file.unwritten}
     source = source_of(file, settings, without, contents)
     catalog = catalog_of(file, source)
-    if known and (catalog.folders, catalog.shown) == (known.catalog.folders, known.catalog.shown):
-        catalog = known.catalog.start_again()
+    if earlier and (catalog.folders, catalog.shown) == (earlier.catalog.folders, earlier.catalog.shown):
+        catalog = earlier.catalog.start_again()
     lock = None
     if file.lock:
         from bomgen.workflow.lock import lock_of
@@ -150,31 +150,31 @@ def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
     """Return the inputs with the files that the plan names at some keys, and the templates of the command line."""
     contents = dict(inputs.contents)
     keys = (*keys, COST_BOOKS) if SELL in inputs.source.values else keys
-    named = [(given, inputs.source.mark(key), key) for key in keys for given in _texts_at(inputs.source, key)]
+    named = [(name, inputs.source.mark(key), key) for key in keys for name in _texts_at(inputs.source, key)]
     named += [(template, Mark(own_templates.OPTION, 1, 1), TEMPLATES) for template in inputs.templates]
-    for given, mark, key in named:
+    for name, mark, key in named:
         with suppress(PlanErrors, OSError):  # reported where the file is used
-            read_once(contents, _place_of(inputs.file, given, mark, key), given)
+            read_once(contents, _place_of(inputs.file, name, mark, key), name)
     return inputs._replace(contents=contents)
 
 
 def _texts_at(source: Source, key: Path) -> Sequence[str]:
     """Return the paths at a key, a single one or a list; none if a parent key holds text."""
-    found = source.data
+    value = source.data
     for step in key:
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return [found] if isinstance(found, str) else found or []
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return [value] if isinstance(value, str) else value or []
 
 
-def _place_of(file: PlanFile, given: str, mark: Mark, key: Path) -> FilePath:
+def _place_of(file: PlanFile, name: str, mark: Mark, key: Path) -> FilePath:
     """Return the location of a file named by the plan or command line. Raises PlanErrors if it is outside the root."""
-    if key == TEMPLATES and (shipped := own_templates.shipped().get(given)):
+    if key == TEMPLATES and (shipped := own_templates.shipped().get(name)):
         return shipped
-    if key == BOOKS and given == INDICATIVE:
+    if key == BOOKS and name == INDICATIVE:
         return folder("data") / INDICATIVE_FILE
     if mark.file == own_templates.OPTION:
-        return real(FilePath(given))
-    return inside(file, given, mark, ".".join(map(str, key)))
+        return real(FilePath(name))
+    return inside(file, name, mark, ".".join(map(str, key)))
 
 
 def source_of(
@@ -195,11 +195,12 @@ def source_of(
         source = source._replace(data={key: value for key, value in source.data.items() if key not in without})
     if newer := schema.newer(source, "bomgen", "a plan", FORMAT, "format"):
         raise PlanErrors([newer])
-    if other := _other_file(source):
-        raise PlanErrors([other])
+    key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
+    if key:
+        raise PlanErrors([Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key)])
     problems = plan_schema.check_plan_schema(source, "plan")
     if problems:
-        raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda each: each.mark))
+        raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
     return source
 
 
@@ -215,12 +216,6 @@ def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) 
     return ()
 
 
-def _other_file(source: Source) -> Problem | None:
-    """Return a problem if a source is another kind of bomgen file, by its identifying key; else None."""
-    key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
-    return Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key) if key else None
-
-
 def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
     """Return the name of a plan, or None if the plan is too broken to have one."""
     try:
@@ -233,15 +228,15 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
     """Return the catalogue with the part folders that the plan names. Raises PlanErrors for a missing folder."""
     folders: list[FilePath] = []
     shown: dict[FilePath, str] = {}
-    for index, given in enumerate(source.data.get("catalog") or ()):
+    for index, name in enumerate(source.data.get("catalog") or ()):
         mark = source.mark(("catalog", index))
-        place = inside(file, given, mark, "catalog")
+        path = inside(file, name, mark, "catalog")
         # Not `is_dir`, which fails for a name that is too long.
-        if not os.path.isdir(place):
-            message = f"there is no folder '{given}'; part folders lie relative to the plan"
+        if not os.path.isdir(path):
+            message = f"there is no folder '{name}'; part folders lie relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
-        folders.append(place)
-        shown[place] = given.rstrip("/")
+        folders.append(path)
+        shown[path] = name.rstrip("/")
     return Catalog(tuple(folders), shown, file.root)
 
 
@@ -261,17 +256,17 @@ def quote_prices(inputs: Inputs, quoted: QuotePlan) -> PriceBooks:
         price_books.current[book.file] = book
         pinned = lock.pin(book.file, book)._replace(categories=book.categories) if book.file in lock.books else book
         price_books.used.append(pinned)
-    for given, mark in quoted.price_books:
+    for name, mark in quoted.price_books:
         try:
-            (book,), read = price_books_of(inputs, [(given, mark)])
+            (book,), read = price_books_of(inputs, [(name, mark)])
         except PlanErrors:
-            if given not in lock.books:
+            if name not in lock.books:
                 raise
-            price_books.used.append(lock.books[given].book)
+            price_books.used.append(lock.books[name].book)
             continue
-        if given in lock.books:
-            price_books.current[given] = book
-            price_books.used.append(lock.pin(given, book))
+        if name in lock.books:
+            price_books.current[name] = book
+            price_books.used.append(lock.pin(name, book))
         else:
             price_books.used.append(book)
             price_books.inputs.extend(read)
@@ -299,22 +294,22 @@ def price_books_of(
 
     Raises PlanErrors for an invalid or unreadable one, TooMuch if they have more lines than a plan may have.
     """
-    read = [Input(given, _content(inputs, given, mark, key, "price book")) for given, mark in named]
-    for given, content in read:
-        spend(_steps(content, given), (given, content))
-    return [_book(content, given) for given, content in read], read
+    read = [Input(name, _content(inputs, name, mark, key, "price book")) for name, mark in named]
+    for name, content in read:
+        spend(_steps(content, name), (name, content))
+    return [_book(content, name) for name, content in read], read
 
 
-def known_as(place: FilePath) -> str:
+def known_as(path: FilePath) -> str:
     """Return what bomgen reads a file as: "a plan", "a lock" or "a price list"; empty for any other file."""
     from bomgen.reading.price_lists import is_price_list, is_table
 
     try:
-        content = content_of(place)
+        content = content_of(path)
     except OSError:  # missing, or unreadable
         return ""
-    if is_table(place.name):
-        return "a price list" if is_price_list(content, place.name) else ""
+    if is_table(path.name):
+        return "a price list" if is_price_list(content, path.name) else ""
     keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
     if LOCK_KEY in keys:
         return "a lock"
@@ -335,7 +330,7 @@ def price_book_in(file: PlanFile) -> PriceBook | None:
     return price_book.price_book(source) if price_book.FORMAT_KEY in keys and "bomgen" not in keys else None
 
 
-def _steps(content: bytes, given: str) -> int:
+def _steps(content: bytes, name: str) -> int:
     """Return the work steps to read a price book, from its lines or mappings, or from the unpacked size of a workbook.
 
     Raises PlanErrors for a file that is not a workbook.
@@ -343,24 +338,24 @@ def _steps(content: bytes, given: str) -> int:
     if content.startswith(PACKAGE):
         from bomgen.reading.workbooks import unpacked
 
-        size = unpacked(content, given)
+        size = unpacked(content, name)
         return OF_TAG * size.tags + size.bytes // BYTES_A_STEP
     return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
 
 
 @lru_cache(maxsize=KEPT)
-def _book(content: bytes, given: str) -> PriceBook:
+def _book(content: bytes, name: str) -> PriceBook:
     """Return the price book in a file's bytes; cached, because every alternative of a plan uses it."""
     from bomgen.reading.price_lists import read_book
 
-    return read_book(content, given)
+    return read_book(content, name)
 
 
-def _content(inputs: Inputs, given: str, mark: Mark, key: Path, what: str) -> bytes:
+def _content(inputs: Inputs, name: str, mark: Mark, key: Path, what: str) -> bytes:
     """Return the contents of a file that the plan names at a key. Raises PlanErrors if it could not be read."""
-    content = inputs.contents[_place_of(inputs.file, given, mark, key)]
+    content = inputs.contents[_place_of(inputs.file, name, mark, key)]
     if isinstance(content, OSError):
-        message = f"the {what} '{given}' cannot be read ({content.strerror}); give its path relative to the plan"
+        message = f"the {what} '{name}' cannot be read ({content.strerror}); give its path relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", ".".join(map(str, key)))])
     return content
 
@@ -373,11 +368,11 @@ def text_of(file: PlanFile, name: str) -> str:
         return file.content.decode("utf-8", "replace")
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
-    for given in (name, file.given(name)):
-        place = real(file.folder / given)
+    for relative in (name, file.relative(name)):
+        path = real(file.folder / relative)
         with suppress(OSError):  # removed since it was read
-            if is_text(place.name) and place.is_relative_to(file.root) and place.is_file():
-                return place.read_bytes().decode("utf-8", "replace")
+            if is_text(path.name) and path.is_relative_to(file.root) and path.is_file():
+                return path.read_bytes().decode("utf-8", "replace")
     return ""
 
 
@@ -385,13 +380,13 @@ def logo_of(inputs: Inputs, plan: Plan) -> tuple[Logo | None, list[Input]]:
     """Return the vendor's logo if the plan names one. Raises PlanErrors for an image that documents cannot show."""
     if plan.quote.logo is None:
         return None, []
-    given, mark = plan.quote.logo
-    content = _content(inputs, given, mark, LOGO, "logo")
-    found = logo(content)
-    if found is None:
-        message = f"'{given}' is not a PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
+    name, mark = plan.quote.logo
+    content = _content(inputs, name, mark, LOGO, "logo")
+    image = logo(content)
+    if image is None:
+        message = f"'{name}' is not a PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
         raise PlanErrors([Problem(mark, "error", message, "logo", ".".join(map(str, LOGO)))])
-    return found, [Input(given, content)]
+    return image, [Input(name, content)]
 
 
 def templates_of(inputs: Inputs, plan: Plan) -> tuple[list[Template], list[Input]]:
@@ -402,17 +397,17 @@ def templates_of(inputs: Inputs, plan: Plan) -> tuple[list[Template], list[Input
     Raises PlanErrors for invalid templates.
     """
     folder = FilePath(inputs.file.name).parent
-    named = [(given, str(folder / given), given, mark) for given, mark in plan.templates]
+    named = [(file, str(folder / file), file, mark) for file, mark in plan.templates]
     named += [
         (path, path, f"--template {FilePath(path).name}", Mark(own_templates.OPTION, number, 1))
         for number, path in enumerate(inputs.templates, start=1)
     ]
     templates, read, problems = list[Template](), list[Input](), list[Problem]()
-    for given, shown, input, mark in named:
+    for file, shown, input, mark in named:
         try:
-            place = _place_of(inputs.file, given, mark, TEMPLATES)
-            name = place.name if given in own_templates.shipped() else shown
-            template, content = own_templates.template_of(inputs.contents[place], name, mark)
+            location = _place_of(inputs.file, file, mark, TEMPLATES)
+            name = location.name if file in own_templates.shipped() else shown
+            template, content = own_templates.template_of(inputs.contents[location], name, mark)
         except PlanErrors as errors:
             problems += errors.problems
             continue

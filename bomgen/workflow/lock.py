@@ -90,8 +90,8 @@ class Lock(NamedTuple):
     def pin(self, file: str, book: PriceBook) -> PriceBook:
         """Return a price book with its pinned prices; parts that the lock does not cover keep their current prices."""
         pinned = self.books[file].book
-        others = tuple(price for price in book.prices if not self.covers(price.part))
-        return pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others))
+        unpinned = tuple(price for price in book.prices if not self.covers(price.part))
+        return pinned._replace(prices=(*pinned.prices, *unpinned), currencies=_currencies(pinned, unpinned))
 
     def rates_for(self, quote: QuotePlan, keys: Iterable[str] = ()) -> dict[str, Exchange]:
         """Return the exchange rates of a quote, with the pinned rates of its currencies.
@@ -101,8 +101,8 @@ class Lock(NamedTuple):
         if quote.currency != self.currency:
             return dict(quote.exchange)
         return {
-            currency: given if sets_rate(keys, currency) else self.rates.get(currency, given)
-            for currency, given in quote.exchange.items()
+            currency: exchange if sets_rate(keys, currency) else self.rates.get(currency, exchange)
+            for currency, exchange in quote.exchange.items()
         }
 
 
@@ -119,13 +119,13 @@ def family(part: str) -> str:
 
 def names_of(records: Iterable[Record]) -> set[str]:
     """Return the lower-case names of records that price books may use."""
-    found = set[str]()
+    names = set[str]()
     for record in records:
         if record.kind in NOT_PARTS or record.kind not in KINDS:
             continue
         numbers = (record.value(key) for key in ("part_number", "ordering_number"))
-        found |= {str(name).lower() for name in (record.id, *numbers) if name}
-    return found
+        names |= {str(name).lower() for name in (record.id, *numbers) if name}
+    return names
 
 
 def lock_of(name: str, content: bytes) -> Lock:
@@ -139,9 +139,9 @@ def lock_of(name: str, content: bytes) -> Lock:
     data = source.data
     rates = {
         currency: Exchange(
-            decimal(given["rate"]), str(given["date"]), given.get("source"), source.mark(("rates", currency))
+            decimal(entry["rate"]), str(entry["date"]), entry.get("source"), source.mark(("rates", currency))
         )
-        for currency, given in data["rates"].items()
+        for currency, entry in data["rates"].items()
     }
     return Lock(
         file=name,
@@ -171,14 +171,14 @@ def _slips(source: Source) -> Iterable[Problem]:
     if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
         message = f"'{amount}' is not an amount; a decimal number is expected"
         yield Problem(source.mark(("amount",)), "error", message, "number")
-    for currency, given in source.data["rates"].items():
-        if not decimal(given["rate"]):
+    for currency, entry in source.data["rates"].items():
+        if not decimal(entry["rate"]):
             message = f"a rate of 0 for {currency}; more than 0"
             yield Problem(source.mark(("rates", currency, "rate")), "error", message, "range")
         try:
-            date.fromisoformat(given["date"])
+            date.fromisoformat(entry["date"])
         except ValueError:
-            message = f"{given['date']} is not a date; write YYYY-MM-DD"
+            message = f"{entry['date']} is not a date; write YYYY-MM-DD"
             yield Problem(source.mark(("rates", currency, "date")), "error", message, "date")
 
 
@@ -197,12 +197,12 @@ def _book(source: Source, at: int) -> LockedBook:
         raise PlanErrors([_as_lock(problem) for problem in errors.problems[:1]]) from None
 
 
-def _currencies(book: PriceBook, others: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:
+def _currencies(book: PriceBook, unpinned: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:
     """Return the currencies of a pinned book, each with the place that names it first."""
-    found = dict(book.currencies)
-    for price in others:
-        found.setdefault(price.currency, price.mark)
-    return tuple(found.items())
+    currencies = dict(book.currencies)
+    for price in unpinned:
+        currencies.setdefault(price.currency, price.mark)
+    return tuple(currencies.items())
 
 
 # text of a lock -------------------------------------------------------------------------------------------------------
@@ -219,8 +219,8 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     `digits` are those of an earlier lock for device names, so that a growing cluster keeps its names.
     """
     quote = report.plan.quote
-    quoted = [line.line for each in (report, *report.alternatives) for line in each.quote.lines]
-    known = names_of(report.records) | {name for line in quoted for name in line.names}
+    quoted = [line.line for result in (report, *report.alternatives) for line in result.quote.lines]
+    names = names_of(report.records) | {name for line in quoted for name in line.names}
     lines = [
         f"# Written by `bomgen lock`: the inputs of the quote of {report.plan.name}. While this file is next to the",
         "# plan, its prices and rates apply. Commit it; `bomgen check` reports when it is stale.",
@@ -234,30 +234,30 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     lines.append("bills:")
     for name, (amount, digests_by_id) in bills_of(report).items():
         named = [f"alternative: {scalar(name)}"] if name else []
-        first, *others = (*named, f"amount: {scalar(str(amount))}", "lines:" if digests_by_id else "lines: {}")
-        lines += [f"  - {first}", *(f"    {other}" for other in others)]
-        lines += [f"      {scalar(id)}: {scalar(found)}" for id, found in digests_by_id.items()]
+        first, *rest = (*named, f"amount: {scalar(str(amount))}", "lines:" if digests_by_id else "lines: {}")
+        lines += [f"  - {first}", *(f"    {text}" for text in rest)]
+        lines += [f"      {scalar(id)}: {scalar(digest)}" for id, digest in digests_by_id.items()]
     lines.append("rates:" if quote.exchange else "rates: {}")
-    for currency, given in quote.exchange.items():
-        fields = {"rate": str(given.rate), "date": given.date, "source": given.source}
+    for currency, exchange in quote.exchange.items():
+        fields = {"rate": str(exchange.rate), "date": exchange.date, "source": exchange.source}
         lines.append(f"  {currency}: {_mapping(fields)}")
-    books = {book.file: book for each in (report, *report.alternatives) for book in each.books}
+    books = {book.file: book for result in (report, *report.alternatives) for book in result.books}
     lines.append("books:" if books else "books: []")
     for book in books.values():
         lines += [f"  - file: {scalar(book.file)}", "    book:", f"      name: {scalar(book.name)}"]
-        priced = [price for price in book.prices if {price.part, family(price.part)} & known]
+        priced = [price for price in book.prices if {price.part, family(price.part)} & names]
         lines.append("      prices:" if priced else "      prices: []")
         lines += [f"        - {_mapping(_entry(price))}" for price in priced]
     lines.append("digits:")
     kinds = (kind for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds)
     found_digits = {kind.stem: kind.digits for kind in kinds}
-    lines += [f"  {scalar(stem)}: {digits.get(stem, found)}" for stem, found in found_digits.items()]
+    lines += [f"  {scalar(stem)}: {digits.get(stem, default)}" for stem, default in found_digits.items()]
     lines.append("parts:")
-    lines += [f"  - {scalar(name)}" for name in sorted(known)]
+    lines += [f"  - {scalar(name)}" for name in sorted(names)]
     lines.append("defaults:" if defaults(report) else "defaults: {}")
     lines += [f"  {id}: {scalar(value)}" for id, value in defaults(report).items()]
     lines.append("records:")
-    lines += [f"  {name}: {scalar(found)}" for name, found in digests(report).items()]
+    lines += [f"  {name}: {scalar(digest)}" for name, digest in digests(report).items()]
     return "\n".join(lines) + "\n"
 
 
@@ -284,12 +284,17 @@ def _entry(price: Price) -> dict[str, Any]:
 
 def digest_of_plan(content: bytes, files: Sequence[tuple[str, bytes]]) -> str:
     """Return the digest of a plan and the files that it extends."""
-    return result_digest("\n".join(result_digest(each) for each in (content, *(inner for _, inner in files))).encode())
+    return result_digest("\n".join(result_digest(data) for data in (content, *(inner for _, inner in files))).encode())
 
 
 def digest_of_lines(report: Report) -> str:
     """Return the digest of the bill lines and totals, including those of alternatives."""
-    return result_digest(json.dumps(list(_lines(report)), ensure_ascii=False).encode())
+    bills = [
+        part
+        for result in (report, *report.alternatives)
+        for part in ([_locked(line) for line in lines_data(result)], [str(result.quote.totals.amount)])
+    ]
+    return result_digest(json.dumps(bills, ensure_ascii=False).encode())
 
 
 def bills_of(report: Report) -> dict[str, LockedBill]:
@@ -297,13 +302,13 @@ def bills_of(report: Report) -> dict[str, LockedBill]:
     names = ("", *(alternative.name for alternative in report.plan.quote.alternatives))
     return {
         name: LockedBill(
-            each.quote.totals.amount,
+            result.quote.totals.amount,
             {
                 str(line["id"]): result_digest(json.dumps(_locked(line), ensure_ascii=False).encode())[:OF_LINE]
-                for line in lines_data(each)
+                for line in lines_data(result)
             },
         )
-        for name, each in zip(names, (report, *report.alternatives), strict=True)
+        for name, result in zip(names, (report, *report.alternatives), strict=True)
     }
 
 
@@ -319,12 +324,6 @@ def defaults(report: Report) -> dict[str, str]:
 
 def _locked(line: Mapping[str, Any]) -> list[Any]:
     return [line[key] for key in LOCKED]
-
-
-def _lines(report: Report) -> Iterator[Any]:
-    for each in (report, *report.alternatives):
-        yield [_locked(line) for line in lines_data(each)]
-        yield [str(each.quote.totals.amount)]
 
 
 # lock staleness -----------------------------------------------------------------------------------------------------
@@ -350,20 +349,20 @@ def stale(
     and `current` the price books of today. If no setting overrides the plan, and the plan and all inputs are unchanged,
     the quote must be unchanged too.
     """
-    given = report.plan.quote._replace(exchange=rates)
-    found = [
+    quote = report.plan.quote._replace(exchange=rates)
+    changes = [
         *_defaults(lock, defaults(report)),
         *_records(lock, digests(report), _changed_defaults(lock, defaults(report))),
         *_books(lock, current, report),
-        *_rates(lock, given, keys),
+        *_rates(lock, quote, keys),
         *_unpinned(lock, report),
     ]
     same_plan = lock.plan == digest_of_plan(report.content, files) and not keys
-    if same_plan and not found and lock.lines != digest_of_lines(report):
+    if same_plan and not changes and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
-        found.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
+        changes.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
     remedy = f"`bomgen lock {report.plan_file}` updates it"
-    return [Problem(lock.mark, "warning", f"{message}; {remedy}", f"stale-{RULE}") for message in found]
+    return [Problem(lock.mark, "warning", f"{message}; {remedy}", f"stale-{RULE}") for message in changes]
 
 
 def _differs(lock: Lock, report: Report) -> str:
@@ -371,18 +370,18 @@ def _differs(lock: Lock, report: Report) -> str:
     currency = lock.currency
     bills = bills_of(report)
     locked = lock.bills or {"": LockedBill(lock.amount, bills[""].lines)}
-    found = []
+    differences = []
     for name, then in locked.items():
         now = bills.get(name)
         if now is None:
             continue
         of = f"alternative '{name}' " if name else ""
         if then.amount != now.amount:
-            amounts = [f"{rounded(Fraction(each.amount), currency)} {currency}" for each in (now, then)]
-            found.append(f"{of}{amounts[0]} now, {amounts[1]} then")
+            amounts = [f"{rounded(Fraction(bill.amount), currency)} {currency}" for bill in (now, then)]
+            differences.append(f"{of}{amounts[0]} now, {amounts[1]} then")
         elif changed := [id for id in (then.lines | now.lines) if then.lines.get(id) != now.lines.get(id)]:
-            found.append(f"{of}the same amount, with other lines: {_listed(changed)}")
-    return "; ".join(found) or "the same amount, with other lines"
+            differences.append(f"{of}the same amount, with other lines: {_listed(changed)}")
+    return "; ".join(differences) or "the same amount, with other lines"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -423,8 +422,10 @@ def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> It
 
 def _books(lock: Lock, current: Mapping[str, PriceBook], report: Report) -> Iterator[str]:
     """Yield price books that are missing or new, and changed prices."""
-    in_all_planes = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
-    sold = (book.file for each in (report, *report.alternatives) for book in each.books if book.categories is not None)
+    in_all_planes = (file for result in (report, *report.alternatives) for file, _ in result.plan.quote.price_books)
+    sold = (
+        book.file for result in (report, *report.alternatives) for book in result.books if book.categories is not None
+    )
     named = list(dict.fromkeys((*in_all_planes, *sold)))
     for file, pinned in lock.books.items():
         if file not in named:
@@ -491,10 +492,10 @@ def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[s
 
 def _unpinned(lock: Lock, report: Report) -> Iterator[str]:
     """Yield parts that are priced from a book because the lock does not cover them."""
-    found: dict[str, None] = {}
-    for each in (report, *report.alternatives):
-        for line in each.quote.lines:
+    parts: dict[str, None] = {}
+    for result in (report, *report.alternatives):
+        for line in result.quote.lines:
             if line.price and line.book and line.book.file in lock.books and not lock.covers(line.price.part):
-                found[line.price.part] = None
-    if found:
-        yield f"prices that are not pinned: {_listed(list(found))}"
+                parts[line.price.part] = None
+    if parts:
+        yield f"prices that are not pinned: {_listed(list(parts))}"

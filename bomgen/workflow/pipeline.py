@@ -164,19 +164,19 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
 
 def _check_rules(plans: Sequence[Plan], clusters: Sequence[tuple[str, Source]]) -> list[list[Problem]]:
     """Return the warnings of the rules for each cluster. Raises PlanErrors with all problems if there is an error."""
-    found = [rules.check_rules(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
-    problems = [problem for of_cluster in found for problem in of_cluster]
+    warnings = [rules.check_rules(plan, source) for plan, (_, source) in zip(plans, clusters, strict=True)]
+    problems = [problem for of_cluster in warnings for problem in of_cluster]
     if any(problem.severity == "error" for problem in problems):
         raise PlanErrors(_ordered(problems))
-    return found
+    return warnings
 
 
 def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     """Return problems in order of their place, without duplicates from several clusters."""
-    found = dict[Problem, Problem]()
+    unique = dict[Problem, Problem]()
     for problem in problems:
-        found.setdefault(problem._replace(path=""), problem)
-    return tuple(sorted(found.values(), key=lambda problem: problem.mark))
+        unique.setdefault(problem._replace(path=""), problem)
+    return tuple(sorted(unique.values(), key=lambda problem: problem.mark))
 
 
 def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()) -> Design:
@@ -212,10 +212,10 @@ def _report_cluster(
     Raises BrokenResult if a check on it fails.
     """
     plan = designed.plan
-    own = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
+    own_quote = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
     own_bill = cluster_bill(billed, plan.cluster_name) if plan.cluster_name else billed
     elevated = _elevations(designed)
-    outcome = checks(designed, own_bill, own)
+    outcome = checks(designed, own_bill, own_quote)
     if failed := [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]:
         raise BrokenResult("; ".join(failed))
     noted = [
@@ -225,7 +225,7 @@ def _report_cluster(
         *_rack_problems(elevated, plan),
     ]
     problems = [*noted, *_warnings(outcome, designed)]
-    place = cluster_path(plan.cluster_name)
+    prefix = cluster_path(plan.cluster_name)
     return Report(
         plan=plan,
         plan_file=inputs.file.recorded,
@@ -235,14 +235,14 @@ def _report_cluster(
         catalog=inputs.catalog,
         design=designed,
         bill=own_bill,
-        quote=own,
+        quote=own_quote,
         books=tuple(books),
         running=Running({}, frozenset()),
         elevations=elevated,
         checks=tuple(
-            check._replace(path=".".join((*place, check.path))) for check in (*outcome, *checks_from_problems(noted))
+            check._replace(path=".".join((*prefix, check.path))) for check in (*outcome, *checks_from_problems(noted))
         ),
-        problems=_ordered([problem._replace(path=".".join((*place, problem.path))) for problem in problems]),
+        problems=_ordered([problem._replace(path=".".join((*prefix, problem.path))) for problem in problems]),
     )
 
 
@@ -273,15 +273,15 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
 
     spend_steps_for_cables(designed)
     try:
-        found = route_cables(designed, parts)
-        wrong = broken_rules(wire(found), found)
+        routed = route_cables(designed, parts)
+        wrong = broken_rules(wire(routed), routed)
     except ValueError as error:
         raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
     except TooFewCages as error:
         raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
     if wrong:
         raise BrokenResult("; ".join(wrong))
-    return found
+    return routed
 
 
 def spend_steps_for_cables(designed: Design) -> None:
@@ -314,9 +314,8 @@ def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
     """Return warnings about devices that fit in no rack, at the place of the site."""
     if elevated is None or plan.site is None:
         return []
-    mark = plan.site.management_racks and first_given(plan.site.management_racks)
-    place = mark or plan.site.mark
-    return [Problem(place, "warning", message, rule, "site.management_racks") for message, rule in elevated.warnings]
+    mark = (plan.site.management_racks and first_given(plan.site.management_racks)) or plan.site.mark
+    return [Problem(mark, "warning", message, rule, "site.management_racks") for message, rule in elevated.warnings]
 
 
 def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
@@ -376,11 +375,11 @@ def list_unpriced_parts(report: Report) -> list[Entry]:
     """Return the unpriced parts of a result and its alternatives, including required parts, as prices to fill in."""
     from bomgen.output.price_list_reading import unpriced_entries
 
-    found: dict[str, Entry] = {}
-    for each in (report, *report.alternatives):
-        for entry in unpriced_entries(each.quote.all_lines, report.plan.quote.currency):
-            found.setdefault(entry["part"], entry)
-    return list(found.values())
+    entries: dict[str, Entry] = {}
+    for result in (report, *report.alternatives):
+        for entry in unpriced_entries(result.quote.all_lines, report.plan.quote.currency):
+            entries.setdefault(entry["part"], entry)
+    return list(entries.values())
 
 
 def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
@@ -394,17 +393,17 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
     with _limited(inputs.source.mark(())):
         report, prices = build_report(inputs)
         picture, of_picture = logo_of(inputs, report.plan)
-        own, of_templates = templates_of(inputs, report.plan)
-        others = [_alternative(inputs, report, prices, place) for place in range(len(report.plan.quote.alternatives))]
-        found = tuple(other for other, _ in others)
-        beside = zip(report.plan.quote.alternatives, found, strict=True)
-        noted = [problem for asked, other in beside for problem in alternative_problems(asked, other.problems)]
-        read = (*report.inputs, *of_picture, *of_templates, *(input for other in found for input in other.inputs))
+        chosen, of_templates = templates_of(inputs, report.plan)
+        variants = [_alternative(inputs, report, prices, index) for index in range(len(report.plan.quote.alternatives))]
+        reports = tuple(result for result, _ in variants)
+        beside = zip(report.plan.quote.alternatives, reports, strict=True)
+        noted = [problem for asked, result in beside for problem in alternative_problems(asked, result.problems)]
+        read = (*report.inputs, *of_picture, *of_templates, *(input for result in reports for input in result.inputs))
         whole = report._replace(
             inputs=tuple(dict.fromkeys(read)),
             logo=picture,
-            templates=tuple(own),
-            alternatives=found,
+            templates=tuple(chosen),
+            alternatives=reports,
             problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
             records=inputs.catalog.read(),
         )
@@ -412,7 +411,7 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
             return whole
         from bomgen.workflow.lock import stale
 
-        for _, of_other in others:
+        for _, of_other in variants:
             prices.current.update(of_other.current)
         changed = stale(inputs.lock, whole, inputs.keys, inputs.source.files, prices.rates, prices.current)
         return whole._replace(stale=tuple(changed))
@@ -425,18 +424,18 @@ def select_alternative(report: Report, name: str) -> Report:
     """
     names = [alternative.name for alternative in report.plan.quote.alternatives]
     if name not in names:
-        known = suggestion(name, names, "the plan has none" if not names else f"it has {', '.join(names)}")
-        message = f"no alternative '{name}'; {known}"
+        hint = suggestion(name, names, "the plan has none" if not names else f"it has {', '.join(names)}")
+        message = f"no alternative '{name}'; {hint}"
         raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "alternative", "quote.alternatives")])
-    place = names.index(name)
-    found, number = report.alternatives[place], report.plan.quote.number
-    quoted = found.plan.quote._replace(number=number and f"{number} / A{place + 1}")
+    index = names.index(name)
+    selected, number = report.alternatives[index], report.plan.quote.number
+    quoted = selected.plan.quote._replace(number=number and f"{number} / A{index + 1}")
     title = f"{report.plan.title}: {name}"
-    return found._replace(
-        plan=found.plan._replace(name=f"{report.plan.name}-{slug(name)}", title=title, quote=quoted),
+    return selected._replace(
+        plan=selected.plan._replace(name=f"{report.plan.name}-{slug(name)}", title=title, quote=quoted),
         logo=report.logo,
         templates=report.templates,
-        problems=found.own_problems,
+        problems=selected.own_problems,
         records=report.records,
     )
 
@@ -495,33 +494,33 @@ def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     return [(plan, size_cluster(plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))) for plan in plans]
 
 
-def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, place: int) -> tuple[Report, PriceBooks]:
+def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int) -> tuple[Report, PriceBooks]:
     """Return the report of an alternative of a plan, and its prices. Raises as `work_out`, in its name."""
-    alternative = report.plan.quote.alternatives[place]
+    alternative = report.plan.quote.alternatives[index]
     progress.stage(f"alternative {alternative.name}")
     try:
-        source = varied(inputs.source, place)
+        source = varied(inputs.source, index)
         if problems := plan_schema.check_plan_schema(source, "plan"):
             raise PlanErrors(problems)
         inputs = vary(inputs, source, tuple(alternative.settings))
-        found, prices = build_report(inputs) if alternative.settings else (report, prices)
-        instead = substitutes(alternative, found.bill, inputs.catalog, partial(_cheapest, found, inputs.catalog))
+        result, prices = build_report(inputs) if alternative.settings else (report, prices)
+        instead = substitutes(alternative, result.bill, inputs.catalog, partial(_cheapest, result, inputs.catalog))
         if instead:
-            found, prices = build_report(inputs._replace(catalog=inputs.catalog.substitute(instead)))
-        if problems := list(unused(alternative, instead, found.bill)):
+            result, prices = build_report(inputs._replace(catalog=inputs.catalog.substitute(instead)))
+        if problems := list(unused(alternative, instead, result.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
         raise PlanErrors(alternative_problems(alternative, errors.problems)) from None
-    warnings = warnings_of(alternative, found.problems, report.problems)
-    return found._replace(problems=warnings, own_problems=found.problems), prices
+    warnings = warnings_of(alternative, result.problems, report.problems)
+    return result._replace(problems=warnings, own_problems=result.problems), prices
 
 
 def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
-    """Return the cheapest of several substitutes for the part of a line, by the prices of the result.
+    """Return the cheapest substitute for the part of a line, by the prices of the result.
 
-    Of those without a price the user's own comes first.
+    Unpriced substitutes come last, the user's own first.
     """
-    pieces = sum(each.pieces for each in before.bill.lines if each.part == line.part)
+    pieces = sum(billed.pieces for billed in before.bill.lines if billed.part == line.part)
     costs = {
         id: net_price(
             [id, *_numbers(catalog, line.category, id)], line.category, pieces, before.plan.quote, before.books
@@ -569,6 +568,6 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
         from bomgen.cabling.recabling import grow_wiring
 
         wiring = grow_wiring(list_cables(today), wiring)
-    if found := broken_rules(wiring, report.design):
-        raise BrokenResult("; ".join(found))
+    if broken := broken_rules(wiring, report.design):
+        raise BrokenResult("; ".join(broken))
     return wiring.select_fabrics(fabrics) if fabrics else wiring

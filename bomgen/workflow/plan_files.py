@@ -51,8 +51,8 @@ class PlanFile(NamedTuple):
         """Return the plan's path in results: from the root, or its name if it is not a file."""
         if self.name.startswith(NO_FILE):
             return self.name
-        place = self.folder / FilePath(self.name.removeprefix(self.revision)).name
-        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else place.name
+        path = self.folder / FilePath(self.name.removeprefix(self.revision)).name
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
 
     def shown(self, path: str) -> FileName:
         """Return the name of a file in messages and results, from its path relative to the plan."""
@@ -60,7 +60,7 @@ class PlanFile(NamedTuple):
         recorded = os.path.normpath(os.path.join(os.path.dirname(self.recorded), path)).replace(os.sep, "/")
         return FileName(self.revision + os.path.normpath(os.path.join(folder, path)), recorded)
 
-    def given(self, shown: str) -> str:
+    def relative(self, shown: str) -> str:
         """Return the path relative to the plan of a file, from its name in messages."""
         folder = os.path.dirname(self.name.removeprefix(self.revision))
         return os.path.relpath(shown.removeprefix(self.revision), folder or ".")
@@ -88,22 +88,22 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     return PlanFile(path, content, folder, widest, lock)
 
 
-def _refuse_outside(place: FilePath, tree: FilePath) -> None:
+def _refuse_outside(path: FilePath, tree: FilePath) -> None:
     """Raise OSError for a link that leads out of the root."""
-    if place.is_symlink() and not real(place).is_relative_to(tree):
-        raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(place))
+    if path.is_symlink() and not real(path).is_relative_to(tree):
+        raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(path))
 
 
-def _limited(place: FilePath) -> bytes:
+def _limited(path: FilePath) -> bytes:
     """Return the bytes of a plan or lock, of an oversized file just enough for the reader to reject its size."""
-    refuse_git_files(place)
-    with place.open("rb") as stream:
+    refuse_git_files(path)
+    with path.open("rb") as stream:
         return stream.read(MAX_BYTES + 1)
 
 
 def checkout(folder: FilePath) -> FilePath:
     """Return the git checkout that contains a folder, or the folder itself."""
-    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+    return next((path for path in (folder, *folder.parents) if (path / ".git").exists()), folder)
 
 
 def lock_name(path: str) -> str:
@@ -114,56 +114,56 @@ def lock_name(path: str) -> str:
     )
 
 
-def real(place: FilePath) -> FilePath:
+def real(path: FilePath) -> FilePath:
     """Return a path with links resolved; for circular links, one of them."""
-    return FilePath(os.path.realpath(place))
+    return FilePath(os.path.realpath(path))
 
 
-def content_of(place: FilePath) -> bytes:
+def content_of(path: FilePath) -> bytes:
     """Return the bytes of a file that a plan names.
 
     Raises OSError for a file that cannot be read, belongs to git, is not a regular file, or is too large.
     """
-    refuse_git_files(place)
-    if place.exists() and not place.is_file() and not place.is_dir():
-        raise OSError(errno.EINVAL, "No regular file", str(place))
-    return read_sent(place)
+    refuse_git_files(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "No regular file", str(path))
+    return read_sent(path)
 
 
 def find_yaml_files(folder: FilePath) -> tuple[list[FilePath], bool]:
     """Return the YAML files below a folder, without hidden ones, and whether every folder was searched."""
-    found = list[FilePath]()
+    paths = list[FilePath]()
     for number, (above, folders, names) in enumerate(os.walk(folder)):
         if number >= MOST_FOLDERS:
-            return found, False
+            return paths, False
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += (FilePath(above, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
-    return found, True
+        paths += (FilePath(above, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+    return paths, True
 
 
-def read_once(contents: Contents, place: FilePath, shown: str) -> bytes:
+def read_once(contents: Contents, path: FilePath, shown: str) -> bytes:
     """Return the bytes of a file, read only if `contents` lacks it. Raises OSError as `content_of`."""
-    if place not in contents:
+    if path not in contents:
         try:
-            contents[place] = progress.read(shown, content_of(place))
+            contents[path] = progress.read(shown, content_of(path))
         except OSError as error:
-            contents[place] = error
-    found = contents[place]
-    if isinstance(found, OSError):
-        raise found
-    return found
+            contents[path] = error
+    content = contents[path]
+    if isinstance(content, OSError):
+        raise content
+    return content
 
 
-def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
+def inside(file: PlanFile, name: str, mark: Mark, path: str) -> FilePath:
     """Return the resolved form of a path in the plan. Raises PlanErrors if it leads out of the plan's root."""
-    if "\0" in given or len(given) > MAX_PATH:
+    if "\0" in name or len(name) > MAX_PATH:
         message = "not a path; give one relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
-    place = real(file.folder / given)
-    if not place.is_relative_to(file.root):
-        message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
+    target = real(file.folder / name)
+    if not target.is_relative_to(file.root):
+        message = f"'{name}' leads out of the plan's folder tree; move it below, or widen it with --root"
         raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
-    return place
+    return target
 
 
 # base plans ---------------------------------------------------------------------------------------------------------
@@ -198,12 +198,12 @@ def extended(file: PlanFile, settings: Sequence[str], contents: Contents) -> Sou
     chosen = [setting for setting in settings if setting.partition("=")[0] == KEY]
     if chosen:
         source = override(source, chosen)
-    own = (file.folder / FilePath(file.name).name).resolve()
-    return _over_bases(file, source, PurePosixPath("."), {own: name}, contents)
+    plan_path = (file.folder / FilePath(file.name).name).resolve()
+    return _over_bases(file, source, PurePosixPath("."), {plan_path: name}, contents)
 
 
 def set_charge_currencies(under: Source, assumed: str | None = None) -> None:
-    """Name the currency of a plan's charges, whose quote is about to get another one; `assumed` if it states none."""
+    """Set the currency of a plan's charges before its quote gets another one; `assumed` if the quote states none."""
     quote = under.data.get("quote")
     quote = quote if isinstance(quote, dict) else {}
     currency, charges = quote.get("currency", assumed), quote.get("charges")
@@ -218,21 +218,21 @@ def _over_bases(
 ) -> Source:
     """Return a source merged over its bases; `folder` is relative to the plan, `above` are the files extending it."""
     under: Source | None = None
-    for path, given in _named(source):
+    for path, name in _named(source):
         mark = source.mark(path)
-        place = inside(file, str(folder / given), mark, KEY)
-        shown = file.shown(str(folder / given))
-        if place in above:
-            message = f"'{given}' extends itself, by way of {', '.join(above.values())}; remove one of them"
+        target = inside(file, str(folder / name), mark, KEY)
+        shown = file.shown(str(folder / name))
+        if target in above:
+            message = f"'{name}' extends itself, by way of {', '.join(above.values())}; remove one of them"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
         try:
-            content = read_once(contents, place, shown)
+            content = read_once(contents, target, shown)
         except OSError as error:
-            message = f"the plan '{given}' cannot be read ({error.strerror}); give its path relative to this file"
+            message = f"the plan '{name}' cannot be read ({error.strerror}); give its path relative to this file"
             raise PlanErrors([Problem(mark, "error", message, "no-file", KEY)]) from None
         base = _mapping(content, shown, "a mapping of keys of a plan")
-        at = PurePosixPath(os.path.normpath(folder / given))
-        base = _over_bases(file, base, at.parent, above | {place: shown}, contents)
+        at = PurePosixPath(os.path.normpath(folder / name))
+        base = _over_bases(file, base, at.parent, above | {target: shown}, contents)
         base = _relative(base, at.parent)._replace(files=(*base.files, (str(at), content)))
         if len(base.files) > MAX_BASES or (under and len(under.files) + len(base.files) > MAX_BASES):
             message = f"values from more than {MAX_BASES} files; put some of them together"
@@ -253,7 +253,7 @@ def _named(source: Source) -> Iterator[tuple[Path, str]]:
     if isinstance(named, str):
         yield (KEY,), named
     elif isinstance(named, list):
-        yield from (((KEY, at), given) for at, given in enumerate(named) if isinstance(given, str))
+        yield from (((KEY, at), name) for at, name in enumerate(named) if isinstance(name, str))
 
 
 def _mapping(content: bytes, name: str, wanted: str) -> Source:
@@ -267,16 +267,16 @@ def _relative(base: Source, folder: PurePosixPath) -> Source:
     """Return a base whose own paths are made relative to the plan; those of its bases already are."""
     if str(folder) == ".":
         return base
-    own = base.values[()].file
+    file = base.values[()].file
     for path in PATHS:
         holder: Any = base.data
         for step in path[:-1]:
             holder = holder.get(step) if isinstance(holder, dict) else None
         value = holder.get(path[-1]) if isinstance(holder, dict) else None
-        if value is None or base.mark(path).file != own:
+        if value is None or base.mark(path).file != file:
             continue
         holder[path[-1]] = _all_moved(value, folder)
-    if base.mark(ALTERNATIVES).file == own:
+    if base.mark(ALTERNATIVES).file == file:
         for settings in _settings_of(base.data):
             for key in settings:
                 if any(tuple(key.split("."))[: len(path)] == path for path in PATHS):
@@ -287,18 +287,18 @@ def _relative(base: Source, folder: PurePosixPath) -> Source:
 def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
     """Yield the settings of a plan's alternatives; invalid ones are left to the schema."""
     quoted = data.get(ALTERNATIVES[0])
-    given = quoted.get(ALTERNATIVES[1]) if isinstance(quoted, dict) else None
-    for alternative in given if isinstance(given, list) else ():
+    alternatives = quoted.get(ALTERNATIVES[1]) if isinstance(quoted, dict) else None
+    for alternative in alternatives if isinstance(alternatives, list) else ():
         settings = alternative.get("set") if isinstance(alternative, dict) else None
         if isinstance(settings, dict):
             yield settings
 
 
-def _all_moved(given: Any, folder: PurePosixPath) -> Any:
-    return [_moved(each, folder) for each in given] if isinstance(given, list) else _moved(given, folder)
+def _all_moved(value: Any, folder: PurePosixPath) -> Any:
+    return [_moved(item, folder) for item in value] if isinstance(value, list) else _moved(value, folder)
 
 
-def _moved(given: Any, folder: PurePosixPath) -> Any:
-    """Return a path relative to `folder` as a path relative to what `folder` is relative to; other values unchanged."""
-    is_path = isinstance(given, str) and given and given != INDICATIVE
-    return os.path.normpath(folder / given) if is_path else given
+def _moved(value: Any, folder: PurePosixPath) -> Any:
+    """Return a path in `folder` as a path relative to the plan; other values unchanged."""
+    is_path = isinstance(value, str) and value and value != INDICATIVE
+    return os.path.normpath(folder / value) if is_path else value

@@ -57,18 +57,18 @@ def nearest_name(name: str) -> str | None:
     """Return the valid plan name closest to a text or to the end of a path; None if nothing remains."""
     end = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     words = re.findall(r"[a-z0-9]+", re.sub(r"\.ya?ml$", "", end.lower()))
-    found = "-".join(words)[:NAME_LENGTH].rstrip("-")
-    return found if is_name(found) else None
+    plan_name = "-".join(words)[:NAME_LENGTH].rstrip("-")
+    return plan_name if is_name(plan_name) else None
 
 
 def designs() -> dict[str, Path]:
     """Return the plans in the package, by name, that need no other files."""
-    found = {}
+    paths = {}
     for path in sorted(folder("plans").glob("*.yaml")):
         data = own(path, path.name).data
         if not data.keys() & NEEDING:
-            found[path.stem] = path
-    return found
+            paths[path.stem] = path
+    return paths
 
 
 def nearest_designs(name: str) -> list[str]:
@@ -185,7 +185,7 @@ def _replaced(text: str, key: str, value: str) -> str:
 
 
 def _comment_own(text: str) -> str:
-    """Return the text of a plan with what is of its own quote, and each key that names a file, commented out."""
+    """Comment out the keys of a plan that belong to its own quote or name a file."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)
     for path in OUTSIDE:
@@ -198,18 +198,18 @@ def _comment_own(text: str) -> str:
 
 
 def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: str) -> None:
-    """Put one line that is commented out in place of a key and its value; a block loses its other lines."""
+    """Replace a key and its value, or its whole block, by one commented line."""
     mark = source.keys[path]
     line = lines[mark.line - 1]
     indent, key = mark.column - 1, path[-1]
-    given = line[indent:].partition(":")[2].strip()
+    value = line[indent:].partition(":")[2].strip()
     held = reduce(getitem, path, source.data)
     if isinstance(held, dict):
-        given = str(held["name"])
+        value = str(held["name"])
     for at in range(mark.line, len(lines)):
         below = lines[at]
         if below.strip() and len(below) - len(below.lstrip()) <= indent:
             break
         if below.strip():
             lines[at] = ""
-    lines[mark.line - 1] = line[:indent] + f"#{key}: {note}; the design had {given}\n"
+    lines[mark.line - 1] = line[:indent] + f"#{key}: {note}; the design had {value}\n"

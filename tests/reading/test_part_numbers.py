@@ -243,7 +243,7 @@ def test_a_name_of_another_product_finds_none(text: str, nearest: str, index: Pa
     """The word that tells them apart is not dropped; the part that has it not is the nearest."""
     found = index.look_up(text)
     assert not found.parts
-    assert nearest in [id for _, id in found.others]
+    assert nearest in [id for _, id in found.contradicting]
 
 
 @pytest.mark.parametrize(

@@ -135,5 +135,5 @@ def test_a_long_line_is_completed_at_its_end(folder: Path) -> None:
 def test_a_refusal_is_said_in_the_language_of_the_page(tmp_path: Path, language: str | None, said: str) -> None:
     """English where the page has another one that is not known."""
     with pytest.raises(Refused, match="is not a plan") as refused:
-        Workspace(tmp_path).place("a.txt")
+        Workspace(tmp_path).locate("a.txt")
     assert said in refused.value.said({"language": language})

@@ -77,7 +77,7 @@ def test_variants_open_nothing_again(work: Callable[..., object], opens: Counter
     inputs = read_all(open_plan(str(ROOT / PLAN), None))
     work_out(inputs)
     opens.clear()
-    variant = read_all(inputs.file, ["fabrics.compute.oversubscription=2"], known=inputs)
+    variant = read_all(inputs.file, ["fabrics.compute.oversubscription=2"], earlier=inputs)
     work(variant)
     assert not opens.keys() & {Path(name).name for name in NAMED}
 
@@ -86,7 +86,7 @@ def test_a_variant_that_names_another_file_reads_that_alone(opens: Counter[str])
     """A price book that only a setting names."""
     inputs = read_all(open_plan(str(ROOT / PLAN), None))
     opens.clear()
-    read_all(inputs.file, ["quote.price_book=../prices/example-h100-2026q4.yaml"], known=inputs)
+    read_all(inputs.file, ["quote.price_book=../prices/example-h100-2026q4.yaml"], earlier=inputs)
     assert opens == {"example-h100-2026q4.yaml": 1}
 
 

@@ -128,7 +128,7 @@ def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
 
 
 def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None:
-    """Return a NIC of the server's own, which a plan may describe in place."""
+    """Return a built-in NIC of a server, which the plan may describe in place."""
     described = section.below("server")
     if isinstance(described.data.get(key), dict):
         return described.part(key, "nic", part_records.nic)

@@ -39,9 +39,9 @@ def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, .
     """
     if server is None or (server.storage and server.storage.count.value > PORTS_OF_ONE_CARD):
         return ()
-    names = (name for name, given in fabrics.data.items() if given == DEFAULT and _role(fabrics, name) in REDUNDANT)
-    found = sorted(names, key=lambda name: ROLES.index(_role(fabrics, name)))
-    return tuple(found) if found and _role(fabrics, found[0]) == STORAGE else ()
+    names = (name for name, value in fabrics.data.items() if value == DEFAULT and _role(fabrics, name) in REDUNDANT)
+    ordered = sorted(names, key=lambda name: ROLES.index(_role(fabrics, name)))
+    return tuple(ordered) if ordered and _role(fabrics, ordered[0]) == STORAGE else ()
 
 
 def fabric(
@@ -49,23 +49,23 @@ def fabric(
 ) -> FabricPlan | None:
     """Return the fabric of a name; None when it is wrong, which the section notes. `shared`: see `converged`."""
     section = fabrics.below(name)
-    given = fabrics.data[name]
+    value = fabrics.data[name]
     role = _role(fabrics, name)
     if role not in ROLES:
         fabrics.problem(name, f"no role '{role}'; set a role for the fabric: {', '.join(ROLES)}", "role")
         return None
     mark = fabrics.source.key_mark(section.path)
-    if given != DEFAULT:
+    if value != DEFAULT:
         return _read_fabric(section, fabrics, name, role, mark, shared)
     leaf = _compute_leaf(fabrics)
     section = _default_fabric(fabrics, name, shared, server, leaf)
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
-    found = _read_fabric(section, fabrics, name, role, mark, shared, like)
+    default = _read_fabric(section, fabrics, name, role, mark, shared, like)
     if section.has(OTHERWISE):
         otherwise = section.below(OTHERWISE)._replace(declared=section.declared)
-        other = _read_fabric(otherwise, fabrics, name, role, mark, shared, like)
-        return found._replace(otherwise=other)
-    return found
+        alternative = _read_fabric(otherwise, fabrics, name, role, mark, shared, like)
+        return default._replace(otherwise=alternative)
+    return default
 
 
 def _read_fabric(
@@ -122,12 +122,12 @@ def _read_fabric(
 
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
     """Return the other machines on the fabric, by name, so that their order in a plan does not matter."""
-    found = []
+    machines = []
     for listed in section.items("hosts"):
         part = _host_part(listed)
         nic = listed.part("nic", "nic", part_records.nic)
         plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
-        found.append(
+        machines.append(
             Hosts(
                 **listed.keys(Hosts),
                 pieces=listed.setting("count"),
@@ -136,8 +136,8 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
                 link=_own_link(section, listed),
             )
         )
-    found += _customers_switch(section)
-    return tuple(sorted(found, key=lambda hosts: hosts.name))
+    machines += _customers_switch(section)
+    return tuple(sorted(machines, key=lambda hosts: hosts.name))
 
 
 def _host_part(listed: PlanSection) -> parts.Appliance | None:
@@ -153,18 +153,18 @@ def _host_part(listed: PlanSection) -> parts.Appliance | None:
 
 
 def _own_link(section: PlanSection, listed: PlanSection) -> LinkSpec | None:
-    """Return the settings of the links of some hosts, the others as those of the fabric; None where they have none."""
+    """Return the link settings of some hosts, completed by those of the fabric; None if they have none."""
     if not any(listed.has(key) for key in OWN_LINK):
         return None
     usual = _link(section.below("links").below(SERVER_LEAF.name), SERVER_LEAF, listed.mark)
-    own = _link(listed, SERVER_LEAF, listed.mark)
+    spec = _link(listed, SERVER_LEAF, listed.mark)
     return usual._replace(
         mark=listed.mark,
-        medium=own.medium if listed.has("medium") or own.modules else usual.medium,
-        modules=own.modules or ({} if listed.has("medium") else usual.modules),
-        rate_gbps=own.rate_gbps,
-        length_m=own.length_m if listed.has("length") else usual.length_m,
-        fibre=None if listed.has("medium") or own.modules else usual.fibre,
+        medium=spec.medium if listed.has("medium") or spec.modules else usual.medium,
+        modules=spec.modules or ({} if listed.has("medium") else usual.modules),
+        rate_gbps=spec.rate_gbps,
+        length_m=spec.length_m if listed.has("length") else usual.length_m,
+        fibre=None if listed.has("medium") or spec.modules else usual.fibre,
         panels=None,
     )
 
@@ -251,10 +251,10 @@ def _conflicts(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Ite
     said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
     if here.part and first.part:
         said.append((here.part.identity.name, first.part.identity.name))
-    for own, other in said:
-        if own != other:
+    for value, first_value in said:
+        if value != first_value:
             message = (
-                f"'{here.name}' are {own} here and {other} on {where}; one name is for the same machines: "
+                f"'{here.name}' are {value} here and {first_value} on {where}; one name is for the same machines: "
                 "use the same value, or give these another name"
             )
             mark = first_given(here.pieces) or fabric.mark
@@ -292,8 +292,8 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
     name = below.text("fabric")
     for key in (*CUSTOMERS_KEYS, *OWN_LINK) if name else ("ports",):
         if below.has(key):
-            other = f"into the fabric {name}" if name else "to the customer's switch"
-            below.problem(key, f"`{key}:` does not apply to uplinks {other}; remove it", "uplink")
+            where = f"into the fabric {name}" if name else "to the customer's switch"
+            below.problem(key, f"`{key}:` does not apply to uplinks {where}; remove it", "uplink")
     if name is None:
         if topology.uplinked:
             message = f"{topology.name} leaves have no spines; add `uplink: {{fabric: ...}}`"
@@ -304,28 +304,30 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
         message = f"only leaves of topology {linked} can be linked to another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
-        name = next((other for other in fabrics.data if _role(fabrics, other) == IN_BAND), name)
-    known = [other for other in fabrics.data if other != ".".join(str(step) for step in section.path[1:])]
-    if name not in known:
-        below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
+        name = next((fabric_name for fabric_name in fabrics.data if _role(fabrics, fabric_name) == IN_BAND), name)
+    names = [
+        fabric_name for fabric_name in fabrics.data if fabric_name != ".".join(str(step) for step in section.path[1:])
+    ]
+    if name not in names:
+        below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(names) or 'none'}", "uplink")
     name = shared[0] if name in shared else name
     return Uplink(name, below.setting("ports"), below.mark)
 
 
 def _role(fabrics: PlanSection, name: str) -> str:
-    given = fabrics.data[name]
-    return str(given.get("role", name)) if isinstance(given, dict) else name
+    data = fabrics.data[name]
+    return str(data.get("role", name)) if isinstance(data, dict) else name
 
 
 def _topology(section: PlanSection, name: str) -> Topology:
     """Return the topology of a fabric, which may only have options under that topology's name."""
     topologies = {topology.name: topology for topology in describe_topologies()}
-    for other in topologies:
-        if other != name and section.has(other):
+    for option in topologies:
+        if option != name and section.has(option):
             message = (
-                f"`{other}:` is for that topology, but this fabric is a {name}; remove it, or set `topology: {other}`"
+                f"`{option}:` is for that topology, but this fabric is a {name}; remove it, or set `topology: {option}`"
             )
-            section.problem(other, message, "topology")
+            section.problem(option, message, "topology")
     return topologies[name]
 
 
@@ -351,7 +353,7 @@ def _compute_leaf(fabrics: PlanSection) -> parts.Switch | None:
 
 
 def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
-    """Return whether the compute leaves, of another vendor than NVIDIA, suit a default storage fabric, too."""
+    """Return whether the compute leaves of a vendor other than NVIDIA also suit a default storage fabric."""
     rate = server.storage.gbps if server and server.storage else None
     fits = rate is None or any(carries_rate(group, rate) for group in leaf.groups)
     return leaf.protocol == ETHERNET and leaf.identity.vendor != NVIDIA and leaf.chassis is None and fits
@@ -368,31 +370,33 @@ def _default_fabric(
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
-    if role == OUT_OF_BAND and any(_role(fabrics, other) == IN_BAND and other not in shared for other in fabrics.data):
+    if role == OUT_OF_BAND and any(
+        _role(fabrics, fabric_name) == IN_BAND and fabric_name not in shared for fabric_name in fabrics.data
+    ):
         kind += "-linked"
     if (role == IN_BAND or name in shared) and server and server.base_command_manager:
         kind += "-managed"
-    id, known = f"fabric-{kind}-default", fabrics.catalog.ids("assumption")
+    id, ids = f"fabric-{kind}-default", fabrics.catalog.ids("assumption")
     if leaf:
         names = (f"{id}-{leaf.protocol}", f"{id}-{part_records.slug(leaf.identity.vendor or '')}")
-        id = next((of_leaf for of_leaf in names if of_leaf in known), id)
+        id = next((of_leaf for of_leaf in names if of_leaf in ids), id)
     record = fabrics.catalog.find("assumption", id)
     origin = fabrics.catalog.assumption(record.id).origin
-    given, declared = record.value("value"), fabrics.declared.at(name)
-    return PlanSection(record.source, ("value",), given, fabrics.catalog, fabrics.problems, declared, origin)
+    value, declared = record.value("value"), fabrics.declared.at(name)
+    return PlanSection(record.source, ("value",), value, fabrics.catalog, fabrics.problems, declared, origin)
 
 
 def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierChoice | None:
-    own = section.below(tier)
-    model = own.part("switch", "switch", part_records.switch) or switch
+    tier_section = section.below(tier)
+    model = tier_section.part("switch", "switch", part_records.switch) or switch
     if model is None:
         return None
-    if line_cards := own.figure("line_cards"):
+    if line_cards := tier_section.figure("line_cards"):
         try:
             model = part_records.fitted_with(model, line_cards)
         except ValueError as error:
-            own.problem("line_cards", str(error), "chassis")
-    fixed = {key: own.figure(key) for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
+            tier_section.problem("line_cards", str(error), "chassis")
+    fixed = {key: tier_section.figure(key) for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
     return TierChoice(switch=model, **fixed)
 
 

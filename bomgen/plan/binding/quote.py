@@ -74,13 +74,13 @@ def quote(section: PlanSection) -> QuotePlan:
 
 def owned(section: PlanSection) -> dict[str, Figure]:
     """Return the customer's parts in pieces, by catalogue id or part number in lower case."""
-    found: dict[str, Figure] = {}
+    pieces: dict[str, Figure] = {}
     for name in section.data:
-        if name.lower() in found:
+        if name.lower() in pieces:
             text = f"{name.lower()} is listed twice; list it once with the whole quantity"
             section.problem(name, text, "duplicate")
-        found[name.lower()] = section.setting(name)
-    return found
+        pieces[name.lower()] = section.setting(name)
+    return pieces
 
 
 def operation(section: PlanSection) -> Operation | None:
@@ -97,16 +97,16 @@ def operation(section: PlanSection) -> Operation | None:
 
 def paths(section: PlanSection, key: str) -> tuple[tuple[str, Mark], ...]:
     """Return the path at a key, or those of the list there, each with its place."""
-    given = section.data.get(key) or []
-    if isinstance(given, str):
-        return ((given, section.value_mark(key)),)
+    value = section.data.get(key) or []
+    if isinstance(value, str):
+        return ((value, section.value_mark(key)),)
     below = section.below(key).path
-    return tuple((path, section.source.mark((*below, place))) for place, path in enumerate(given))
+    return tuple((path, section.source.mark((*below, index))) for index, path in enumerate(value))
 
 
 def _amount(section: PlanSection, key: str) -> Decimal | None:
-    given = section.data.get(key)
-    amount = None if given is None else decimal(given)
+    value = section.data.get(key)
+    amount = None if value is None else decimal(value)
     if amount is not None and amount >= MAX_PRICE:
         section.problem(key, f"an amount of {MAX_PRICE} or more looks wrong; write the unit price", "range")
         return Decimal(1)
@@ -122,11 +122,11 @@ def _party(section: PlanSection, key: str) -> Party | None:
 
 
 def _exchange(section: PlanSection, currency: str) -> Exchange:
-    given = section.below(currency)
-    rate = decimal(given.data["rate"])
+    exchange = section.below(currency)
+    rate = decimal(exchange.data["rate"])
     if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
-        given.problem("rate", f"a rate of {rate:.2g} looks wrong; write the value of one {currency}", "range")
-    return Exchange(rate, **given.keys(Exchange), mark=given.mark)
+        exchange.problem("rate", f"a rate of {rate:.2g} looks wrong; write the value of one {currency}", "range")
+    return Exchange(rate, **exchange.keys(Exchange), mark=exchange.mark)
 
 
 def _discounts(section: PlanSection) -> Discounts:
@@ -135,9 +135,9 @@ def _discounts(section: PlanSection) -> Discounts:
 
 
 def _sell(section: PlanSection) -> Sell | None:
-    given = section.below("sell")
-    margin = given.figure("margin")
-    return Sell(margin, _shares(given.below("by")), given.mark) if margin else None
+    sell = section.below("sell")
+    margin = sell.figure("margin")
+    return Sell(margin, _shares(sell.below("by")), sell.mark) if margin else None
 
 
 def _taxes(section: PlanSection) -> dict[str, Figure]:
@@ -154,33 +154,36 @@ def _shares(section: PlanSection) -> dict[str, Figure]:
 
 def _charges(section: PlanSection) -> Iterator[Charge]:
     taken: set[str] = set()
-    for at, given in enumerate(section.items("charges")):
-        kind, name = str(given.data["kind"]), given.text("name")
+    for at, charge in enumerate(section.items("charges")):
+        kind, name = str(charge.data["kind"]), charge.text("name")
         category = SOFTWARE if kind == SOFTWARE else SERVICE
-        own = f"{category}.{slug(name or '') or kind}"
-        line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
+        stem = f"{category}.{slug(name or '') or kind}"
+        line_id = next(id for id in chain((stem,), (f"{stem}.{number}" for number in numbered(2))) if id not in taken)
         taken.add(line_id)
-        usual = SUPPORT_SHARE if kind == SUPPORT and not PRICED_BY & given.data.keys() else None
-        share = given.figure("share", usual)
-        if share and given.has("per") and given.text("per") != ORDER:
+        usual = SUPPORT_SHARE if kind == SUPPORT and not PRICED_BY & charge.data.keys() else None
+        share = charge.figure("share", usual)
+        if share and charge.has("per") and charge.text("per") != ORDER:
             text = f"a share is of all hardware and counts once; set `per: {ORDER}`, or remove `per`"
-            given.problem("per", text, "charge")
-        price = _amount(given, "price")
+            charge.problem("per", text, "charge")
+        price = _amount(charge, "price")
         yield Charge(
-            **given.keys(Charge),
+            **charge.keys(Charge),
             id=line_id,
             category=category,
             price=price,
-            cost=_amount(given, "cost"),
+            cost=_amount(charge, "cost"),
             share=share,
-            once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),
-            mark=given.mark,
+            once=Figure(1, "pieces", Given(charge.mark, f"charges.{at}")),
+            mark=charge.mark,
         )
 
 
 def _alternatives(section: PlanSection) -> Iterator[Alternative]:
-    for given in section.items("alternatives"):
-        substitute = {str(key): str(value) for key, value in (given.data.get("substitute") or {}).items()}
+    for alternative in section.items("alternatives"):
+        substitute = {str(key): str(value) for key, value in (alternative.data.get("substitute") or {}).items()}
         yield Alternative(
-            **given.keys(Alternative), substitute=substitute, settings=given.data.get("set") or {}, mark=given.mark
+            **alternative.keys(Alternative),
+            substitute=substitute,
+            settings=alternative.data.get("set") or {},
+            mark=alternative.mark,
         )

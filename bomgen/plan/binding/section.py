@@ -38,7 +38,7 @@ class PlanSection(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The section's mapping; empty when there is none."""
+        """Return the section's mapping; empty if there is none."""
         return self.given if isinstance(self.given, dict) else {}
 
     def value(self, key: str | int) -> Any:
@@ -47,7 +47,7 @@ class PlanSection(NamedTuple):
 
     @property
     def mark(self) -> Mark:
-        """The place of the section."""
+        """Return the place of the section."""
         return self.source.key_mark(self.path) if self.path else self.source.mark(())
 
     def has(self, key: str) -> bool:
@@ -56,8 +56,8 @@ class PlanSection(NamedTuple):
 
     def below(self, key: str | int) -> PlanSection:
         """Return the section at a key, or at a list index; empty when it is missing."""
-        path, given, declared = (*self.path, key), self.value(key), self.declared.at(key)
-        return PlanSection(self.source, path, given, self.catalog, self.problems, declared, self.origin)
+        path, value, declared = (*self.path, key), self.value(key), self.declared.at(key)
+        return PlanSection(self.source, path, value, self.catalog, self.problems, declared, self.origin)
 
     def items(self, key: str | int) -> list[PlanSection]:
         """Return the sections of the list at a key, or at a list index; none when it is missing."""
@@ -110,7 +110,7 @@ class PlanSection(NamedTuple):
         if raw is None:
             return None
         unit = self.declared.at(key).unit
-        marks = (self.source.mark((*self.path, key, place)) for place in range(len(raw)))
+        marks = (self.source.mark((*self.path, key, index)) for index in range(len(raw)))
         name = ".".join(str(step) for step in (*self.path[1:], key))
         return tuple(
             Figure(int(number), unit, self.origin or Given(mark, name)) for number, mark in zip(raw, marks, strict=True)

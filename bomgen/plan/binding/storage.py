@@ -64,17 +64,17 @@ def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
 
 def _named_parts(storage: PlanSection) -> Iterator[StorageServers]:
     """Yield the parts of the storage system that the plan names; a part named twice is a problem."""
-    given = storage.data.get("servers")
+    value = storage.data.get("servers")
     listed = storage.below("servers")
-    places = [(listed, at) for at in range(len(given))] if isinstance(given, list) else [(storage, "servers")]
+    entries = [(listed, at) for at in range(len(value))] if isinstance(value, list) else [(storage, "servers")]
     seen = set[str]()
-    for parent, key in places:
-        found = _named_part(parent, key)
-        if found and found.identity.id in seen:
-            parent.problem(key, f"{found.identity.name} is listed twice; list it once, with a `count`", "duplicate")
-        elif found:
-            seen.add(found.identity.id)
-            yield found
+    for parent, key in entries:
+        part = _named_part(parent, key)
+        if part and part.identity.id in seen:
+            parent.problem(key, f"{part.identity.name} is listed twice; list it once, with a `count`", "duplicate")
+        elif part:
+            seen.add(part.identity.id)
+            yield part
 
 
 def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
@@ -102,7 +102,7 @@ def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
 
 
 def _described_system(section: PlanSection) -> parts.StorageSystem:
-    """Return a storage system of which the plan gives all that is known."""
+    """Return a storage system that only the plan describes."""
     name = section.text("name") or STORAGE_SERVER
     identity = parts.Identity(
         kind="storage",
@@ -143,14 +143,14 @@ def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) ->
 
 def _complete(named: Iterator[StorageServers], storage: PlanSection) -> tuple[StorageServers, ...]:
     """Return the parts with those that complete their systems: partners without a choice, and the back-end switches."""
-    found = list(named)
-    for part in found:
+    units = list(named)
+    for part in units:
         for partner in part.partners:
-            if {other.identity.id for other in found}.isdisjoint(partner.parts):
-                found += _partner(part, partner, storage)
-    shared = {part.back_end.switch: part for part in reversed(found) if part.back_end}
-    found += [switch for id in sorted(shared) if (switch := _back_end_switch(shared[id], storage))]
-    return tuple(found)
+            if {unit.identity.id for unit in units}.isdisjoint(partner.parts):
+                units += _partner(part, partner, storage)
+    shared = {part.back_end.switch: part for part in reversed(units) if part.back_end}
+    units += [switch for id in sorted(shared) if (switch := _back_end_switch(shared[id], storage))]
+    return tuple(units)
 
 
 def _partner(part: StorageServers, partner: parts.Partner, storage: PlanSection) -> Sequence[StorageServers]:

@@ -141,7 +141,7 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
     run = _run(section._replace(declared=declaration_at(("workload", "training"))), gpu, model, tokens)
     assumed = section.catalog.assumption
     generation, refit = section.below("generation"), keys["refit"].value
-    found = Reinforcement(
+    learning = Reinforcement(
         **keys,
         mark=section.mark,
         reward=None if method.value == DPO else section.part("reward", "model", part_records.model),
@@ -164,8 +164,8 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
         ),
     )
     if run is None:
-        return found, None
-    return found, run._replace(
+        return learning, None
+    return learning, run._replace(
         batch_tokens=tokens_of_update(prompts, responses, sequence, keys["updates"]),
         sequence=context_of_request(prompt, longest),
         target_days=None,
@@ -227,7 +227,7 @@ def inference(section: PlanSection) -> Inference | None:
         else str(section.text("pools")),
         drafted=drafts and drafts.figure("drafted"),
         accepted=drafts and drafts.figure("accepted"),
-        measured=tuple(OwnSpeed(**own.keys(OwnSpeed), mark=own.mark) for own in section.items("measured")),
+        measured=tuple(OwnSpeed(**speed.keys(OwnSpeed), mark=speed.mark) for speed in section.items("measured")),
         headroom=section.catalog.assumption("inference-headroom"),
         network=section.catalog.assumption("prediction-network"),
     )
@@ -270,8 +270,8 @@ def _of_cases(cases: Sequence[tuple[Figure, Figure]]) -> tuple[Figure, Figure]:
 
 
 def _degrees(section: PlanSection) -> Degrees | None:
-    given = section.below("parallelism")
-    return Degrees(**given.keys(Degrees), mark=given.mark) if given.data else None
+    degrees = section.below("parallelism")
+    return Degrees(**degrees.keys(Degrees), mark=degrees.mark) if degrees.data else None
 
 
 prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
