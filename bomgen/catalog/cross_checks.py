@@ -14,8 +14,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from bomgen.catalog.files import NOT_PARTS, Catalog, Record, UnknownPart
-from bomgen.catalog.parts import ANY
-from bomgen.catalog.servers import parse_pcie
+from bomgen.catalog.parts import ANY, parse_pcie
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.work_budget import spend
 

@@ -10,17 +10,20 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
-from bomgen.catalog.checkpoint_names import bare_names, untuned
-from bomgen.catalog.plausible import implausible_figures
-from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
-from bomgen.catalog.trade_words import with_canonical_words
-from bomgen.catalog.unsized_models import kind_of_unsized
+from bomgen.catalog.model_names import bare_names, kind_of_unsized, untuned
+from bomgen.catalog.part_file_checks import (
+    MAX_QUOTED,
+    SOURCES,
+    UNVERIFIED,
+    implausible_figures,
+    undescribed_sources,
+    with_canonical_words,
+)
 from bomgen.core import progress, schema
-from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
@@ -30,6 +33,9 @@ from bomgen.core.units import parse
 from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
 from bomgen.core.yaml_source import Path as Steps
+
+Arguments = TypeVarTuple("Arguments")
+Kept = TypeVar("Kept")
 
 KINDS = (
     "gpu",
@@ -545,6 +551,25 @@ def _family(wanted: str, names: Mapping[str, set[str]]) -> str:
             more = [last, "others"] if begun[MAX_FAMILY:] else [last]
             return " or ".join(filter(None, (", ".join([*first, *more[:-1]]), more[-1])))
     return ""
+
+
+def cache_one(function: Callable[[*Arguments], Kept]) -> Callable[[*Arguments], Kept]:
+    """Return a function that gives every caller the first value cached for its arguments, all positional.
+
+    `functools.cache` calls the function in every thread that asks before the first result is stored, and each thread
+    keeps its own result. That is enough for values that compare equal. Figures are equal only when they are the same
+    object, and so are the records and parts that hold them: a thread that met two would count one module as two kinds.
+    """
+    kept = dict[tuple[*Arguments], Kept]()
+
+    @wraps(function)
+    def ask(*arguments: *Arguments) -> Kept:
+        if arguments not in kept:
+            # `setdefault` is atomic for other threads. A lock would have to be held while modules are imported.
+            kept.setdefault(arguments, function(*arguments))
+        return kept[arguments]
+
+    return ask
 
 
 @cache_one

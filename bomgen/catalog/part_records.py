@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bomgen.catalog import estimates, parts, servers
-from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in
+from bomgen.catalog import estimates, parts
+from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
 from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.switch_records import fitted_with, switch
-from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
 
@@ -73,7 +72,7 @@ def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
 
 def _pcie(record: Record, key: str) -> Figure | None:
     text = record.value(key)
-    return servers.parse_pcie(str(text), record.origin(key)) if text else None
+    return parts.parse_pcie(str(text), record.origin(key)) if text else None
 
 
 def _peaks(record: Record, suffix: str) -> dict[str, Figure]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bomgen.core.money import NO_TOTALS, Totals
+from bomgen.core.units import NO_TOTALS, Totals
 
 # picture ------------------------------------------------------------------------------------------------------------
 # The vendor's logo: its kind of file, from its first bytes.

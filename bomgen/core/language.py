@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Table, Value, currency_of
 from bomgen.core.messages import ENGLISH, Message, fill, group_digits, message, read_language
-from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
-from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
+from bomgen.core.units import ANY_AMOUNT, JOULES_OF_A_BTU, SECONDS_AN_HOUR, minor_unit
 
 SIGNIFICANT_DIGITS = 4
 ROUGH_DIGITS = 2

@@ -15,9 +15,9 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
-from bomgen.core.money import minor_units
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote
+from bomgen.core.units import minor_units
 from bomgen.core.yaml_source import Path, Source
 
 Documents = Callable[[str], dict[str, Any]]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
-from bomgen.core.money import decimal
+from bomgen.core.units import decimal
 from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_columns import name_role
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow

@@ -12,7 +12,7 @@ from typing import Any
 from bomgen import __version__
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language
-from bomgen.core.plain_data import json_value, range_data
+from bomgen.core.provenance import json_value, range_data
 from bomgen.core.safety import escape_formula
 from bomgen.documents.search.candidates import UNITS, Measured, SearchedDesign, values_of
 from bomgen.documents.search.contents import front_chart, search_document

@@ -18,9 +18,8 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
-from bomgen.sizing import interruptions, storage
 from bomgen.sizing import servers as peak
-from bomgen.sizing.interruptions import LostTime
+from bomgen.sizing import storage
 from bomgen.sizing.second_opinions import Opinions, opinions
 from bomgen.sizing.servers import (
     MAX_GPUS,
@@ -35,7 +34,7 @@ from bomgen.sizing.servers import (
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import Stored
+from bomgen.sizing.storage import LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit, degrees_of
@@ -44,8 +43,7 @@ from bomgen.sizing.training.run import TrainingRun
 from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.predict import Interval
-    from bomgen.sizing.prediction.run import Predicted
+    from bomgen.sizing.prediction.predict import Interval, Predicted
     from bomgen.sizing.prediction.search import Predictor
     from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Serving
@@ -165,7 +163,7 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
 
 def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     """Return the smallest cluster allowed by the plan's rounding whose own prediction meets the target."""
-    from bomgen.sizing.prediction.fewest_gpus import ROUNDING, GpusOfRun, counts_in_time
+    from bomgen.sizing.prediction.search import ROUNDING, GpusOfRun, counts_in_time
 
     target = require(workload.target_days, "the search is for target days")
     first = _size_run_that_fits(plan, workload, attached)
@@ -183,10 +181,10 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
     predictors = _predictors(plan, workload, attached)
     for count, step_seconds in islice(counts_in_time(predictors, gpus, seconds), MOST_CANDIDATES):
-        size_tried = interruptions.candidate_size(count)
+        size_tried = storage.candidate_size(count)
         if lost:
             servers = servers_for_gpus(size_tried, server.gpus) if server else None
-            goodput = interruptions.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            goodput = storage.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
             if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
                 continue
         if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
@@ -214,7 +212,7 @@ def _size_reinforcement(
 
     def enough(above: int) -> int | None:
         """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
-        count = next(allowed_counts(plan, interruptions.candidate_size(above), 1, attached), MAX_GPUS)
+        count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
         try:
             sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
         except Infeasible as error:
@@ -279,7 +277,7 @@ def _reinforce_pools(
     generating: Figure | None,
 ) -> Sizing:
     from bomgen.sizing import reinforcement
-    from bomgen.sizing.prediction.run import links_of_gpu
+    from bomgen.sizing.prediction.predict import links_of_gpu
 
     unit = gpus_of_unit(plan.cluster)
     if generating and (generating.value >= gpus.value or generating.value % unit):
@@ -317,12 +315,12 @@ def _reinforce_pools(
         reinforced=step,
         faster=None,
         opinions=None,
-        lost=interruptions.add_interruptions(days, require(sized.lost, "a run loses time")),
+        lost=storage.add_interruptions(days, require(sized.lost, "a run loses time")),
     )
 
 
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
-    from bomgen.sizing.prediction.run import predict_run
+    from bomgen.sizing.prediction.predict import predict_run
 
     if sized.run is None or sized.fit is None:
         return None
@@ -360,7 +358,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
         fit=fit,
-        lost=interruptions.add_interruptions(days, lost),
+        lost=storage.add_interruptions(days, lost),
     )
 
 
@@ -455,7 +453,7 @@ def _add_counts_that_fit(
     if given is None or workload.parallelism:
         return refusal
     choice = parallelism.with_recomputation(workload)[-1]
-    counts = (_first_fitting(plan, choice, attached, interruptions.candidate_size(least)) for least in (1, given))
+    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, given))
     numbers = dict.fromkeys(str(count) for count in counts if count)
     if not numbers:
         return refusal
@@ -479,11 +477,11 @@ def _size_run(
     if workload.goodput.value != ESTIMATE:
         run = training.size_training(workload, top, workload.goodput)
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
-        return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size_training(workload, top, interruptions.FULL_GOODPUT)
+        return run, servers, gpus, storage.lost_time(contents, plan.storage, gpus, servers)
+    unhindered = training.size_training(workload, top, storage.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
         servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
-        lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+        lost = storage.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
         return training.size_training(workload, top, lost.goodput), servers, gpus, lost
@@ -502,9 +500,9 @@ def _search_size(
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
-        gpus = interruptions.candidate_size(count)
+        gpus = storage.candidate_size(count)
         servers = servers_for_gpus(gpus, per_server) if per_server else None
-        return interruptions.lost_time(contents, plan.storage, gpus, servers)
+        return storage.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
         return bool(count * lost_by(count).goodput.value >= needed.value)
@@ -522,10 +520,10 @@ def _search_size(
         goodput = lost_by(count).goodput
         if not goodput.value:
             break
-        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.candidate_size(count))
+        wanted = storage.gpus_that_lose(needed, goodput, storage.candidate_size(count))
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
-            lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+            lost = storage.lost_time(contents, plan.storage, gpus, servers)
             run = training.size_training(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
@@ -558,7 +556,7 @@ def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
 
 
 def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
-    from bomgen.sizing.prediction.run import links_of_gpu
+    from bomgen.sizing.prediction.predict import links_of_gpu
     from bomgen.sizing.serving import service as serving
 
     server = plan.cluster.server
@@ -605,7 +603,7 @@ def _fit(
 def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
     if "layers" not in workload.model.shape:
         return None
-    from bomgen.sizing.prediction.run import links_of_gpu
+    from bomgen.sizing.prediction.predict import links_of_gpu
     from bomgen.sizing.prediction.search import predictor
 
     links = links_of_gpu(plan, attached)
@@ -633,7 +631,7 @@ def _predictors(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 def _faster_split(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], memory_fit: MemoryFit, gpus: Figure
 ) -> TimedSplit | None:
-    from bomgen.sizing.prediction.fewest_gpus import find_faster_split
+    from bomgen.sizing.prediction.search import find_faster_split
 
     predictors, server = _predictors(plan, workload, attached), plan.cluster.server
     per_server = (server.gpus if server else parallelism.SERVER_GPUS).value

@@ -38,9 +38,9 @@ from bomgen.sizing.prediction.predict import (
 from bomgen.sizing.prediction.serving import TPOT, ReplicaSpeed
 from bomgen.sizing.prediction.terms import add_seconds
 from bomgen.sizing.serving import replicas as splits
+from bomgen.sizing.serving.gpu_memory import weights_of_model
 from bomgen.sizing.serving.replicas import Replica
 from bomgen.sizing.serving.service import replicas_of_cluster, scaled
-from bomgen.sizing.serving.weights import weights_of_model
 from bomgen.sizing.training.activations import NONE
 from bomgen.sizing.training.memory import per_gpu
 from bomgen.sizing.training.run import SECONDS_A_DAY, TrainingRun

@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import ceil, lcm
 from typing import NamedTuple
 
-from bomgen.catalog.parts import Gpu, Server
-from bomgen.catalog.servers import network_bandwidth
+from bomgen.catalog.parts import Gpu, Server, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
 from bomgen.core.units import BITS_A_BYTE, GIGA, TERA

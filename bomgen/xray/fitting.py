@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from bomgen.fabric.types import SERVER
 from bomgen.reading.bills import ANY_SWITCH, SentLine
-from bomgen.xray.forward import COMPARED, PlacedPart
 from bomgen.xray.laws import SPARE_SHARE
-from bomgen.xray.lines import sum_pieces
+from bomgen.xray.lines import COMPARED, PlacedPart, sum_pieces
 
 MOST_SUBSETS = 12
 """Maximum number of lines of one part without position for which all subsets are tried."""

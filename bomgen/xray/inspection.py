@@ -16,12 +16,10 @@ from bomgen.plan.types import IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.fitting import DesignFit, NeededPart
-from bomgen.xray.forward import COMPARED, Designs
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
-from bomgen.xray.lines import SERVER_LEAF, Scope, count_rj45_ports, list_scopes
-from bomgen.xray.parts import Requirements, check_parts
+from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, count_rj45_ports, list_scopes
+from bomgen.xray.parts import Requirements, check_parts, check_prices
 from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
-from bomgen.xray.prices import check_prices
 from bomgen.xray.types import (
     GENERAL,
     LIKELY,

@@ -16,21 +16,33 @@ from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
 from bomgen.reading.bills import SentLine
-from bomgen.xray.candidates import STAGES, CandidatePlan, list_links, list_switches, merge, usual_structures
+from bomgen.xray.candidates import (
+    STAGES,
+    CandidatePlan,
+    Servers,
+    list_links,
+    list_servers,
+    list_switches,
+    merge,
+    usual_structures,
+)
 from bomgen.xray.fitting import DesignFit, NeededPart, fit
-from bomgen.xray.forward import COMPARED, Designs, Plan, build_design, list_slots
 from bomgen.xray.lines import (
+    COMPARED,
+    Designs,
+    Plan,
     Scope,
+    build_design,
     count_engines,
     count_links,
     is_fibre,
     kind_between,
     leaf_spine,
+    list_slots,
     port_gbps,
     spine_core,
     sum_pieces,
 )
-from bomgen.xray.machines import Servers, list_servers
 from bomgen.xray.parts import Requirements
 
 OF_SWITCHES = 2

@@ -42,7 +42,7 @@ THIRD_PARTY = {
         *("core.exact_vectors", "fabric.clos.many", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.wiring.*"),
-        *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
+        *("workflow.design_tables", "sizing.prediction.search"),
     ),
     "distributed": ("workflow.design_search",),
     "pyarrow": ("output.wiring.parquet",),
@@ -289,7 +289,7 @@ STARTERS = re.compile(
     r"|.*\b(ProcessPoolExecutor|LocalCluster|create_subprocess_\w+)"
 )
 """Modules whose import, and functions whose call, is there to start a process."""
-STARTING = "bomgen/core/children.py"
+STARTING = "bomgen/core/processes.py"
 
 
 def test_processes_are_started_in_one_module() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from bomgen.core.document import Cell, Column, Note, Row, Section, Table, row_of
-from bomgen.core.money import Totals, minor_unit
+from bomgen.core.units import Totals, minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import category_amounts

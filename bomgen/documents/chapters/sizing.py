@@ -12,8 +12,7 @@ from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
 from bomgen.sizing.prediction.measurements import generation_name
-from bomgen.sizing.prediction.predict import Prediction, kind_of_model
-from bomgen.sizing.prediction.run import Predicted, nearest_to_run
+from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.storage import Stored
 from bomgen.sizing.training.parallelism import describe_faster

@@ -1,6 +1,6 @@
 """Records of charts: their contents in words and numbers. Their appearance is defined in `output/drawing/`.
 
-A chart shows numbers of the result; runs other than the plan's come from `sizing/sensitivity.py`. Every chart has all
+A chart shows numbers of the result; runs other than the plan's come from `sizing/size_counts.py`. Every chart has all
 of its numbers as text next to the shapes, or in a table.
 """
 

@@ -11,7 +11,7 @@ from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.number_registry import NEITHER
-from bomgen.core.plain_data import json_value
+from bomgen.core.provenance import json_value
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.compare.rows import GPUS, POWER, TOTAL, ComparedColumn, ComparedRow, compared_rows, workloads
 from bomgen.results.result import Report

@@ -10,9 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
-from bomgen.core.money import Totals, rounded
 from bomgen.core.number_registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.core.provenance import Figure, quotient
+from bomgen.core.units import Totals, rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ROLES

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.money import ANY_AMOUNT, Totals, rounded
+from bomgen.core.units import ANY_AMOUNT, Totals, rounded
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from bomgen.core.document import Column
 from bomgen.core.language import Language
-from bomgen.core.money import Totals, rounded
+from bomgen.core.units import Totals, rounded
 from bomgen.documents.customer_quote.record import QuotedLine
 from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
 from bomgen.core.language import Language
-from bomgen.core.money import ANY_AMOUNT
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.documents.diff.changes import FABRICS, ChangedNumber, describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change
 from bomgen.documents.diff.expansion import Ordered

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.messages import message
-from bomgen.core.money import ANY_AMOUNT, minor_unit, rounded
+from bomgen.core.units import ANY_AMOUNT, minor_unit, rounded
 from bomgen.documents.diff.changes import ChangedNumber, KeyChange, changed_keys, changed_numbers
 from bomgen.documents.diff.expansion import Expansion, expansion, is_expansion
 from bomgen.documents.diff.matching import NewNames, Pair, names, paired

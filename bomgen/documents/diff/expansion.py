@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.grouping import group_by
-from bomgen.core.money import ANY_AMOUNT, Tax, rounded
+from bomgen.core.units import ANY_AMOUNT, Tax, rounded
 from bomgen.documents.diff.matching import NewNames, Pair, cluster_prefix, named_by_words
 from bomgen.documents.diff.side import ComparedResult, Item, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from bomgen import __version__
-from bomgen.core.money import ANY_AMOUNT
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, sum_amounts
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.reading.bills import SentBill, SentLine

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import DEFAULT
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, decimal
+from bomgen.core.units import MONEY, decimal
 from bomgen.documents.charts.types import Chart, Length, Point, Points
 from bomgen.documents.search.candidates import WIDEST, Ends, Measured, SearchedDesign
 from bomgen.documents.search.front import Excess, Front, FrontRow

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.money import MONEY, minor_unit
+from bomgen.core.units import MONEY, minor_unit
 from bomgen.documents.search.candidates import WHOLE, Columned, Columns, SearchedDesign, column_type, column_value
 from bomgen.documents.search.pareto import Keys, Mask, Places, concatenate, drop_beaten, empty, likely_best, take
 from bomgen.plan.search_space import MEASURES, MeasureLimit, SearchSpace

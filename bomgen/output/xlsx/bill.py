@@ -17,7 +17,7 @@ from openpyxl.utils import get_column_letter
 
 from bomgen.core.document import Cell, Column, Document, Row, Section
 from bomgen.core.language import Language
-from bomgen.core.money import Tax, Totals
+from bomgen.core.units import Tax, Totals
 from bomgen.output.xlsx import inputs
 from bomgen.output.xlsx.cells import (
     AMBER,

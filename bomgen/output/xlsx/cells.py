@@ -12,7 +12,7 @@ from openpyxl.comments import Comment
 
 from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
-from bomgen.core.money import Totals, minor_unit
+from bomgen.core.units import Totals, minor_unit
 from bomgen.output.face import count_columns, is_wide
 
 GENERAL = "General"

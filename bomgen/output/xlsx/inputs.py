@@ -12,7 +12,7 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from bomgen.core.document import Cell, Column, Row, Table
-from bomgen.core.money import Totals
+from bomgen.core.units import Totals
 from bomgen.output.xlsx.cells import (
     INPUT,
     NUMBER,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bomgen.core.document import Column, Document, NoteKind, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
+from bomgen.core.units import Totals
 from bomgen.output.xlsx.bill import BillReferences, bill, results_of
 from bomgen.output.xlsx.cells import (
     GRAND,

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Identity, PowerSupplies
 from bomgen.core.language import Language
-from bomgen.core.plain_data import json_value, range_data
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, json_value, range_data
 from bomgen.site.power import UNKNOWN_POWER
 
 Span = tuple[int, int]

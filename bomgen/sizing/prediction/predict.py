@@ -1,4 +1,4 @@
-"""The predicted step time and utilisation of a run, from the prediction coefficients that `make fit` found."""
+"""The predicted step time and utilisation of a run, and its days and GPUs, from coefficients that `make fit` found."""
 
 from __future__ import annotations
 
@@ -16,35 +16,33 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require
 from bomgen.core.units import TERA
-from bomgen.plan.types import OwnStep, Training
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import OwnStep, Plan, Training
 from bomgen.sizing.prediction.measurements import (
     ALL_GATHERS,
     OVERLAPPED,
     PLAIN,
     SENT_ONCE,
+    Nearest,
     facts,
     file,
     generation,
     member,
+    nearest_steps,
     stack_name,
 )
-from bomgen.sizing.prediction.terms import (
-    HIDDEN,
-    HIDING,
-    Machine,
-    Split,
-    Terms,
-    Work,
-    add_seconds,
-    line_rate_terms,
-)
+from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Terms, Work, add_seconds, line_rate_terms
 from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.servers import bytes_of_network, network_of_gpu
+from bomgen.sizing.training import run as training
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
 from bomgen.sizing.training.memory import data_parallel
-from bomgen.sizing.training.states import ParallelSplit
+from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
+from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.states import ParallelSplit, adapts
 
 # fitted -------------------------------------------------------------------------------------------------------------
 # The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
@@ -487,3 +485,100 @@ def upper_bound(step_seconds: float, times: float, spread: float) -> float:
 def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step_seconds: float, gpus: int, peak: float) -> Fraction:
     """Model FLOPs utilisation of a step."""
     return Fraction(float(flops_per_token * batch_tokens) / (step_seconds * gpus * peak))
+
+
+def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
+    """Return the links of a GPU of the plan's cluster; None where none are known.
+
+    GPUs of a server whose own links are not known reach each other over its NICs.
+    """
+    gpu, server = plan.cluster.gpu, plan.cluster.server
+    gpus = server.gpus if server else SERVER_GPUS
+    workload = plan.training or plan.inference
+    assumed = workload.network if workload else None
+    network = network_of_gpu(plan, attached, gpus) or assumed
+    if network is None:
+        return None
+    outward = bytes_of_network(network)
+    if gpu.scale_up:
+        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
+        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
+    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
+
+
+@formula("bytes/s")
+def one_way(scale_up: int) -> Fraction:
+    """Scale-up bandwidth one way; data sheets add both directions."""
+    return Fraction(scale_up) / 2
+
+
+domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
+"""GPUs of a rack whose scale-up links connect all of them."""
+
+
+# range --------------------------------------------------------------------------------------------------------------
+# The consequences of a predicted step for a run: days and GPUs between the ends of its interval.
+
+
+class Outlook(NamedTuple):
+    """A run at one utilisation."""
+
+    mfu: Figure
+    days: Figure
+    """Days on the GPUs of the cluster."""
+    gpus_required: Figure | None
+    """GPUs for the target days; None without a target."""
+
+
+class Predicted(NamedTuple):
+    """A predicted run: as predicted, and at the bounds of its intervals."""
+
+    step: Prediction
+    point: Outlook
+    ends: Mapping[int, tuple[Outlook, Outlook]]
+    """By coverage in percent: at the lowest utilisation, with the most days and GPUs, and at the highest."""
+
+
+def predict_run(
+    plan: Plan, workload: Training, run: TrainingRun, fit: MemoryFit, gpus: Figure, attached: Mapping[str, Attachment]
+) -> Predicted | None:
+    """Return the prediction for a run on a cluster's GPUs; None where inputs are unknown."""
+    links = links_of_gpu(plan, attached)
+    if links is None:
+        return None
+    settled = workload._replace(recompute=fit.recompute or workload.recompute)
+    found = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
+    if found is None:
+        return None
+    ends = {
+        coverage: (_outlook(workload, run, gpus, mfus.low), _outlook(workload, run, gpus, mfus.high))
+        for coverage, mfus in found.mfus.items()
+    }
+    return Predicted(found, _outlook(workload, run, gpus, found.mfu), ends)
+
+
+def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) -> Outlook:
+    run = run._replace(mfu=mfu)
+    required = None
+    if workload.target_days:
+        rates = (run.flops, run.peak_flops_per_gpu, mfu, workload.parallel_efficiency)
+        required = training.gpus_for_days(require(workload.target_days, "a target"), *rates, run.goodput)
+    return Outlook(mfu, training.days(workload, run, gpus), required)
+
+
+def nearest_to_run(workload: Training, predicted: Predicted, fit: MemoryFit, gpus: Figure) -> list[Nearest]:
+    """Return the measured steps nearest to a predicted run."""
+    if workload.sequence is None:
+        return []
+    shape = workload.model.shape
+    compared = {
+        "gpus": gpus,
+        "layers": shape["layers"],
+        "hidden": shape["hidden"],
+        "seq": workload.sequence,
+        "tp": fit.split.tensor,
+        "pp": fit.split.pipeline,
+    }
+    numbers = {name: float(figure.value) for name, figure in compared.items()}
+    family = FAMILIES[str(workload.precision.value)]
+    return nearest_steps(predicted.step.generation, family, predicted.step.moe, adapts(workload), numbers)

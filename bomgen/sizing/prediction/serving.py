@@ -37,6 +37,7 @@ from bomgen.sizing.prediction.serving_rows import generation
 from bomgen.sizing.prediction.serving_terms import (
     CONSTANT_S,
     DECODE,
+    FORMAT_FAMILIES,
     HALF_STEP,
     PROMPT,
     ReplicaSplit,
@@ -44,11 +45,12 @@ from bomgen.sizing.prediction.serving_terms import (
     ServingMachine,
     ServingTerms,
     line_rate_terms,
+    peak_of_format,
+    served_work,
 )
-from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, peak_of_format, served_work
 from bomgen.sizing.prediction.terms import add_seconds, greater
 from bomgen.sizing.prediction.work import NONE
-from bomgen.sizing.serving.weights import format_of_rest
+from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
 _FIT = Reference("bomgen, docs/serving.md and docs/serving-accuracy.md: fitted to published measurements")

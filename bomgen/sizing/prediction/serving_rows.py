@@ -21,9 +21,8 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.sizing.prediction.measurements import GBPS, Unusable, UnusedRow, file
-from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine
-from bomgen.sizing.prediction.serving_work import peak_of_format, served_work
-from bomgen.sizing.serving.weights import format_of_rest
+from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine, peak_of_format, served_work
+from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 ROWS, FACTS = "serving-steps.csv", "serving-facts.json"
 RANDOM_LENGTHS = "0.8-1.0 random"

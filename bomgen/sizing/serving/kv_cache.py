@@ -71,7 +71,7 @@ _FLASH_MLA = Reference(
     "https://github.com/deepseek-ai/FlashMLA",
     "2026-11-29",
 )
-_SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
+BY_REQUESTS = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
 
@@ -79,7 +79,7 @@ def _value(size: Number, name: str, *references: Reference) -> Figure:
     return Figure(size, "bytes", Cited(name, references, "high"))
 
 
-BYTES: Mapping[str, Figure] = {
+VALUE_BYTES: Mapping[str, Figure] = {
     "fp64": DOUBLE,
     "fp32": SINGLE,
     "tf32": SINGLE,
@@ -134,7 +134,7 @@ class Cache(NamedTuple):
 
 def cache(model: Model, precision: str) -> Cache | None:
     """Return the KV cache of a model in a number format; None when its shape is unknown."""
-    value = BYTES[precision]
+    value = VALUE_BYTES[precision]
     vector = key = value
     if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
         vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
@@ -210,7 +210,7 @@ def _state(model: Model) -> Figure | None:
     if "linear_conv_kernel" not in shape:
         return state
     mixed = matrices.width_of_convolution(model)
-    return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, BYTES["bf16"])
+    return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, VALUE_BYTES["bf16"])
 
 
 def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
@@ -240,7 +240,7 @@ def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
     return total
 
 
-kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=_SGLANG)
+kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=BY_REQUESTS)
 """KV cache of a request, averaged over GPUs that each hold whole requests."""
 
 

@@ -31,10 +31,9 @@ from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import kv_cache
-from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu
-from bomgen.sizing.serving.kv_cache import BYTES
-from bomgen.sizing.serving.weights import by_requests as by_requests
-from bomgen.sizing.serving.weights import weights_of_gpu
+from bomgen.sizing.serving.gpu_memory import by_requests as by_requests
+from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu, weights_of_gpu
+from bomgen.sizing.serving.kv_cache import VALUE_BYTES
 from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
 
@@ -324,17 +323,17 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
 
     Weights in 8 bits, and in 4-bit integers, run on every GPU, with arithmetic in 16 bits where it has no other.
     """
-    cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
+    cache, weight = VALUE_BYTES[str(inference.kv_precision.value)], VALUE_BYTES[str(inference.precision.value)]
     if inference.memory_share.value < MOST_SHARE:
         share = replace(inference.memory_share, value=MOST_SHARE)
         yield f"`memory_share: {float(MOST_SHARE):.0%}`", inference._replace(memory_share=share)
     held = kv_cache.cache(inference.model, str(inference.kv_precision.value))
     for name in ("fp8", "int4"):
-        if held is not None and BYTES[name].value < cache.value:
+        if held is not None and VALUE_BYTES[name].value < cache.value:
             narrow = replace(inference.kv_precision, value=name)
             yield f"`kv_precision: {name}`", inference._replace(kv_precision=narrow)
     for name in ("fp8", *(["fp4"] if "fp4" in gpu.dense else []), "int4"):
-        if BYTES[name].value < weight.value:
+        if VALUE_BYTES[name].value < weight.value:
             narrow = replace(inference.precision, value=name)
             yield f"`precision: {name}`", inference._replace(precision=narrow)
     if inference.context is None:

@@ -45,11 +45,11 @@ from bomgen.sizing.prediction.serving import (
     predict,
     prepare,
 )
-from bomgen.sizing.serving import capacity, weights
+from bomgen.sizing.serving import capacity, gpu_memory
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as splits
 from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand, Limit
-from bomgen.sizing.serving.kv_cache import BYTES, Cache
+from bomgen.sizing.serving.kv_cache import VALUE_BYTES, Cache
 from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
 
 MILLI = 1000
@@ -424,7 +424,8 @@ def serve(
     in_flight = _in_flight(inference, need, decoding)
     loaded = inference.concurrency or inference.batch or need.demand
     held = requests_on_busiest(in_flight) if in_flight and loaded else _found(1, "requests", "one-request")
-    formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
+    names = (str(precision.value) for precision in (inference.precision, inference.kv_precision))
+    formats = {name: VALUE_BYTES[name] for name in names}
     speed = predict(need.speed, inference, in_flight, found.gpus) if need.speed and in_flight else None
     rate = inference.tokens_per_second_per_gpu or (speed.of_gpu if speed else None)
     put_out = tokens_of_cluster(rate, decoding, found.gpus) if rate else None
@@ -439,7 +440,7 @@ def serve(
     return Serving(
         need=need,
         replicas=replicas,
-        model=_held(weights.weights_of_model(inference), request, held),
+        model=_held(gpu_memory.weights_of_model(inference), request, held),
         per_gpu=_held(found.weights, found.request, held),
         gpu_memory=gpu.memory_bytes,
         cache=cache,
