@@ -50,7 +50,10 @@ def gpu(record: Record) -> parts.Gpu:
         power_w=record.figure("power", "W"),
         memory_bandwidth=record.figure("memory_bandwidth", "bytes/s"),
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
-        pod_dimensions=_pod_dimensions(record),
+        pod_dimensions=tuple(
+            Figure(int(value), "count", record.origin("dimensions", "pod"))
+            for value in record.value("pod", "dimensions") or ()
+        ),
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
         pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
@@ -63,11 +66,6 @@ def gpu(record: Record) -> parts.Gpu:
 def _missing_kernel(record: Record) -> Figure | None:
     """Return the word no, where a record says that there are no FlashAttention kernels."""
     return Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
-
-
-def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
-    values = record.value("pod", "dimensions") or ()
-    return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
 def _pcie(record: Record, key: str) -> Figure | None:

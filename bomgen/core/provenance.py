@@ -200,8 +200,12 @@ class Formula:
         self.__module__ = module
         self.parameters = parameters
         self.written = written
-        units = ((place, _promised_unit(name)) for place, name in enumerate(self.parameters))
-        self._promised_units = tuple((place, promised) for place, promised in units if promised)
+        self._promised_units = tuple(
+            (index, promised)
+            for index, name in enumerate(parameters)
+            for suffix, promised in UNIT_OF_SUFFIX.items()
+            if name.endswith(suffix)
+        )
         self._unit_from = self.parameters.index(unit[1:-1]) if unit.startswith("<") else None
 
     def __call__(self, *positional: Figure, **named: Figure) -> Figure:
@@ -288,10 +292,6 @@ floor_div = Operator(lambda a, b: a // b, " // ")
 ceil_div = Operator(lambda a, b: ceil(a / b), " / ", "ceil")
 minimum = Operator(lambda *values: min(values), ", ", "min")
 maximum = Operator(lambda *values: max(values), ", ", "max")
-
-
-def _promised_unit(parameter: str) -> str | None:
-    return next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if parameter.endswith(suffix)), None)
 
 
 class _Plain(ast.NodeTransformer):
@@ -418,12 +418,10 @@ def _reference_text(references: tuple[Reference, ...]) -> str:
 def informative_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
     """Return the inputs of a figure that explain something, without constant zeros."""
     return tuple(
-        (name, value) for name, value in figure.inputs if value.value != 0 or value.inputs or not _is_constant(value)
+        (name, value)
+        for name, value in figure.inputs
+        if value.value != 0 or value.inputs or not isinstance(value.origin, Derived)
     )
-
-
-def _is_constant(figure: Figure) -> bool:
-    return isinstance(figure.origin, Derived) and not figure.origin.inputs
 
 
 def json_value(value: Any) -> Any:

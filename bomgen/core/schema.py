@@ -217,7 +217,7 @@ def _purpose(described: Any) -> str:
     if not isinstance(described, dict):
         return "it is required"
     examples = described.get("examples") or ([described["const"]] if "const" in described else [])
-    example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
+    example = f", for example {_shown(examples[0])}" if examples and not isinstance(examples[0], dict | list) else ""
     return f"{_first_clause(described)}{example}"
 
 
@@ -225,10 +225,6 @@ def _first_clause(described: dict[str, Any]) -> str:
     text = str(described.get("description") or described.get("title") or "it is required")
     text = text.partition(". ")[0].rstrip(".")
     return f"{text[:1].lower()}{text[1:]}"
-
-
-def _short(value: Any) -> bool:
-    return not isinstance(value, dict | list)
 
 
 def _explained(error: ValidationError) -> tuple[str, str]:

@@ -271,7 +271,9 @@ def _insert_lines(
     if column == 0:
         start, last = 0, len(text)
     else:
-        last = _after_notes(text, at)
+        last = at
+        while note := _NOTE.match(text, last):
+            last = note.end()
     for note in _NOTE.finditer(text, start, last) if key is not None else ():
         following = _NOTE.match(text, note.end())
         is_block = following and following[0].lstrip().startswith("#  ")
@@ -279,13 +281,6 @@ def _insert_lines(
             return f"{text[: note.start()]}{written}{text[note.end() :]}"
     gap = line_break if apart and column == 0 and _GAP.search(text.rstrip()) else ""
     return f"{text[:at]}{gap}{written}{text[at:]}"
-
-
-def _after_notes(text: str, at: int) -> int:
-    """Return the end of the lines with comments alone that follow a place."""
-    while note := _NOTE.match(text, at):
-        at = note.end()
-    return at
 
 
 def _line_end(text: str, at: int) -> int:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, Rack, Server
-from bomgen.core.messages import Message, message
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 from bomgen.plan.types import Site
@@ -176,7 +176,10 @@ def site_load(
             ]
         )
         weight = inside.weight_kg if server.weight_kg else None
-        warnings += _overloaded(site.rack, weight)
+        if weight and site.rack and site.rack.load_kg and weight.value > site.rack.load_kg.value:
+            held, borne = f"{float(weight.value):g}", f"{float(site.rack.load_kg.value):g}"
+            text = message("rack-load", held=held, rack=site.rack.identity.name, borne=borne)
+            warnings.append((text, RACK_LOAD))
         if weight and site.rack and site.rack.weight_kg:
             weight = sum_of_weights(weight, site.rack.weight_kg)
         if inside.unknown or site.rack is None or site.rack.weight_kg is None:
@@ -193,10 +196,3 @@ def site_load(
         warnings=tuple(warnings),
         unweighed=whole.unknown,
     )
-
-
-def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message, str]]:
-    if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
-        return []
-    held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"
-    return [(message("rack-load", held=held, rack=rack.identity.name, borne=borne), RACK_LOAD)]

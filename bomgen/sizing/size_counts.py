@@ -223,8 +223,14 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     sizes[sized.gpus.value] = sized.gpus
     runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
     runs = {count: sized_run for count, sized_run in runs.items() if sized_run.goodput.value}
-    shares = {percent: _share(run, percent) for percent in MFU_PERCENT}
-    reached = {percent: share for percent, share in shares.items() if _is_reachable(run, share)}
+    shares = {percent: replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED)) for percent in MFU_PERCENT}
+    shares[PLANNED] = run.mfu
+    # The utilisation of the hardware, recomputation included, stays below the peak.
+    reached = {
+        percent: share
+        for percent, share in shares.items()
+        if hardware_utilisation(share, run.flops, run.hardware_flops).value <= 1
+    }
     outlooks = tuple(
         SensitivityRun(
             share,
@@ -237,15 +243,6 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     )
     planned = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
     return Sensitivity(tuple(sizes[count] for count in runs), outlooks, planned)
-
-
-def _share(run: TrainingRun, percent: int) -> Figure:
-    return run.mfu if percent == PLANNED else replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED))
-
-
-def _is_reachable(run: TrainingRun, mfu: Figure) -> bool:
-    """Return whether a utilisation is below the peak, recomputation included."""
-    return bool(hardware_utilisation(mfu, run.flops, run.hardware_flops).value <= 1)
 
 
 def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:

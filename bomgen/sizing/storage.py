@@ -261,7 +261,11 @@ def contents(training: Training) -> Contents:
 def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
     """Return the storage of a plan at the rates that the ports of its machines carry on the storage fabrics."""
     storage = plan.storage
-    of_server = _carried(plan, attached, partial(_server_ports, plan))
+    of_server = _carried(
+        plan,
+        attached,
+        lambda fabric, nics: bytes_of_ports(nics.ports_per_server, port_rate(plan.cluster, fabric, nics)),
+    )
     if of_server:
         storage = storage._replace(
             read_per_server=_limited(required_as_cabled, storage.read_per_server, of_server),
@@ -296,10 +300,6 @@ def _carried(
     fabrics = [fabric for fabric in plan.fabrics if fabric.role == STORAGE and fabric.name in attached]
     carried = [of_fabric(fabric, attached[fabric.name]) for fabric in fabrics]
     return reduce(carried_by_all_ports, carried) if carried else None
-
-
-def _server_ports(plan: Plan, fabric: FabricPlan, attached: Attachment) -> Figure:
-    return bytes_of_ports(attached.ports_per_server, port_rate(plan.cluster, fabric, attached))
 
 
 def _storage_ports(named: StorageServers, ports: Figure, fabric: FabricPlan, attached: Attachment) -> Figure:
@@ -374,7 +374,11 @@ def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Fi
     given = [StoredUnits(part, part.pieces) for part in named if part.pieces]
     needs = (capacity, carried.read, carried.write)
     counts = {part.of.identity.id: part.number for part in given}
-    for part in sorted(open_parts, key=_order):
+    # A part is sized by itself, then by its partners, then by the links of all parts.
+    for part in sorted(
+        open_parts,
+        key=lambda part: (part.switch_ports is not None, not part.rated or any(one.quantity for one in part.partners)),
+    ):
         counts[part.identity.id] = _count(part, _left(part, needs, given), counts, named)
     return tuple(StoredUnits(part, counts[part.identity.id]) for part in named)
 
@@ -389,11 +393,6 @@ def _left(part: StorageServers, needs: Sequence[Figure | None], given: Sequence[
     )
     formulas = (capacity_left, bandwidth_left, bandwidth_left)
     return [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
-
-
-def _order(part: StorageServers) -> tuple[bool, bool]:
-    """Return the rank of a part by what sizes it: itself, then its partners, then the links of all parts."""
-    return part.switch_ports is not None, not part.rated or any(partner.quantity for partner in part.partners)
 
 
 def _count(

@@ -256,7 +256,9 @@ def predict(
     for coverage in COVERAGES:
         spreads = factor(moe, coverage)
         if coverage == WIDE and not errors:
-            spreads = max(spreads, _least_width(evidence) / width_of_run)
+            error = evidence.left_out_error
+            least = log(1 + float(error.value) if error else UNMEASURED_FACTOR)
+            spreads = max(spreads, least / width_of_run)
         times = Figure(spreads, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
         steps[coverage] = bounds
@@ -265,12 +267,6 @@ def predict(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
         )
     return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe, evidence)
-
-
-def _least_width(evidence: Evidence) -> float:
-    """Return the least log between a step and the ends of its wide interval: the error of the rows behind it."""
-    error = evidence.left_out_error
-    return log(1 + float(error.value) if error else UNMEASURED_FACTOR)
 
 
 def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:

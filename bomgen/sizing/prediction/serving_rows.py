@@ -162,7 +162,9 @@ def _split(fields: Mapping[str, str]) -> ReplicaSplit[float]:
     width, ranks, expert = (float(fields[key]) for key in ("tensor", "attention_data", "expert"))
     in_flight = float(fields["concurrency"])
     if pools := fields["disaggregated"]:
-        in_flight /= _replicas_of_decode(pools)
+        # `1x(t4 d1 e1) / 2x(t4 d1 e1) = 4/8 GPUs` has two replicas of decode.
+        _, slash, decode = pools.partition(" / ")
+        in_flight /= int(decode.partition("x")[0]) if slash else 1
     return ReplicaSplit(
         width=width,
         ranks=ranks,
@@ -183,12 +185,6 @@ def _queued(fields: Mapping[str, str]) -> float | None:
     answering = float(fields["tpot_ms"]) * float(_length(fields, "output"))
     share = answering / (float(fields["ttft_ms"]) + answering)
     return share if share < MOST_QUEUED else None
-
-
-def _replicas_of_decode(pools: str) -> int:
-    """Return the replicas of decode of `1x(t4 d1 e1) / 2x(t4 d1 e1) = 4/8 GPUs`."""
-    _, slash, decode = pools.partition(" / ")
-    return int(decode.partition("x")[0]) if slash else 1
 
 
 @cache

@@ -137,7 +137,11 @@ def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figu
         for projection in parts.key_values:
             held = add_key_values(held, projection.parameters, formats.rest, projection.heads, tensor)
     if parts.routed.value:
-        held = _add_routed(inference, parts.routed, formats.routed, held, tensor)
+        spread, experts = expert_gpus(inference, tensor), inference.model.shape.get("experts")
+        if spread is None or experts is None:
+            held = add_split_experts(held, parts.routed, formats.routed, tensor)
+        else:
+            held = add_spread_experts(held, parts.routed, formats.routed, experts, spread, tensor)
     if vision := inference.model.vision_parameters:
         value = VALUE_BYTES[SIXTEEN_BITS]
         held = (
@@ -147,14 +151,6 @@ def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figu
     if files is None:
         return weights_of_stage(held, stages)
     return weights_of_stage_by_files(held, files, _by_rule(inference, parts), stages)
-
-
-def _add_routed(inference: Inference, routed: Figure, value: Figure, held: Figure, tensor: Figure) -> Figure:
-    """Return the bytes of a GPU, including its routed experts."""
-    spread, experts = expert_gpus(inference, tensor), inference.model.shape.get("experts")
-    if spread is None or experts is None:
-        return add_split_experts(held, routed, value, tensor)
-    return add_spread_experts(held, routed, value, experts, spread, tensor)
 
 
 def by_requests(inference: Inference) -> bool:

@@ -176,7 +176,9 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Re
             reasons = tuple(_shortage(inference, gpu, one) for one in refused[: -MAX_REASONS - 1 : -1])
             return ReplicaChoice(candidate, reasons, None)
         refused.append(candidate)
-    raise _nothing_fits(inference, gpu, refused)
+    mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
+    shortage = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
+    raise PlanErrors([Problem(mark, "error", shortage, "infeasible", PATH)])
 
 
 def other_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
@@ -298,6 +300,10 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
     seen, of_sheet = require(memory_seen(gpu), unknown).value, require(gpu.memory_bytes, unknown).value
     weights, cache = Fraction(refused.weights.value), Fraction(refused.request.value) if refused.request else None
     needed = memory_needed(inference, refused.reserve, weights, cache or Fraction(0))
+    smaller = (
+        (change, replica(changed, gpu, refused.tensor, refused.pipeline))
+        for change, changed in _changes(inference, gpu)
+    )
     return Shortage(
         tensor=refused.tensor.value,
         pipeline=refused.pipeline.value,
@@ -306,16 +312,8 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
         room=Fraction(require(refused.room, unknown).value),
         memory=Fraction(seen),
         enough=needed * of_sheet / seen,
-        remedy=_remedy(inference, gpu, refused),
+        remedy=next((change for change, changed in smaller if changed.fits is not False), None),
     )
-
-
-def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
-    """Return the mildest change of the plan that makes a replica fit; None when no single change does."""
-    for text, changed in _changes(inference, gpu):
-        if replica(changed, gpu, refused.tensor, refused.pipeline).fits is not False:
-            return text
-    return None
 
 
 def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
@@ -342,13 +340,6 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
     while tokens > least:
         yield f"`context: {tokens}`", inference._replace(context=replace(inference.context, value=tokens))
         tokens //= 2
-
-
-def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
-    """Return the error when no candidate fits: the last one, which is the largest, and its shortage."""
-    mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
-    message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
-    return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
 
 
 def check_whole(found: Replica, gpus: Figure, unit: int) -> None:

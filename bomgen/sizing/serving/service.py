@@ -224,7 +224,12 @@ def size_serving(
     demand = capacity.demand_of(inference)
     lacks = _missing(inference, gpu, links) if inference.tokens_per_second_per_gpu is None else None
     if lacks and (inference.requests_per_minute or inference.targets):
-        raise _unpredictable(inference, lacks)
+        mark = splits.plan_mark(inference, inference.requests_per_minute)
+        text = (
+            f"the throughput cannot be predicted without {LACKS[lacks]}; set it, "
+            "or a measured `tokens_per_second_per_gpu`"
+        )
+        raise PlanErrors([Problem(mark, "error", text, "missing-key", PATH)])
     candidate = partial(_candidate, inference, gpu, None if lacks else links, demand)
     smallest = best = candidate(choice.replica)
     for other in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
@@ -277,14 +282,6 @@ def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, found: Replic
         return None
     speed = prepare(inference, gpu, links, found.degrees)
     return capacity.limit(speed, max(1.0, float(found.held.value))) if speed else None
-
-
-def _unpredictable(inference: Inference, lacks: str) -> PlanErrors:
-    mark = splits.plan_mark(inference, inference.requests_per_minute)
-    message = (
-        f"the throughput cannot be predicted without {LACKS[lacks]}; set it, or a measured `tokens_per_second_per_gpu`"
-    )
-    return PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
 
 
 def _candidate(
@@ -436,7 +433,10 @@ def serve(
     if unit:
         cautions += _target_cautions(inference, need, gpus, replicas, served)
     if transfer and network and transfer.value > network.value:
-        cautions.append(_transfer_caution(inference, transfer, network))
+        needed, most = (f"{float(figure.value / GIGA):.3g} GB/s" for figure in (transfer, network))
+        about = require(inference.requests_per_minute, "a rate is asked for")
+        text = message("kv-transfer", needed=needed, most=most)
+        cautions.append(Caution(about, text, "kv-transfer", "workload.kv_transfer"))
     return Serving(
         need=need,
         replicas=replicas,
@@ -528,12 +528,6 @@ def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding
     of_gpu = partial(kv.request_bytes_per_gpu, cache, prompt)
     held = splits.kv_of_gpu(need.replica.by_requests, need.replica.tensor, of_gpu, need.replica.stages)
     return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill.replicas, decoding)
-
-
-def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -> Caution:
-    needed, most = (f"{float(each.value / GIGA):.3g} GB/s" for each in (transfer, network))
-    about = require(inference.requests_per_minute, "a rate is asked for")
-    return Caution(about, message("kv-transfer", needed=needed, most=most), "kv-transfer", "workload.kv_transfer")
 
 
 def _range_of(figure: Figure | None, speed: Speed | None) -> EstimateRange | None:

@@ -186,7 +186,16 @@ class Memory(NamedTuple):
 def replica(training: Training, split: ParallelSplit) -> Memory:
     """Return the memory of one replica of the model on all its GPUs, model states counted once."""
     kept = _kept_of_token(training, split)
-    return _memory(states_of_model(training), _replica_activations(training, split, kept) if kept else None)
+    if kept is None:
+        return _memory(states_of_model(training), None)
+    if split.interleave.value > 1:
+        held = held_by_all_interleaved(split.pipeline, split.interleave, kept.micro_batches)
+    else:
+        held = held_by_all(split.pipeline, kept.micro_batches)
+    activations = activations_of_replica(
+        kept.token, split.tensor, kept.sequence, training.micro_batch, kept.layers, split.pipeline, held
+    )
+    return _memory(states_of_model(training), activations)
 
 
 def per_gpu(training: Training, split: ParallelSplit) -> Memory:
@@ -285,16 +294,6 @@ def _first_stage(training: Training, split: ParallelSplit, kept: _Kept) -> tuple
         held = held_by_first(split.pipeline, kept.micro_batches)
     stages = equivalent_stages(training.model, split.pipeline)
     return kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held
-
-
-def _replica_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
-    if split.interleave.value > 1:
-        held = held_by_all_interleaved(split.pipeline, split.interleave, kept.micro_batches)
-    else:
-        held = held_by_all(split.pipeline, kept.micro_batches)
-    return activations_of_replica(
-        kept.token, split.tensor, kept.sequence, training.micro_batch, kept.layers, split.pipeline, held
-    )
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
