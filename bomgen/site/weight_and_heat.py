@@ -132,22 +132,22 @@ def weighed(part: Rack | Pdu | None, count: Figure, otherwise: str) -> WeighedIt
 
 def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
     """Return everything on the floor; a rack-scale system includes its rack."""
-    found, server = [], contents.server
+    items, server = [], contents.server
     if server and contents.servers:
-        found.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
-    found += [
+        items.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
+    items += [
         WeighedItems(machine.name, machine.count, machine.weight_kg) for machine in machines if not machine.in_server
     ]
     bought = not (server and server.rack_scale)
     if bought and contents.compute_racks:
-        found.append(weighed(site.rack, contents.compute_racks, RACK))
+        items.append(weighed(site.rack, contents.compute_racks, RACK))
     if bought and contents.compute_pdus:
-        found.append(weighed(site.pdu, contents.compute_pdus, PDU))
+        items.append(weighed(site.pdu, contents.compute_pdus, PDU))
     if contents.management_racks:
-        found.append(weighed(site.rack, contents.management_racks, RACK))
+        items.append(weighed(site.rack, contents.management_racks, RACK))
     if contents.management_pdus:
-        found.append(weighed(site.management_pdu, contents.management_pdus, PDU))
-    return found
+        items.append(weighed(site.management_pdu, contents.management_pdus, PDU))
+    return items
 
 
 def site_load(

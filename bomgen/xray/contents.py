@@ -271,9 +271,9 @@ def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
 
 
 def _cluster(fabrics: list[Explained], cluster: str, inline: bool) -> dict[str, Any]:
-    own = [fabric for fabric in fabrics if fabric.cluster == cluster]
-    servers = dict(own[0].best[0].candidate.cluster)
-    networks = {fabric.role: _fabric(fabric) for fabric in own}
+    explained = [fabric for fabric in fabrics if fabric.cluster == cluster]
+    servers = dict(explained[0].best[0].candidate.cluster)
+    networks = {fabric.role: _fabric(fabric) for fabric in explained}
     return {**servers, "fabrics": networks} if inline else {"cluster": servers, "fabrics": networks}
 
 
@@ -290,7 +290,7 @@ def _spares(fabrics: list[Explained]) -> tuple[dict[str, int | str], list[str]]:
             quantity, spare = counts.get(name, (0, 0))
             counts[name] = quantity + (line.quantity or 0) - among, spare + (line.spare or 0) + among
             among = 0
-    found, comments = dict[str, int | str](), list[str]()
+    rules, comments = dict[str, int | str](), list[str]()
     for kind, parts in pieces.items():
         if any(spare for _, spare in parts.values()):
             rule = _spare_rule(list(parts.values()))
@@ -298,8 +298,8 @@ def _spares(fabrics: list[Explained]) -> tuple[dict[str, int | str], list[str]]:
                 spared = ", ".join(f"{spare} x {name}" for name, (_, spare) in parts.items() if spare)
                 comments.append(f"# spares of kind {kind} follow no rule: {spared}")
             else:
-                found[kind] = rule
-    return found, comments
+                rules[kind] = rule
+    return rules, comments
 
 
 def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
@@ -321,10 +321,10 @@ def _spare_rule(parts: list[tuple[int, int]]) -> int | str | None:
 
 
 def _fabric(explained: Explained) -> dict[str, Any]:
-    found = explained.best[0]
-    fabric, kinds = dict(found.candidate.fabric), {links.kind for links in found.design.fabrics[0].fabric.links}
+    plan = explained.best[0]
+    fabric, kinds = dict(plan.candidate.fabric), {links.kind for links in plan.design.fabrics[0].fabric.links}
     if "links" in fabric:
-        fabric["links"] = {kind: each for kind, each in fabric["links"].items() if kind in kinds}
+        fabric["links"] = {kind: medium for kind, medium in fabric["links"].items() if kind in kinds}
     return fabric
 
 
@@ -348,20 +348,20 @@ def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:
 
 
 def _comments(inspection: Inspection) -> Iterator[str]:
-    found = inspection.found
-    for fabric in found.fabrics:
+    xray = inspection.found
+    for fabric in xray.fabrics:
         for design in fabric.designs[1:]:
             tiers = " + ".join(f"{count} {tier}" for tier, count in design.tiers)
             homing = f", {design.homing}" if design.homing else ""
             yield f"# {fabric.title}: as well {design.topology}{homing} with {tiers} for {design.servers} servers"
-    for figure, origin in found.assumptions:
+    for figure, origin in xray.assumptions:
         yield f"# assumed: {_bare(f'{origin.name}, {figure.value} {figure.unit}')}"
-    for finding in found.findings:
+    for finding in xray.findings:
         if finding.severity != "unknown":
             yield f"# {_place(finding.mark)}: {finding.severity}: {_bare(str(finding.message))}"
-    seen = {line.mark for line in found.left}
-    unknown = [line for line in found.bill.lines if line.recognition.named is None and line.quantity]
-    for line in (*found.left, *(each for each in unknown if each.mark not in seen)):
+    seen = {line.mark for line in xray.left}
+    unknown = [line for line in xray.bill.lines if line.recognition.named is None and line.quantity]
+    for line in (*xray.left, *(line for line in unknown if line.mark not in seen)):
         yield f"# {_place(line.mark)}: not explained: {line.quantity} x {_bare(line.shown)}"
 
 
@@ -379,11 +379,11 @@ def _yaml_lines(data: Mapping[str, Any], depth: int) -> Iterator[str]:
     for key, value in data.items():
         if (isinstance(value, Mapping) and depth == 0) or key == "fabrics":
             yield f"{indent}{key}:"
-            yield from (f"{indent}  {name}: {_flow(each)}" for name, each in value.items())
+            yield from (f"{indent}  {name}: {_flow(below)}" for name, below in value.items())
         elif isinstance(value, list) and depth == 0:
             yield f"{indent}{key}:"
-            for each in value:
-                first, *rest = _yaml_lines(each, depth + 2)
+            for entry in value:
+                first, *rest = _yaml_lines(entry, depth + 2)
                 yield f"{indent}  - {first.strip()}"
                 yield from rest
         else:
@@ -392,7 +392,7 @@ def _yaml_lines(data: Mapping[str, Any], depth: int) -> Iterator[str]:
 
 def _flow(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_flow(field)}" for key, field in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _WORDS:

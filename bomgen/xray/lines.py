@@ -133,24 +133,24 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
     if "fabric" not in bill.columns:
         lines = _replace_by_plugs(lines, catalog)
     machines = [line for line in lines if _is_server(line)]
-    others = [line for line in lines if line not in machines]
+    parts = [line for line in lines if line not in machines]
     named = dict.fromkeys(
         (line.cluster, line.place.fabric)
-        for line in others
+        for line in parts
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
     if not named:
-        management = [line for line in others if line.kind in COMPARED and _is_rj45(line, catalog)]
+        management = [line for line in parts if line.kind in COMPARED and _is_rj45(line, catalog)]
         if management:
             yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
-        own = [line for line in others if line.kind in COMPARED and line not in management]
-        hosts = tuple(line for line in others if _is_host(line))
-        yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
+        network = [line for line in parts if line.kind in COMPARED and line not in management]
+        hosts = tuple(line for line in parts if _is_host(line))
+        yield Scope("", COMPUTE, tuple(network), (), tuple(machines), hosts=hosts), ""
         return
-    listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
-    by_fabric = group_by(others, lambda line: (line.cluster, line.place.fabric))
-    switches = [line for line in others if line.kind == "switch"]
-    unplaced = [line for line in others if not line.place.fabric and line.kind in COMPARED]
+    listed = frozenset(line.kind for line in parts if line.kind in ("transceiver", "cable") and line.place.fabric)
+    by_fabric = group_by(parts, lambda line: (line.cluster, line.place.fabric))
+    switches = [line for line in parts if line.kind == "switch"]
+    unplaced = [line for line in parts if not line.place.fabric and line.kind in COMPARED]
     order = sorted(named, key=lambda name: (name[0], ROLES.index(name[1]) if name[1] in ROLES else 0))
     for cluster, of_cluster in groupby(order, key=itemgetter(0)):
         own_or_shared = (
@@ -160,7 +160,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
         )
         free = tuple(line for line in own_or_shared if line)
         here = tuple(line for line in machines if line.cluster == cluster or not clusters or not line.cluster)
-        hosts = tuple(line for line in others if _is_host(line) and line.cluster in (cluster, ""))
+        hosts = tuple(line for line in parts if _is_host(line) and line.cluster in (cluster, ""))
         for name in of_cluster:
             fabric = name[1]
             role = fabric if fabric in ROLES else COMPUTE
@@ -170,7 +170,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
 
 def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
     """Return the lines, without the fabric of cables that fit none of its switches but fit others."""
-    known = rules(catalog)
+    cage_rules = rules(catalog)
     cages: dict[str, set[str]] = {}
     for line in lines:
         if line.kind == "switch":
@@ -182,7 +182,7 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
     def fits(line: SentLine, fabric: str) -> bool:
         record = catalog.find_original("cable", line.id)
         plugs = {str(record.value(end, "cage") or ANY) for end in ("a", "b")}
-        return any(accepts(cage, plug, known) for cage in cages.get(fabric, {ANY}) for plug in plugs)
+        return any(accepts(cage, plug, cage_rules) for cage in cages.get(fabric, {ANY}) for plug in plugs)
 
     return [
         line._replace(place=line.place._replace(fabric=""))
@@ -315,7 +315,7 @@ def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
     if not at_server and not any(line.place.links for line in scope.own):
         at_server = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
     at_leaf = count_engines_at(scope, SERVER_LEAF, "leaf", catalog)
-    return Counter(each for each in (cables, at_server, at_leaf) if each)
+    return Counter(links for links in (cables, at_server, at_leaf) if links)
 
 
 def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
@@ -327,10 +327,10 @@ def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
 
 def list_modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
     """Yield the modules at servers: as stated, or because they fit no switch."""
-    known = rules(catalog)
+    cage_rules = rules(catalog)
     cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
     for line in scope.of_kind("transceiver"):
         plug = str(catalog.find_original("transceiver", line.id).value("cage") or "any")
-        fits = any(accepts(cage, plug, known) for cage in cages)
+        fits = any(accepts(cage, plug, cage_rules) for cage in cages)
         if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
             yield line

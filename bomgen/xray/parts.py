@@ -55,8 +55,8 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
         if named is None:
             continue
         if line.recognition.others:
-            others = ", ".join(each.part for each in line.recognition.others)
-            yield at_line("doubt", line, "two-parts", part=named.part, others=others)
+            names = ", ".join(other_part.part for other_part in line.recognition.others)
+            yield at_line("doubt", line, "two-parts", part=named.part, others=names)
         record = catalog.find_original(named.kind, named.id)
         if named.certain and record.data.get("vendor") != GENERIC:
             yield from _contradictions(line, record, catalog)
@@ -87,7 +87,7 @@ def _unknown(line: SentLine) -> Finding:
 def _unsold(line: SentLine, family: Record) -> Finding:
     unsold = line.recognition.unsold
     length = f"{float(unsold.length_m or 0):g}" if unsold else ""
-    lengths = tuple(f"{float(each):g}" for each in family.value("lengths_m"))
+    lengths = tuple(f"{float(metres):g}" for metres in family.value("lengths_m"))
     part = str(family.value(PART_NUMBER) or family.id)
     return at_line("doubt", line, "unsold", 0, PINPOINTED, part=part, length=length, lengths=lengths)
 
@@ -98,7 +98,7 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
         module = part_records.module(record, catalog)
         fibre, reach = module.fibre, module.reach_m.value if module.reach_m else None
         said = {kind for kind, words in _FIBRES.items() if words.search(text)}
-        said |= {_NANOMETRES[found] for found in _WAVELENGTH.findall(text)}
+        said |= {_NANOMETRES[wavelength] for wavelength in _WAVELENGTH.findall(text)}
         if len(said) == 1 and fibre in _FIBRES and fibre not in said:
             yield _contradicted(line, record, said.pop(), fibre)
         elif fibre in _FIBRES and not said and _COPPER.search(text):
@@ -106,22 +106,22 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
         if (reach_said := _REACH.search(text)) and reach and len(said) < 2 and fibre not in said ^ {fibre}:
             metres = Fraction(reach_said.group(1)) * (KILOMETRE if reach_said.group(2) else 1)
             if metres > reach:
-                found = _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")
-                yield found._replace(severity="doubt")
+                finding = _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")
+                yield finding._replace(severity="doubt")
     elif record.kind == "cable":
         cable = part_records.cable(record, catalog)
         said = {kind for kind, words in _FIBRES.items() if words.search(text)}
         if cable.medium == "fibre" and len(said) == 1 and cable.fibre in _FIBRES and cable.fibre not in said:
             yield _contradicted(line, record, said.pop(), str(cable.fibre))
         length = line.recognition.named.length_m if line.recognition.named else None
-        lengths = {Fraction(each) for each in _LENGTH.findall(text)}
+        lengths = {Fraction(written) for written in _LENGTH.findall(text)}
         if length and len(lengths) == 1 and length not in lengths:
             yield _contradicted(line, record, f"{float(lengths.pop()):g} m", f"{float(length):g} m")
 
 
-def _contradicted(line: SentLine, record: Record, said: str, known: str) -> Finding:
+def _contradicted(line: SentLine, record: Record, said: str, recorded: str) -> Finding:
     part = str(record.value("part_number") or record.id)
-    return at_line("error", line, "contradicted", weight=PINPOINTED, part=part, said=said, known=known)
+    return at_line("error", line, "contradicted", weight=PINPOINTED, part=part, said=said, known=recorded)
 
 
 # bill requirements --------------------------------------------------------------------------------------------------
@@ -161,9 +161,9 @@ class Requirements:
         """Return the number of required parts with a wrong quantity after the surplus of others is removed."""
         lacking = dict(self.lacking)
         for kind, id, pieces in surplus:
-            for needed, each in self._fixed_of(kind, id).items():
+            for needed, per_piece in self._fixed_of(kind, id).items():
                 if needed in lacking:
-                    lacking[needed] -= each * pieces
+                    lacking[needed] -= per_piece * pieces
         return sum(1 for pieces in lacking.values() if pieces)
 
     def findings(self) -> Iterator[Finding]:
@@ -195,16 +195,16 @@ class Requirements:
         self, id: str, wanted: Mapping[str, int], sure: int, by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
         odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
-        pieces, given = sum(wanted.values()), self.have[id]
+        pieces, have = sum(wanted.values()), self.have[id]
         name, first = self._name(id), by[next(iter(wanted))]
         if odd is None and sure:
             severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
-            found = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
-            yield found._replace(part=id, money=None)
-        elif odd and given not in (sure, pieces) and pieces - given not in self._saved(id):
-            code = "required-few" if given < pieces else "required-many"
+            finding = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
+            yield finding._replace(part=id, money=None)
+        elif odd and have not in (sure, pieces) and pieces - have not in self._saved(id):
+            code = "required-few" if have < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
-            yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
+            yield at_line("doubt", odd, code, have - pieces, LIKELY, part=name, pieces=pieces, given=have, by=asking)
 
     def _may_be_there(self, parts: Iterable[str]) -> bool:
         kinds = {self.catalog.find_part(part).kind for part in parts}
@@ -214,23 +214,23 @@ class Requirements:
         """Return the possible savings of a required part by spares that are not in a separate column."""
         saved = {0}
         for line in () if self.bill.has_spares else self.bill.lines:
-            each = self._fixed_of(line.kind, line.id).get(id)
-            if each and line.kind in SPARED:
+            per_piece = self._fixed_of(line.kind, line.id).get(id)
+            if per_piece and line.kind in SPARED:
                 most = ceil((line.quantity or 0) * SPARE_SHARE)
-                saved = {other + ceil(each * spares) for other in saved for spares in range(most + 1)}
+                saved = {count + ceil(per_piece * spares) for count in saved for spares in range(most + 1)}
         return saved
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
-        given = sum(self.have[part] for part in parts)
+        listed = sum(self.have[part] for part in parts)
         names = tuple(map(self._name, parts))
-        if not given and pieces:
+        if not listed and pieces:
             yield at_line("unknown", first, "choose-pieces", 0, GENERAL, pieces=pieces, parts=names, by=first.shown)
-        elif not given:
+        elif not listed:
             yield at_line("unknown", first, "choose", 0, GENERAL, parts=names, by=first.shown)
-        elif given < pieces:
+        elif listed < pieces:
             line = next(line for line in self.bill.lines if line.id in parts)
-            off, part, by = given - pieces, line.shown, first.shown
-            yield at_line("doubt", line, "required-few", off, LIKELY, part=part, pieces=pieces, given=given, by=by)
+            off, part, by = listed - pieces, line.shown, first.shown
+            yield at_line("doubt", line, "required-few", off, LIKELY, part=part, pieces=pieces, given=listed, by=by)
 
     def _name(self, id: str) -> str:
         return identity(self.catalog.find_part(id)).name
@@ -300,15 +300,15 @@ def check_prices(bill: SentBill) -> Iterator[Finding]:
 
 def _check_quantity(line: SentLine) -> Finding | None:
     """Return a finding for a line without readable pieces, if it has a value there or names a part by number."""
-    found = [value for column, value in line.unread if column == QUANTITY]
-    if not found:
+    unread = [value for column, value in line.unread if column == QUANTITY]
+    if not unread:
         named = line.recognition.named
         is_sure = line.quantity is None and line.part and named and named.certain
         return at_line("unknown", line, "no-quantity", weight=GENERAL, part=line.shown) if is_sure else None
-    if isinstance(found[0], Broken):
+    if isinstance(unread[0], Broken):
         return at_line("unknown", line, "quantity", weight=GENERAL, shown=message("xray-formula"))
-    shown = f"{found[0]:f}" if isinstance(found[0], Decimal) else str(found[0])
-    is_number = isinstance(found[0], Decimal) or any(sign.isdigit() for sign in shown)
+    shown = f"{unread[0]:f}" if isinstance(unread[0], Decimal) else str(unread[0])
+    is_number = isinstance(unread[0], Decimal) or any(sign.isdigit() for sign in shown)
     return at_line("doubt" if is_number else "unknown", line, "quantity", weight=GENERAL, shown=f"'{shown}'")
 
 
@@ -343,7 +343,7 @@ def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
         if any(abs(net - count * _times(1 - off, listed.price)) <= count * slack for count in counts):
             return None
     expected = _times(1 - offs[0][0], listed.price)
-    found = at_line(
+    finding = at_line(
         "error",
         line,
         "net-price",
@@ -353,7 +353,7 @@ def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
         discount=_percent(offs[0][0]),
         expected=_short(expected),
     )
-    return found._replace(money=_times(net - expected, Decimal(line.pieces)))
+    return finding._replace(money=_times(net - expected, Decimal(line.pieces)))
 
 
 def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
@@ -383,9 +383,9 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
     ]
     rounding = _times(PRICE_DIGITS, Decimal(line.pieces)) if share else _NONE
     slack = max(minor_unit(bill.currency), rounding)
-    if any(abs(line.amount - each) <= slack for each in expected):
+    if any(abs(line.amount - amount) <= slack for amount in expected):
         return None
-    found = at_line(
+    finding = at_line(
         "error",
         line,
         "amount",
@@ -396,17 +396,17 @@ def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
         price=_short(line.unit_price),
         less=message("xray-less", discount=_percent(share)) if share else "",
     )
-    return found._replace(money=line.amount - expected[0])
+    return finding._replace(money=line.amount - expected[0])
 
 
 def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
     """Return the possible factors of a price: 1 for net prices; 折扣 may be deducted or paid."""
-    found = [1 - share]
+    factors = [1 - share]
     if "net" in bill.columns.get("price", "").lower():  # and so include the discount
-        found.append(Decimal(1))
+        factors.append(Decimal(1))
     if PAID in bill.columns.get("discount", "") and share:
-        found.append(share)
-    return found
+        factors.append(share)
+    return factors
 
 
 class _Base:
@@ -422,29 +422,29 @@ def _check_sums(bill: SentBill) -> Iterator[Finding]:
     slack = ANY_AMOUNT.multiply(minor_unit(bill.currency), Decimal(max(len(bill.lines), 1)))
     bases = {name: _Base(0) for name in ("bill", "sheet", "total", "subtotal")}
     sheet = ""
-    for each in bill.sums:
-        if each.mark.sheet != sheet:
-            sheet = each.mark.sheet
-            start = next((at for at, line in enumerate(bill.lines) if line.mark.sheet == sheet), each.lines)
+    for row in bill.sums:
+        if row.mark.sheet != sheet:
+            sheet = row.mark.sheet
+            start = next((at for at, line in enumerate(bill.lines) if line.mark.sheet == sheet), row.lines)
             bases |= {name: _Base(start) for name in ("sheet", "total", "subtotal")}
-        if any(line.amount is not None for line in bill.lines[: each.lines]):
-            allowed = {one for base in bases.values() for one in _allowed(each, bill.lines[base.start :], base, bill)}
-            if allowed and not any(abs(each.amount - one) <= slack for one in allowed):
-                yield _wrong_sum(each, min(allowed, key=lambda one: abs(each.amount - one)))
-        if each.kind in bases:
-            ended = ("total", "subtotal") if each.kind == "total" else ("subtotal",)
-            bases |= {name: _Base(each.lines) for name in ended}
+        if any(line.amount is not None for line in bill.lines[: row.lines]):
+            allowed = {one for base in bases.values() for one in _allowed(row, bill.lines[base.start :], base, bill)}
+            if allowed and not any(abs(row.amount - one) <= slack for one in allowed):
+                yield _wrong_sum(row, min(allowed, key=lambda one: abs(row.amount - one)))
+        if row.kind in bases:
+            ended = ("total", "subtotal") if row.kind == "total" else ("subtotal",)
+            bases |= {name: _Base(row.lines) for name in ended}
         else:
             for base in bases.values():
-                base.beside[each.kind] += each.amount
+                base.beside[row.kind] += row.amount
 
 
 def _allowed(sum_row: SumRow, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
     """Yield the possible values of a sum over the lines of a base; nothing for a tax or discount without a rate."""
-    own = lines[: sum_row.lines - base.start]
-    if not own:
+    summed = lines[: sum_row.lines - base.start]
+    if not summed:
         return
-    below, beside = _sum(own, bill), base.beside
+    below, beside = _sum(summed, bill), base.beside
     net = below - abs(beside["discount"])
     if sum_row.kind in ("subtotal", "total"):
         yield from (below, net)
@@ -472,8 +472,8 @@ def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
             continue
         first = prices.setdefault(named.part, line)
         if first.unit_price is not None and first.unit_price != line.unit_price:
-            price, other = _short(line.unit_price), _short(first.unit_price)
-            yield at_line("doubt", line, "two-prices", price=price, other=other, at=name_place(first.mark))
+            price, first_price = _short(line.unit_price), _short(first.unit_price)
+            yield at_line("doubt", line, "two-prices", price=price, other=first_price, at=name_place(first.mark))
 
 
 def _check_currencies(bill: SentBill) -> Iterator[Finding]:
@@ -484,7 +484,7 @@ def _check_currencies(bill: SentBill) -> Iterator[Finding]:
     odd = [line for line in bill.lines if line.unit_price is not None and line.currency not in ("", most)]
     if not odd:
         return
-    is_summed = any(each.kind in ("subtotal", "total") for each in bill.sums)
+    is_summed = any(row.kind in ("subtotal", "total") for row in bill.sums)
     currencies = ", ".join(sorted(counts.keys() - {most}))
     severity: Severity = "error" if is_summed else "doubt"
     yield at_line(severity, odd[0], "currencies", weight=PINPOINTED, lines=len(odd), currencies=currencies, most=most)
