@@ -43,8 +43,8 @@ class PlausibleRange(NamedTuple):
 def plausible_ranges(kind: str) -> dict[str, PlausibleRange]:
     """Return the plausible ranges of a kind of part by field; empty for a kind without ranges."""
     path = folder("data") / "plausible-ranges.yaml"
-    found = own(path, path.name).data.get(kind, {})
-    return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in found.items()}
+    ranges = own(path, path.name).data.get(kind, {})
+    return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in ranges.items()}
 
 
 def _range(unit: str, least: Any, most: Any) -> PlausibleRange:
@@ -99,8 +99,8 @@ def in_unit_of_field(kind: str, field: str, value: Any) -> str:
     """Return the value of a field of a kind of part as text, a number with its unit where the field has one."""
     if isinstance(value, bool | str):
         return str(value)
-    known = plausible_ranges(kind).get(field)
-    return _written(value, known.unit if known else COUNT)
+    plausible = plausible_ranges(kind).get(field)
+    return _written(value, plausible.unit if plausible else COUNT)
 
 
 def _written(value: Any, unit: str) -> str:
@@ -126,7 +126,7 @@ def _canonical(data: Any, schema: Mapping[str, Any], defs: Mapping[str, Any], fi
         below = schema.get("properties", {})
         return {key: _canonical(value, below.get(key, {}), defs, str(key)) for key, value in data.items()}
     if isinstance(data, list):
-        return [_canonical(each, schema.get("items", {}), defs, field) for each in data]
+        return [_canonical(item, schema.get("items", {}), defs, field) for item in data]
     if isinstance(data, str) and data not in schema.get("enum", (data,)):
         return _word(data, tuple(schema["enum"]), field)
     return data
@@ -149,7 +149,7 @@ def _form(word: str) -> str:
 def _meanings(field: str) -> Mapping[str, str]:
     groups: Mapping[str, Any] = own(folder("data") / FILE, FILE).data
     words = groups.get("connector" if field == "far_connector" else field, {})
-    return {_form(word): value for value, others in words.items() for word in others}
+    return {_form(word): value for value, synonyms in words.items() for word in synonyms}
 
 
 SOURCES = "sources"
@@ -163,11 +163,11 @@ _NAMING = ("source", "ports_source", "lengths_source")
 
 def undescribed_sources(source: Source, described: Collection[str]) -> list[Problem]:
     """Return a problem for each source name in a part file that is not described."""
-    known = {*described, UNVERIFIED}
+    described_names = {*described, UNVERIFIED}
     return [
         Problem(source.mark(path), "error", _undescribed(name, described), "source")
         for path, name in _names(source.data)
-        if name not in known
+        if name not in described_names
     ]
 
 

@@ -74,8 +74,8 @@ def _pcie(record: Record, key: str) -> Figure | None:
 
 
 def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
-    found = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
-    return {name: figure for name, figure in found.items() if figure is not None and not name.startswith("measured")}
+    peaks = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
+    return {name: figure for name, figure in peaks.items() if figure is not None and not name.startswith("measured")}
 
 
 REFERENCE_PRECISION = "bf16"
@@ -84,11 +84,11 @@ REFERENCE_PRECISION = "bf16"
 
 def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
     """Return every published run of the catalogue whose GPU has a known peak."""
-    found = []
+    runs = []
     for record in catalog.all("run"):
         used = gpu(catalog.find("gpu", str(record.value("gpu"))))
         if peak := used.dense.get(REFERENCE_PRECISION):
-            found.append(
+            runs.append(
                 parts.PublishedRun(
                     identity=identity(record),
                     active_parameters=record.need("active_parameters", "parameters"),
@@ -98,7 +98,7 @@ def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
                     peak_tflops=peak,
                 )
             )
-    return tuple(found)
+    return tuple(runs)
 
 
 def nic(record: Record) -> parts.Nic:
@@ -217,14 +217,14 @@ def host(record: Record) -> parts.Appliance:
     """Return a machine of one of `HOST_KINDS` as an appliance; a server with its ports for storage and in-band."""
     if record.kind == "appliance":
         return appliance(record)
-    found = _machine(record)
+    machine = _machine(record)
     if record.kind == "storage":
         system = storage_system(record)
-        return found._replace(power_w=system.power_w, weight_kg=system.weight_kg)
+        return machine._replace(power_w=system.power_w, weight_kg=system.weight_kg)
     ports = server(record).storage
-    return found._replace(
+    return machine._replace(
         cage=ports.cage if ports else parts.ANY,
-        ports_per_cage=ports.ports_per_cage if ports else found.ports_per_cage,
+        ports_per_cage=ports.ports_per_cage if ports else machine.ports_per_cage,
         port_gbps=ports.gbps if ports else None,
     )
 
@@ -251,9 +251,9 @@ def _field_source(record: Record, catalog: Catalog | None, same: tuple[str, ...]
     replaces = record.value("replaces") or ()
     model = catalog.find_original(record.kind, str(replaces[0])) if catalog and replaces else record
     for key in same:
-        own, other = record.value(key), model.value(key)
-        if own is not None and other is not None and own != other:
-            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {other}, not {own}"
+        stated, original = record.value(key), model.value(key)
+        if stated is not None and original is not None and stated != original:
+            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {original}, not {stated}"
             raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
     return lambda key: model if record.value(key) is None else record
 
@@ -361,18 +361,18 @@ CHECKPOINT_PARTS = ("attention", "output", "linear", "shared", "dense", "head", 
 
 
 def _weight_files(record: Record) -> dict[str, Figure]:
-    found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    sizes = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
+    return {name: figure for name, figure in sizes.items() if figure is not None}
 
 
 def _checkpoint_formats(record: Record) -> dict[str, parts.CheckpointFormat]:
-    found = {}
-    for name, given in (record.value(CHECKPOINT_FORMATS) or {}).items():
-        formats = {part: format for part, format in given.items() if part in CHECKPOINT_PARTS}
+    by_name = {}
+    for name, stated in (record.value(CHECKPOINT_FORMATS) or {}).items():
+        formats = {part: format for part, format in stated.items() if part in CHECKPOINT_PARTS}
         above = (CHECKPOINT_FORMATS, name)
         group, scale = record.figure("group", "count", *above), record.figure("scale_bytes", "bytes", *above)
-        found[name] = parts.CheckpointFormat(formats, group, scale)
-    return found
+        by_name[name] = parts.CheckpointFormat(formats, group, scale)
+    return by_name
 
 
 def model(record: Record) -> parts.Model:
@@ -406,12 +406,12 @@ def model(record: Record) -> parts.Model:
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )
-    if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
-        raise PlanErrors(found)
-    given = record.figure("parameters", "parameters")
-    if given and not described.moe and record.value("mlp") is None:
-        described = described._replace(mlp=_block_of(described, given))
-    parameters = given or counts.parameters(described)
+    if problems := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
+        raise PlanErrors(problems)
+    stated = record.figure("parameters", "parameters")
+    if stated and not described.moe and record.value("mlp") is None:
+        described = described._replace(mlp=_block_of(described, stated))
+    parameters = stated or counts.parameters(described)
     if parameters is None:
         raise PlanErrors([_problem(record, "parameters", _uncounted(described), "unknown-figure")])
     active = record.figure("active_parameters", "parameters")
@@ -425,8 +425,8 @@ def model(record: Record) -> parts.Model:
 
 def _block_of(described: parts.Model, parameters: Figure) -> str:
     """Return the kind of feed-forward block where the record gives none: plain if gated exceeds the parameters."""
-    found = matrices.matrices(described) or ()
-    gated = sum(each.inputs.value * each.outputs.value * each.count.value for each in found)
+    weights = matrices.matrices(described) or ()
+    gated = sum(matrix.inputs.value * matrix.outputs.value * matrix.count.value for matrix in weights)
     return matrices.PLAIN if gated > parameters.value else matrices.GATED
 
 

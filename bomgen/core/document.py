@@ -126,7 +126,7 @@ def row_of(
     *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
 ) -> Row:
     """Return a row of cells, or of plain values that become cells."""
-    return Row(tuple(each if isinstance(each, Cell) else Cell(each) for each in values), group, in_stock, id, sign)
+    return Row(tuple(value if isinstance(value, Cell) else Cell(value) for value in values), group, in_stock, id, sign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,8 @@ def currency_of(table: Table, index: int) -> str:
     """Return the currency of a column of money that has only one, which its heading then names."""
     if table.columns[index].kind != "money":
         return ""
-    found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
-    return found.pop() if len(found) == 1 else ""
+    units = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
+    return units.pop() if len(units) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def process_pool(jobs: int, lifeline: Lifeline) -> Executor:
 
 
 def run_program(
-    name: str, arguments: Sequence[str], folder: Path, seconds: int, given: bytes | None, variables: dict[str, str]
+    name: str, arguments: Sequence[str], folder: Path, seconds: int, stdin: bytes | None, variables: dict[str, str]
 ) -> CompletedProgram:
     """Run a program of the machine with `given` as its standard input, and return its exit code and output.
 
@@ -159,7 +159,7 @@ def run_program(
     command = [find_program(name), *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - a program of the machine by its full path, without a shell
-            command, cwd=folder, input=given, env=environment, capture_output=True, timeout=seconds, check=False
+            command, cwd=folder, input=stdin, env=environment, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         raise TimedOut from None
@@ -170,9 +170,9 @@ def find_program(name: str) -> str:
     """Return the full path of a program in a folder that PATH names in full. Raises FileNotFoundError."""
     for folder in os.get_exec_path():
         for suffix in SUFFIXES:
-            place = os.path.join(folder, name + suffix)
-            if os.path.isabs(folder) and os.path.isfile(place) and os.access(place, os.X_OK):
-                return place
+            program = os.path.join(folder, name + suffix)
+            if os.path.isabs(folder) and os.path.isfile(program) and os.access(program, os.X_OK):
+                return program
     raise FileNotFoundError(name)
 
 
@@ -302,11 +302,11 @@ def run_limited(
     """Run `main` of a module in a child with `content` as its standard input, and `variables` of the environment."""
     from bomgen.core.processes import bare_environment, start_python  # a Python in a browser has no processes
 
-    with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as given:
-        given.write(content)
-        given.seek(0)
+    with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as stdin:
+        stdin.write(content)
+        stdin.seek(0)
         environment = {**bare_environment(*variables), "TMPDIR": empty}  # removed with what it leaves
-        process = start_python(module, "main", arguments, stdin=given, folder=empty, environment=environment)
+        process = start_python(module, "main", arguments, stdin=stdin, folder=empty, environment=environment)
         begun, clock = time.monotonic(), Timer(limits.wall_seconds, process.kill)
         with process:
             try:

@@ -218,15 +218,15 @@ class Formula:
             inputs = dict(zip(self.parameters, positional, strict=False)) | named
             figures = tuple([inputs[name] for name in self.parameters if name in inputs])
         if len(figures) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
-            given = ", ".join([*self.parameters[: len(positional)], *named])
-            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {given}")
+            names = ", ".join([*self.parameters[: len(positional)], *named])
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {names}")
         for name, figure in zip(self.parameters, figures, strict=True):
             if not isinstance(figure, Figure):
                 raise TypeError(f"{self.name}: {name} must be a figure, not {figure!r}")
-        for place, unit in self._promised_units:
-            if figures[place].unit != unit:
-                name, given = self.parameters[place], figures[place].unit
-                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {given}")
+        for index, unit in self._promised_units:
+            if figures[index].unit != unit:
+                name, unit_given = self.parameters[index], figures[index].unit
+                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {unit_given}")
         value = self.function(*[figure.value for figure in figures])
         unit = self.unit if self._unit_from is None else figures[self._unit_from].unit
         origin = Derived(self, tuple(zip(self.parameters, figures, strict=True)))
@@ -349,7 +349,7 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
     Its arguments are values of `inputs`, in this order. It is valid as long as the code that called the formulas does
     not choose among them by those values.
     """
-    places: dict[int, int | None] = {id(figure): place for place, figure in enumerate(inputs)}
+    places: dict[int, int | None] = {id(figure): index for index, figure in enumerate(inputs)}
     steps: list[tuple[Callable[..., Value], list[tuple[int | None, Value]]]] = []
 
     def place_of(figure: Figure) -> int | None:
@@ -360,7 +360,7 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
             origin = figure.origin
             if isinstance(origin, Derived):
                 arguments = [(place_of(each), each.value) for _, each in origin.inputs]
-                if [place for place, _ in arguments if place is not None]:
+                if [index for index, _ in arguments if index is not None]:
                     places[key] = len(inputs) + len(steps)
                     steps.append((origin.formula.function, arguments))
         return places[key]
@@ -368,10 +368,10 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
     last = place_of(result)
 
     def function(*values: Value) -> Any:
-        known = list(values)
+        results = list(values)
         for step, arguments in steps:
-            known.append(step(*[value if place is None else known[place] for place, value in arguments]))
-        return result.value if last is None else known[last]
+            results.append(step(*[value if index is None else results[index] for index, value in arguments]))
+        return result.value if last is None else results[last]
 
     return function
 

@@ -241,8 +241,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             words = [_shown(word) for word in wanted]
             hint = suggestion(str(error.instance).lower(), [str(word) for word in wanted], f"one of {', '.join(words)}")
             return f"{value} is not a valid value; {hint}", "value"
-        case "anyOf" if all("const" in each or "type" in each for each in wanted):
-            return f"{value} is not valid here; write {_either([_alternative(each) for each in wanted])}", "value"
+        case "anyOf" if all("const" in choice or "type" in choice for choice in wanted):
+            return f"{value} is not valid here; write {_either([_alternative(choice) for choice in wanted])}", "value"
         case "const":
             return f"{value} is not valid here; write {_shown(wanted)}", "value"
         case "minimum" | "exclusiveMinimum":
@@ -252,8 +252,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             word = "at most" if error.validator == "maximum" else "less than"
             described: Any = error.schema
             share = isinstance(described, dict) and described.get("x-unit") == "share"
-            given: Any = error.instance
-            percent = share and given >= LEAST_PERCENT
+            number: Any = error.instance
+            percent = share and number >= LEAST_PERCENT
             return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; add at least one key", "empty"
@@ -263,15 +263,15 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
-            given = [key for key in instance if key in allowed]
-            return f"{' and '.join(given) or 'none'} given; give exactly one of {', '.join(allowed)}", "one-of"
+            present = [key for key in instance if key in allowed]
+            return f"{' and '.join(present) or 'none'} given; give exactly one of {', '.join(allowed)}", "one-of"
         case "maxItems" | "minItems" if error.instance:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
             return f"a list of {len(listed)} entries; use {word} {wanted}", "range"
         case "uniqueItems":
             items: Any = error.instance
-            twice = next(item for place, item in enumerate(items) if item in items[:place])
+            twice = next(item for index, item in enumerate(items) if item in items[:index])
             return f"{_shown(twice)} is duplicated in this list; remove one", "twice"
         case "maxLength":
             return f"{value} is too long; at most {wanted} characters", "range"

@@ -296,8 +296,8 @@ def _spell_whole(number: int) -> str:
     written, zero = "", False
     digits = str(number)
     for index, digit in enumerate(digits):
-        place = len(digits) - 1 - index
-        group, within = divmod(place, _GROUP)
+        power = len(digits) - 1 - index
+        group, within = divmod(power, _GROUP)
         if digit == "0":
             zero = True
         else:

@@ -39,23 +39,23 @@ def layers_by_attention(model: Model) -> tuple[Layers, ...]:
         return ()
     kv_heads, width = matrices.kv_heads(model), matrices.head_dim(model)
     if matrices.compressed(model):
-        found = _compressed(model, kv_heads, width)
+        layers_by_kind = _compressed(model, kv_heads, width)
     elif "window" in model.shape:
-        found = _with_windows(model, kv_heads, width)
+        layers_by_kind = _with_windows(model, kv_heads, width)
     else:
-        found = _sparse(model, kv_heads, width)
-    return tuple(layers for layers in found if layers.number.value) or tuple(found[:1])
+        layers_by_kind = _sparse(model, kv_heads, width)
+    return tuple(layers for layers in layers_by_kind if layers.number.value) or tuple(layers_by_kind[:1])
 
 
 def _compressed(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
-    shape, found = model.shape, []
+    shape, layers = model.shape, []
     if "csa_layers" in shape:
         chosen = tokens_of_entries(shape["index_topk"], shape["compress_rate_csa"])
         joined = shape["compress_rate_csa"]
-        found += [Layers(shape["csa_layers"], kv_heads, width, chosen=chosen, joined=joined)]
+        layers += [Layers(shape["csa_layers"], kv_heads, width, chosen=chosen, joined=joined)]
     if "hca_layers" in shape:
-        found += [Layers(shape["hca_layers"], kv_heads, width, joined=shape["compress_rate_hca"])]
-    return [*found, Layers(shape["layers"], kv_heads, width, window=shape["window"])]
+        layers += [Layers(shape["hca_layers"], kv_heads, width, joined=shape["compress_rate_hca"])]
+    return [*layers, Layers(shape["layers"], kv_heads, width, window=shape["window"])]
 
 
 def _with_windows(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
@@ -125,9 +125,9 @@ CONVENTIONS = {
 
 def products_of_token(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
     """Return the multiply-adds of attention per token of a sequence, in all layers; None when the shape is unknown."""
-    found = [_products(model, layers, convention, sequence) for layers in layers_by_attention(model)]
-    products = [part for part in (*found, _index(model, convention, sequence), _state(model)) if part is not None]
-    if not found or None in found:
+    by_kind = [_products(model, layers, convention, sequence) for layers in layers_by_attention(model)]
+    products = [part for part in (*by_kind, _index(model, convention, sequence), _state(model)) if part is not None]
+    if not by_kind or None in by_kind:
         return None
     return reduce(add_products, products)
 
@@ -144,10 +144,10 @@ def _positions(model: Model, layers: Layers, convention: Figure, sequence: Figur
     if layers.window and model.chunked:
         return positions_in_chunks(convention, layers.number, sequence, layers.window)
     if most := layers.window or layers.chosen:
-        found = positions_of_most(convention, layers.number, sequence, most)
+        positions = positions_of_most(convention, layers.number, sequence, most)
     else:
-        found = positions_met(convention, layers.number, sequence)
-    return entries_met(found, layers.joined) if layers.joined else found
+        positions = positions_met(convention, layers.number, sequence)
+    return entries_met(positions, layers.joined) if layers.joined else positions
 
 
 def _index(model: Model, convention: Figure, sequence: Figure) -> Figure | None:

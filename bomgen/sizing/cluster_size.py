@@ -118,15 +118,15 @@ def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     if plan.training and plan.reinforcement:
-        found = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
+        sized = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
     elif plan.training:
-        found = _size_training(plan, plan.training, attached)
+        sized = _size_training(plan, plan.training, attached)
     elif plan.inference:
-        found = _size_inference(plan, plan.inference, attached)
+        sized = _size_inference(plan, plan.inference, attached)
     else:
-        found = _size_target(plan, attached)
+        sized = _size_target(plan, attached)
     chips = plan.cluster.gpu.pod_chips
-    return found._replace(pods=pods_of_chips(found.gpus, chips)) if chips else found
+    return sized._replace(pods=pods_of_chips(sized.gpus, chips)) if chips else sized
 
 
 def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -139,8 +139,8 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     if workload.predicted is None:
         sizing = _size_run_that_fits(plan, workload, attached)
-        given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
-        if given:
+        measured = workload.mfu is None or isinstance(workload.mfu.origin, Given)
+        if measured:
             return sizing
         return sizing._replace(predicted=_predict(plan, workload, sizing, attached))
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
@@ -236,8 +236,8 @@ def _size_reinforcement(
             raise Infeasible(text, because=target, rule="no-prediction")
     while most - least > gpus_of_unit(plan.cluster):
         middle = least + (most - least) // 2
-        found = enough(middle)
-        least, most = (middle, most) if found is None or found >= most else (least, found)
+        enough_at = enough(middle)
+        least, most = (middle, most) if enough_at is None or enough_at >= most else (least, enough_at)
     return fits[most]
 
 
@@ -255,8 +255,8 @@ def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached
     for share in sorted(shares):
         try:
             origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
-            own = Figure(share, "GPUs", origin)
-            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, own)
+            generating = Figure(share, "GPUs", origin)
+            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, generating)
         except Infeasible as error:
             refusal = error
             continue
@@ -332,18 +332,18 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
 
     A default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
     """
-    found, length = _find_split(plan, workload, attached), workload.sequence
+    split_run, length = _find_split(plan, workload, attached), workload.sequence
     if length is not None and (plan.reinforcement or isinstance(length.origin, Given)):
         length = None
-    if isinstance(found, Infeasible) and length is not None:
-        refusal, found = found, _find_split(plan, workload._replace(sequence=None), attached)
-        if not isinstance(found, Infeasible):
+    if isinstance(split_run, Infeasible) and length is not None:
+        refusal, split_run = split_run, _find_split(plan, workload._replace(sequence=None), attached)
+        if not isinstance(split_run, Infeasible):
             shortage = _add_counts_that_fit(plan, workload, attached, refusal).message
             warning = message("activations-left-out", length=length.value, shortage=shortage)
-            found = found._replace(fit=found.fit._replace(warning=warning))
-    if isinstance(found, Infeasible):
-        raise _add_counts_that_fit(plan, workload, attached, found, length)
-    run, servers, gpus, lost, fit = found
+            split_run = split_run._replace(fit=split_run.fit._replace(warning=warning))
+    if isinstance(split_run, Infeasible):
+        raise _add_counts_that_fit(plan, workload, attached, split_run, length)
+    run, servers, gpus, lost, fit = split_run
     if given_gpus(plan.cluster) is not None and (workload.predicted or workload.goodput.value == ESTIMATE):
         run = run._replace(gpus_required=None)  # both change with the number of GPUs
     days = training.days(workload, run, gpus)
@@ -364,17 +364,17 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
 
 def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
     """Return a run on the plan's GPUs, or those its days need, else on more; or why none fits."""
-    found = _try_recomputations(plan, workload, attached)
-    if isinstance(found, _SplitRun) or given_gpus(plan.cluster) is not None:
-        return found
-    target, refusal, above, missed = require(workload.target_days, "a target asks for GPUs"), found, 0, 0
+    split_run = _try_recomputations(plan, workload, attached)
+    if isinstance(split_run, _SplitRun) or given_gpus(plan.cluster) is not None:
+        return split_run
+    target, refusal, above, missed = require(workload.target_days, "a target asks for GPUs"), split_run, 0, 0
     while missed < MAX_ROUNDS and (count := _next_count(plan, workload, attached, above)):
-        found = _try_recomputations(_with_gpus(plan, count, message("split-gpus-why")), workload, attached)
-        if isinstance(found, _SplitRun):
-            if training.days(workload, found.run, found.gpus).value <= target.value:
+        split_run = _try_recomputations(_with_gpus(plan, count, message("split-gpus-why")), workload, attached)
+        if isinstance(split_run, _SplitRun):
+            if training.days(workload, split_run.run, split_run.gpus).value <= target.value:
                 why = message("fewest-gpus-with-split", refusal=refusal.message, gpus=count)
-                reasons = found.fit.reasons if workload.parallelism else (*found.fit.reasons, why)
-                return found._replace(fit=found.fit._replace(reasons=reasons))
+                reasons = split_run.fit.reasons if workload.parallelism else (*split_run.fit.reasons, why)
+                return split_run._replace(fit=split_run.fit._replace(reasons=reasons))
             missed += 1
         above = count
     if missed:
@@ -400,31 +400,31 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
             break  # the rate of the run exceeds the peak with what is recomputed
         if best and gpus.value != best.gpus.value:
             break
-        found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
-        if isinstance(found, Infeasible):
-            refusal, refused = found, (str(choice.recompute.value), found.message)
-        elif found:
-            fit = parallelism.add_recomputation(found, choice.recompute, refused, slower)
+        memory_fit = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
+        if isinstance(memory_fit, Infeasible):
+            refusal, refused = memory_fit, (str(choice.recompute.value), memory_fit.message)
+        elif memory_fit:
+            fit = parallelism.add_recomputation(memory_fit, choice.recompute, refused, slower)
             best = _SplitRun(run, servers, gpus, lost, fit)
-            if found.fits is False and found.warning and found.per_gpu.activations:
-                refused = str(choice.recompute.value), found.warning
+            if memory_fit.fits is False and memory_fit.warning and memory_fit.per_gpu.activations:
+                refused = str(choice.recompute.value), memory_fit.warning
                 continue
-            slower = found.fastest or _timed(plan, choice, attached, found.split, gpus)
+            slower = memory_fit.fastest or _timed(plan, choice, attached, memory_fit.split, gpus)
             if slower is None:
                 break
     return best or require(refusal, "a run that does not fit is refused")
 
 
 def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
-    found: int | None = None
+    count: int | None = None
     for choice in reversed(parallelism.with_recomputation(workload)):
         _, _, gpus, _ = _size_run(plan, choice, attached)
         least = replace(gpus, value=max(int(gpus.value), above + 1))
-        found = _first_fitting(plan, choice, attached, least, found)
-        if found is None:
+        count = _first_fitting(plan, choice, attached, least, count)
+        if count is None:
             # Full recomputation comes first, and needs the least memory.
             return None
-    return found
+    return count
 
 
 def _first_fitting(
@@ -437,8 +437,8 @@ def _first_fitting(
     replica = parallelism.whole_gpus(choice.parallelism) if choice.parallelism else 1
     counts = allowed_counts(plan, least, replica, attached)
     smaller = takewhile(lambda count: best is None or count < best, counts)
-    found = first_fitting(choice, gpu_with_host(plan.cluster), least, server.gpus if server else None, smaller)
-    return best if found is None else found
+    fewest = first_fitting(choice, gpu_with_host(plan.cluster), least, server.gpus if server else None, smaller)
+    return best if fewest is None else fewest
 
 
 def _add_counts_that_fit(
@@ -449,11 +449,11 @@ def _add_counts_that_fit(
     assumed_length: Figure | None = None,
 ) -> Infeasible:
     """Return the error for given GPUs with the smallest number that fits, and the smallest one above the given."""
-    given = given_gpus(plan.cluster)
-    if given is None or workload.parallelism:
+    gpus = given_gpus(plan.cluster)
+    if gpus is None or workload.parallelism:
         return refusal
     choice = parallelism.with_recomputation(workload)[-1]
-    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, given))
+    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, gpus))
     numbers = dict.fromkeys(str(count) for count in counts if count)
     if not numbers:
         return refusal
@@ -532,10 +532,10 @@ def _search_size(
 
 def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
     """Return the GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
-    given, server = workload.parallelism, plan.cluster.server
-    if given is None or required is None:
+    degrees, server = workload.parallelism, plan.cluster.server
+    if degrees is None or required is None:
         return required
-    size = parallelism.replica_size(given.tensor, given.pipeline, given.context)
+    size = parallelism.replica_size(degrees.tensor, degrees.pipeline, degrees.context)
     return parallelism.whole_replicas(required, size, server.gpus) if server else required
 
 
@@ -560,13 +560,13 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     from bomgen.sizing.serving import service as serving
 
     server = plan.cluster.server
-    given = given_gpus(plan.cluster)
+    fixed = given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
-    need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, given)
+    need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, fixed)
     servers, gpus = count_servers(plan, need.gpus_required, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
-    unit = None if given is None else gpus_of_unit(plan.cluster)
+    unit = None if fixed is None else gpus_of_unit(plan.cluster)
     served = serving.serve(workload, need, plan.cluster.gpu, gpus, unit, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
@@ -591,13 +591,13 @@ def _fit(
             fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS, below)
             if fastest is None and below < inf:
                 return None
-        found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
+        memory_fit = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
     if fastest or gpus.value == 1:
-        return found
+        return memory_fit
     why = message("split-of-unequal-parts" if predict else "split-not-predicted")
-    return found._replace(reasons=(why, *found.reasons))
+    return memory_fit._replace(reasons=(why, *memory_fit.reasons))
 
 
 def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:

@@ -168,8 +168,8 @@ bandwidth_through = minimum("bandwidth_through", "bytes/s", "carried", "carried_
 
 
 def _sum(formula: Formula, terms: Iterable[Figure | None]) -> Figure | None:
-    known = [term for term in terms if term]
-    return reduce(formula, known) if known else None
+    terms_known = [term for term in terms if term]
+    return reduce(formula, terms_known) if terms_known else None
 
 
 def _delivered(units: Sequence[StoredUnits], bandwidth: Callable[[StoredUnits], Figure | None]) -> Figure | None:
@@ -305,25 +305,25 @@ def _carried(
 def _storage_ports(named: StorageServers, ports: Figure, fabric: FabricPlan, attached: Attachment) -> Figure:
     """Return the bandwidth of the ports of a storage server, each at the rate of its slower end."""
     rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
-    own = named.plug.port_gbps if named.plug else None
-    return bytes_of_ports(ports, fabric_demand.slower_end(own, rate) if own else rate)
+    port_gbps = named.plug.port_gbps if named.plug else None
+    return bytes_of_ports(ports, fabric_demand.slower_end(port_gbps, rate) if port_gbps else rate)
 
 
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
     """Return the bandwidth of a cluster's storage: as the plan sets it per server, else by level."""
-    known = servers or servers_for_gpus(gpus, storage.server_gpus)
+    count = servers or servers_for_gpus(gpus, storage.server_gpus)
     level = storage.levels[str(storage.level.value)]
     read, write = storage.read_per_server, storage.write_per_server
     unit = storage.unit_servers
     return Bandwidth(
         read_per_server=read or level.read_of_server,
         write_per_server=write or level.write_of_server,
-        read=bandwidth_of_servers(known, read)
+        read=bandwidth_of_servers(count, read)
         if read
-        else bandwidth_of_level(known, unit, level.read_of_server, level.read_of_four_units),
-        write=bandwidth_of_servers(known, write)
+        else bandwidth_of_level(count, unit, level.read_of_server, level.read_of_four_units),
+        write=bandwidth_of_servers(count, write)
         if write
-        else bandwidth_of_level(known, unit, level.write_of_server, level.write_of_four_units),
+        else bandwidth_of_level(count, unit, level.write_of_server, level.write_of_four_units),
     )
 
 
@@ -354,8 +354,8 @@ def size_storage(
 
 def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) -> Level:
     word = Figure(name, "word", storage.level.origin)
-    found = bandwidth(storage._replace(level=word, read_per_server=None, write_per_server=None), gpus, servers)
-    return Level(name, found.read, found.write)
+    reached = bandwidth(storage._replace(level=word, read_per_server=None, write_per_server=None), gpus, servers)
+    return Level(name, reached.read, reached.write)
 
 
 def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Figure | None) -> tuple[StoredUnits, ...]:
@@ -371,25 +371,25 @@ def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Fi
         names = " and ".join(part.identity.name for part in unrated)
         text = f"no capacity of {names} is known, and {float(capacity.value / TERA):g} TB are required; set `capacity`"
         raise Infeasible(f"{text} or `count` in `storage.servers`", because=capacity, rule="unknown-capacity")
-    given = [StoredUnits(part, part.pieces) for part in named if part.pieces]
+    counted = [StoredUnits(part, part.pieces) for part in named if part.pieces]
     needs = (capacity, carried.read, carried.write)
-    counts = {part.of.identity.id: part.number for part in given}
+    counts = {part.of.identity.id: part.number for part in counted}
     # A part is sized by itself, then by its partners, then by the links of all parts.
     for part in sorted(
         open_parts,
         key=lambda part: (part.switch_ports is not None, not part.rated or any(one.quantity for one in part.partners)),
     ):
-        counts[part.identity.id] = _count(part, _left(part, needs, given), counts, named)
+        counts[part.identity.id] = _count(part, _left(part, needs, counted), counts, named)
     return tuple(StoredUnits(part, counts[part.identity.id]) for part in named)
 
 
-def _left(part: StorageServers, needs: Sequence[Figure | None], given: Sequence[StoredUnits]) -> list[Figure | None]:
+def _left(part: StorageServers, needs: Sequence[Figure | None], counted: Sequence[StoredUnits]) -> list[Figure | None]:
     """Return what parts of a given number leave of each need: of bandwidth those on the same side of the system."""
-    beside = [other for other in given if bool(other.of.ports) is bool(part.ports)]
+    beside = [units for units in counted if bool(units.of.ports) is bool(part.ports)]
     met = (
-        _sum(sum_of_capacities, (other.capacity_bytes for other in given)),
-        _sum(sum_of_bandwidths, (other.read for other in beside)),
-        _sum(sum_of_bandwidths, (other.write for other in beside)),
+        _sum(sum_of_capacities, (units.capacity_bytes for units in counted)),
+        _sum(sum_of_bandwidths, (units.read for units in beside)),
+        _sum(sum_of_bandwidths, (units.write for units in beside)),
     )
     formulas = (capacity_left, bandwidth_left, bandwidth_left)
     return [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
@@ -401,8 +401,8 @@ def _count(
     if part.switch_ports and part.back_end:
         return _count_switches(part.switch_ports, part.back_end, counts, named)
     of_one = [figure and replace(figure, estimate=None) for figure in (part.capacity_bytes, part.read, part.write)]
-    found = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
-    if part.capacity_bytes and left[0] is None and not any(figure.value for figure in found):
+    needs = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
+    if part.capacity_bytes and left[0] is None and not any(figure.value for figure in needs):
         text = f"the number of units of {part.identity.name} is not specified and the data set size is unknown"
         raise Infeasible(
             f"{text}; set `dataset` or `servers.count`", because=part.capacity_bytes, rule="unknown-capacity"
@@ -416,7 +416,7 @@ def _count(
             if id in counts and partner.quantity
         ),
     )
-    needed = storage_servers(*found) if part.rated or beside is None else beside
+    needed = storage_servers(*needs) if part.rated or beside is None else beside
     if part.rated and beside:
         needed = storage_servers_sold(needed, beside)
     return storage_servers_sold(needed, part.least) if part.least else needed

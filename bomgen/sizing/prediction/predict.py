@@ -124,24 +124,24 @@ def inverse_efficiencies(members: Members) -> Terms[float]:
 
     A generation or a mixture of experts without rows has those of an average one.
     """
-    found = fit()
-    rows = [found["base"]]
-    rows += [found[level][name] for level, name in members._asdict().items() if name in found[level]]
+    fitted = fit()
+    rows = [fitted["base"]]
+    rows += [fitted[level][name] for level, name in members._asdict().items() if name in fitted[level]]
     inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
     most = min(getattr(inverse, name) for name in HIDING)
     return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
 
 
-def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
+def spread_of_shares(fitted: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
     """Return the standard deviation of the log of a time from the shares of its terms.
 
     `found` are the spreads in the file of a fit; `unseen` the levels, such as a generation, that have no rows.
     """
-    parts = [(found["overall"], found["terms"])]
-    parts += [(found["unseen"][level]["overall"], found["unseen"][level]["terms"]) for level in unseen]
-    own, variance = list(shares), 0.0
+    parts = [(fitted["overall"], fitted["terms"])]
+    parts += [(fitted["unseen"][level]["overall"], fitted["unseen"][level]["terms"]) for level in unseen]
+    own_shares, variance = list(shares), 0.0
     for overall, terms in parts:
-        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own, terms, strict=True))
+        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own_shares, terms, strict=True))
     return sqrt(variance)
 
 
@@ -271,15 +271,15 @@ def predict(
 
 def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:
     """Return the measured steps of a generation and a kind of model, and how many of them are of a stack."""
-    found = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
+    rows = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
 
     def cited(value: float, unit: str, of: Message) -> Figure:
         return Figure(value, unit, Cited(of, (FIT_REFERENCE,), "high"))
 
     return Evidence(
-        cited(found["rows"] if found else 0, "steps", message("evidence-steps")),
-        cited(found["stacks"].get(stack, 0) if found else 0, "steps", message("evidence-of-stack", stack=stack)),
-        cited(found["error"], "share", message("evidence-error")) if found else None,
+        cited(rows["rows"] if rows else 0, "steps", message("evidence-steps")),
+        cited(rows["stacks"].get(stack, 0) if rows else 0, "steps", message("evidence-of-stack", stack=stack)),
+        cited(rows["error"], "share", message("evidence-error")) if rows else None,
     )
 
 
@@ -299,8 +299,8 @@ def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
     """
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
-    known = family and peak and plain and gpu.memory_bandwidth and training.sequence
-    if not known or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
+    complete = family and peak and plain and gpu.memory_bandwidth and training.sequence
+    if not complete or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
         return None
     work = work_of_model(training.model, training.sequence)
     if work is None:
@@ -375,14 +375,14 @@ def _terms(work: Work[Figure], machine: Machine[Figure], members: Members, split
     """Return the time of each term with work [s]."""
     efficiencies = inverse_efficiencies(members)
     priors = fit()["priors"]
-    found = {}
+    seconds_by_term = {}
     at_line_rate = trace(line_rate_terms, work, machine, split)
     for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
         if seconds.value > 0:
             of = message("prediction-term-prior" if name in priors else "prediction-term", term=name)
             factor = Figure(inverse, "ratio", Cited(of, (FIT_REFERENCE,), "low" if name in priors else "medium"))
-            found[name] = seconds_of_term(seconds, factor)
-    return found
+            seconds_by_term[name] = seconds_of_term(seconds, factor)
+    return seconds_by_term
 
 
 def _plain_step(training: Training, own_step: OwnStep, prepared: Prepared) -> float:
@@ -543,14 +543,14 @@ def predict_run(
     if links is None:
         return None
     settled = workload._replace(recompute=fit.recompute or workload.recompute)
-    found = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
-    if found is None:
+    prediction = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
+    if prediction is None:
         return None
     ends = {
         coverage: (_outlook(workload, run, gpus, mfus.low), _outlook(workload, run, gpus, mfus.high))
-        for coverage, mfus in found.mfus.items()
+        for coverage, mfus in prediction.mfus.items()
     }
-    return Predicted(found, _outlook(workload, run, gpus, found.mfu), ends)
+    return Predicted(prediction, _outlook(workload, run, gpus, prediction.mfu), ends)
 
 
 def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) -> Outlook:

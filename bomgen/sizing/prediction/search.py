@@ -70,7 +70,7 @@ class Predictor(NamedTuple):
 
     def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, interleave: Any, data: Any) -> Any:
         """Return the step of a split [s], whether or not its micro-batches can be interleaved."""
-        given = self.training.parallelism
+        degrees = self.training.parallelism
         split = Split(
             batch=self.batch,
             micro_batch=self.micro_batch,
@@ -80,7 +80,7 @@ class Predictor(NamedTuple):
             data=data,
             context=context,
             expert=expert * tensor if self.work.expert_weights else expert,
-            sequence_parallel=float(given.splits_sequence) if given else (tensor > 1) * 1.0,
+            sequence_parallel=float(degrees.splits_sequence) if degrees else (tensor > 1) * 1.0,
             **self.fixed,
         )
         return predict_steps(self.work, self.machine, split, self.inverse)
@@ -134,8 +134,8 @@ def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int, below
         if split.seconds >= below:
             return None
         if fits:
-            others = (other for other, fits in splits if fits)
-            return FastestSplits([split, *islice(others, count - 1)], too_large[::-1])
+            slower = (slow for slow, fits in splits if fits)
+            return FastestSplits([split, *islice(slower, count - 1)], too_large[::-1])
         too_large.append(split.candidate)
     return None
 
@@ -154,11 +154,11 @@ def classify_splits(
         one = split.candidate
         too_large = refused[one.tensor, one.pipeline]
         if any(
-            split.gpus <= other.gpus
-            and other.candidate.context % one.context == 0
-            and one.expert <= other.candidate.expert
-            and (other.candidate.interleave == 1 or 1 < one.interleave <= other.candidate.interleave)
-            for other in too_large
+            split.gpus <= larger.gpus
+            and larger.candidate.context % one.context == 0
+            and one.expert <= larger.candidate.expert
+            and (larger.candidate.interleave == 1 or 1 < one.interleave <= larger.candidate.interleave)
+            for larger in too_large
         ):
             continue
         count = replace(gpus, value=split.gpus)
@@ -185,13 +185,13 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
         waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
     heapify(waiting)
     while waiting:
-        seconds, known, candidate = heappop(waiting)
-        if known == PREDICTED:
+        seconds, stage, candidate = heappop(waiting)
+        if stage == PREDICTED:
             yield TimedSplit(seconds, candidate, gpus, recompute)
             continue
         one = [float(degree) for degree in (*candidate, gpus // candidate.size)]
         degrees = expert_degrees(predict.training, gpus // (candidate.tensor * candidate.pipeline))
-        if known == BOUNDED and len(degrees) > 1:
+        if stage == BOUNDED and len(degrees) > 1:
             least = float(dense.seconds(*one))
             for expert in degrees:
                 heappush(waiting, (least, BOUNDED_CLOSELY, candidate._replace(expert=expert)))
@@ -288,10 +288,10 @@ def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds:
     splits = splits[:, predict.interleaves(splits[1], splits[4], splits[-1])]
     steps = predict.seconds(*splits.astype(float))
     recompute = str(predict.training.recompute.value)
-    for place in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
-        *found, data = map(int, splits[:, place])
-        candidate = ModelSplit(*found)
-        yield TimedSplit(float(steps[place]), candidate, candidate.size * data, recompute)
+    for column in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
+        *split, data = map(int, splits[:, column])
+        candidate = ModelSplit(*split)
+        yield TimedSplit(float(steps[column]), candidate, candidate.size * data, recompute)
 
 
 def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Iterator[Any]:
@@ -330,8 +330,8 @@ def unit_of_replicas(degrees: Any, gpus_per_server: int) -> Any:
 
 def degrees_of_splits(predict: Predictor, gpus: int) -> Any:
     """Return tensor, pipeline, context, expert and interleave of all replicas with at most this many GPUs."""
-    if (given := predict.training.parallelism) is not None:
-        degrees = (given.tensor, given.pipeline, given.context, given.expert, given.interleave)
+    if (fixed := predict.training.parallelism) is not None:
+        degrees = (fixed.tensor, fixed.pipeline, fixed.context, fixed.expert, fixed.interleave)
         return np.array([[degree.value] for degree in degrees])
     experts = int(predict.work.experts)
     heads = int(predict.training.model.shape["heads"].value)
@@ -416,8 +416,8 @@ class _Fits:
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
             self.given[recompute] = fitting(predict.training, self.gpus.gpu, self.gpus.first, counts)
-        found = self.given[recompute]
-        return found is not None and bool(found.fits[count // unit - 1])
+        by_count = self.given[recompute]
+        return by_count is not None and bool(by_count.fits[count // unit - 1])
 
     def _fits(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
         split = TimedSplit(0.0, candidate, count, str(predict.training.recompute.value))
@@ -461,14 +461,14 @@ def _counts_of_short_range(
 ) -> Iterator[tuple[int, float]]:
     """Yield those numbers of GPUs for which a split that fits steps in `seconds`."""
     fast: dict[int, list[tuple[float, int, ModelSplit]]] = {}
-    for place, split in enumerate(splits):
+    for index, split in enumerate(splits):
         for candidate, seconds_of_counts in _steps(split, gpus.unit, counts):
             for row in np.flatnonzero(seconds_of_counts <= seconds).tolist():
-                fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
+                fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), index, candidate))
     predictors = [split.predict for split in splits]
     for count in sorted(fast):
-        found = (step for step, place, split in sorted(fast[count]) if fits(predictors[place], split, count))
-        if (step := next(found, None)) is not None:
+        steps_that_fit = (step for step, index, split in sorted(fast[count]) if fits(predictors[index], split, count))
+        if (step := next(steps_that_fit, None)) is not None:
             yield count, step
 
 
@@ -477,11 +477,11 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelS
     predict, degrees = splits
     whole = degrees[:3].prod(axis=0) * unit_of_replicas(degrees, unit)
     rows, places = np.nonzero(counts[:, None] % whole == 0)
-    found = np.full((len(counts), degrees.shape[1]), np.inf)
+    seconds = np.full((len(counts), degrees.shape[1]), np.inf)
     if rows.size:
         replicas = counts[rows] / degrees[:3, places].prod(axis=0)
         chosen = np.vstack([degrees[:, places], replicas])
         regular = predict.interleaves(chosen[1], chosen[4], replicas)
-        found[rows, places] = np.where(regular, predict.seconds(*chosen), np.inf)
-    for place in np.unique(places).tolist():
-        yield ModelSplit(*map(int, degrees[:, place])), found[:, place]
+        seconds[rows, places] = np.where(regular, predict.seconds(*chosen), np.inf)
+    for column in np.unique(places).tolist():
+        yield ModelSplit(*map(int, degrees[:, column])), seconds[:, column]

@@ -81,15 +81,15 @@ def facts() -> dict[str, Any]:
 
 def generation(gpu: str) -> str | None:
     """Return the generation of an accelerator by its id; None: it has no measurements of serving."""
-    known: dict[str, list[str]] = facts()["generations"]
-    return next((name for name, ids in known.items() if gpu in ids), None)
+    generations: dict[str, list[str]] = facts()["generations"]
+    return next((name for name, ids in generations.items() if gpu in ids), None)
 
 
 def years_before_newest(day: str) -> float:
     """Return how many years a day, month or year, as `2024-05-17`, is before the newest rows; 0 if not before."""
     parts = [int(part) for part in (day or facts()["undated"]).split("-")]
-    known = date(*(*parts, *MIDDLE[len(parts) :]))
-    return max(0.0, (date.fromisoformat(facts()["newest"]) - known).days / DAYS_A_YEAR)
+    released = date(*(*parts, *MIDDLE[len(parts) :]))
+    return max(0.0, (date.fromisoformat(facts()["newest"]) - released).days / DAYS_A_YEAR)
 
 
 def read() -> tuple[list[MeasuredServing], list[UnusedRow]]:
@@ -205,10 +205,10 @@ def _known_work(
     sizes = [Figure(number, "tokens", origin) for number in (prompt, output)]
     model = _model(id)
     of_gpus = Figure(int(width), "count", origin)
-    found = served_work(model, (weight_format(id, precision), kv), sizes[0], sizes[1], of_gpus)
-    if found is None:
+    work = served_work(model, (weight_format(id, precision), kv), sizes[0], sizes[1], of_gpus)
+    if work is None:
         raise Unusable("the terms do not describe this kind of model")
-    return ServedWork(*(float(figure.value) for figure in found))
+    return ServedWork(*(float(figure.value) for figure in work))
 
 
 def weight_format(model: str, precision: str) -> str:

@@ -298,29 +298,29 @@ def line_rate_terms(
     links = (m.scale_up, m.network, m.domain)
     gpus = apply(gpus_of_stage, s.width, s.ranks)
     turn = apply(requests_of_stage, s.in_flight, s.pipeline)
-    own = apply(requests_of_rank, s.in_flight, s.pipeline, s.ranks)
+    requests = apply(requests_of_rank, s.in_flight, s.pipeline, s.ranks)
     ring = apply(bandwidth_of_neighbours, s.width, *links)
     prompt, chunks = w.prompt, apply(chunks_of_prompt, w.prompt)
     sent = (w.expert_layers, w.hidden, w.topk)
-    exchanged = apply(exchanged_bytes, *sent, own, gpus, s.width, s.exchanges)
+    exchanged = apply(exchanged_bytes, *sent, requests, gpus, s.width, s.exchanges)
     prompt_exchanged = apply(exchanged_bytes, *sent, prompt, gpus, s.width, s.exchanges)
     return ServingTerms(
         weights=apply(weights_seconds, w.weights_size, w.repeated_size, s.width, m.memory_bandwidth),
         experts=apply(experts_seconds, w.experts_size, w.experts, w.topk, turn, gpus, m.memory_bandwidth),
-        cache=apply(cache_seconds, w.cache_size, own, m.memory_bandwidth),
-        arithmetic=apply(arithmetic_seconds, apply(add_counts, w.weights, w.head), own, s.width, m.peak),
+        cache=apply(cache_seconds, w.cache_size, requests, m.memory_bandwidth),
+        arithmetic=apply(arithmetic_seconds, apply(add_counts, w.weights, w.head), requests, s.width, m.peak),
         expert_arithmetic=apply(arithmetic_seconds, w.expert_weights, turn, gpus, m.expert_peak),
-        attention=apply(arithmetic_seconds, w.decode_products, own, s.width, m.plain_peak),
+        attention=apply(arithmetic_seconds, w.decode_products, requests, s.width, m.plain_peak),
         layer_starts=apply(start_seconds, w.layers),
         expert_starts=apply(start_seconds, w.expert_layers),
         latent_starts=apply(start_seconds, w.latent_layers),
         linear_starts=apply(start_seconds, w.linear_layers),
         reduce_starts=apply(reduce_start_seconds, w.layers, s.doublings),
-        reduces=apply(reduce_seconds, w.layers, w.hidden, own, s.width, ring),
+        reduces=apply(reduce_seconds, w.layers, w.hidden, requests, s.width, ring),
         exchange_starts=apply(exchange_start_seconds, w.expert_layers, s.exchanges),
         exchanges=apply(exchange_inside, exchanged, gpus, m.domain, m.scale_up),
         exchanges_network=apply(exchange_outside, exchanged, w.topk, gpus, m.domain, m.network),
-        requests=apply(request_seconds, own),
+        requests=apply(request_seconds, requests),
         step=apply(step_seconds),
         prompt_arithmetic=apply(arithmetic_seconds, w.weights, prompt, s.width, m.peak),
         prompt_experts=apply(arithmetic_seconds, w.expert_weights, prompt, s.width, m.expert_peak),
@@ -373,8 +373,8 @@ def peak_of_format(gpu: Gpu, precision: str) -> Figure | None:
     Weights in a format that the GPU has no arithmetic for, or that are only stored, are unpacked to 16 bits.
     """
     names = (*(() if precision in WEIGHT_ONLY else (PEAKS.get(precision, precision),)), *SIXTEEN_BITS)
-    found = next((gpu.dense[name] for name in names if name in gpu.dense), None)
-    return None if found is None else flops_of_peak(found)
+    peak = next((gpu.dense[name] for name in names if name in gpu.dense), None)
+    return None if peak is None else flops_of_peak(peak)
 
 
 def served_work(
@@ -440,23 +440,23 @@ class _Weights(NamedTuple):
 
 def _weights(model: Model, width: Figure) -> _Weights:
     """Return the weights of a model: by its matrices, or where these are unknown by its parameters alone."""
-    found, shape = matrices.matrices(model), model.shape
-    if not found or not {"vocab", "heads"} <= shape.keys():
+    all_matrices, shape = matrices.matrices(model), model.shape
+    if not all_matrices or not {"vocab", "heads"} <= shape.keys():
         if not model.moe:
             return _Weights(model.parameters, NONE, NONE, NONE, NONE, NONE, ONE, ONE)
         idle = idle_parameters(model.parameters, model.active_parameters)
         share = model.parameters, model.active_parameters
         return _Weights(model.active_parameters, NONE, NONE, NONE, idle, shape["layers"], *share)
-    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
-    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
-    passed = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others)
+    routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
+    shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
+    passed = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in shared)
     head = weights_of_head(shape["hidden"], shape["vocab"])
     if not routed:
-        return _Weights(passed, head, _repeated(model, others, width), NONE, NONE, NONE, ONE, ONE)
+        return _Weights(passed, head, _repeated(model, shared, width), NONE, NONE, NONE, ONE, ONE)
     return _Weights(
         passed,
         head,
-        _repeated(model, others, width),
+        _repeated(model, shared, width),
         _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
         _sum(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
         matrices.layers_with_experts(model),
@@ -465,17 +465,19 @@ def _weights(model: Model, width: Figure) -> _Weights:
     )
 
 
-def _repeated(model: Model, others: Iterable[Matrix], width: Figure) -> Figure:
+def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
     """Return the weights that each GPU of a tensor group holds a copy of."""
     copied = [
-        weights_of_matrix(each.inputs, each.outputs, each.active) for each in others if each.name in DOWN_PROJECTIONS
+        weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active)
+        for matrix in shared
+        if matrix.name in DOWN_PROJECTIONS
     ]
     kv_heads = matrices.kv_heads(model)
     if kv_heads is not None and not model.mla:
         copied += [
-            weights_of_repeated_heads(each.inputs, each.outputs, each.active, kv_heads, width)
-            for each in others
-            if each.name in KV_PROJECTIONS
+            weights_of_repeated_heads(matrix.inputs, matrix.outputs, matrix.active, kv_heads, width)
+            for matrix in shared
+            if matrix.name in KV_PROJECTIONS
         ]
     return _sum(copied) if copied else NONE
 

@@ -41,15 +41,15 @@ class Adapters(NamedTuple):
 
 def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     """Return the work per token of a sequence; None when the shape is unknown, or the model has layers with a state."""
-    found = matrices.matrices(model)
+    all_matrices = matrices.matrices(model)
     shape = model.shape
-    if not found or not {"vocab", "heads"} <= shape.keys() or "linear_layers" in shape:
+    if not all_matrices or not {"vocab", "heads"} <= shape.keys() or "linear_layers" in shape:
         return None
     causal = products_of_token(model, CONVENTIONS["causal"], sequence)
     if causal is None:
         return None
-    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
-    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
+    routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
+    shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
     attention_layers, hidden = matrices.attention_layers(model), shape["hidden"]
     width, kv_heads = matrices.width_of_head(model), matrices.kv_heads(model) or shape["heads"]
     stored = (
@@ -59,8 +59,8 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
         layers=shape["layers"],
         hidden=hidden,
         sequence=sequence,
-        weights=_sum(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in others),
-        split_width=_sum(_width_between(matrix, hidden) for matrix in found),
+        weights=_sum(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in shared),
+        split_width=_sum(_width_between(matrix, hidden) for matrix in all_matrices),
         products=causal,
         scores=score_elements(attention_layers, shape["heads"], sequence),
         kv_width=key_value_elements(attention_layers, kv_heads, width),
@@ -80,13 +80,13 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
 
 def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> Work[Figure]:
     """Return the work of a model whose weights are frozen, with its adapters: they count as further weights."""
-    found = [
+    adapted = [
         matrix
         for matrix in matrices.matrices(model) or ()
         if matrix.name not in states.LEFT_ALONE and (adapters.modules is None or matrix.name in adapters.modules)
     ]
-    routed = [matrix for matrix in found if matrix.count.value > matrix.active.value]
-    others = [matrix for matrix in found if matrix.count.value == matrix.active.value]
+    routed = [matrix for matrix in adapted if matrix.count.value > matrix.active.value]
+    shared = [matrix for matrix in adapted if matrix.count.value == matrix.active.value]
 
     def more(count: Figure, parts: Iterable[Figure]) -> Figure:
         return reduce(add_counts, parts, count)
@@ -94,20 +94,20 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
     def weights(matrix: Matrix, copies: Figure) -> Figure:
         return states.adapter(adapters.rank, matrix.inputs, matrix.outputs, copies)
 
-    parameters = more(work.parameters, (weights(matrix, matrix.count) for matrix in others))
+    parameters = more(work.parameters, (weights(matrix, matrix.count) for matrix in shared))
     expert_parameters = more(work.expert_parameters, (weights(matrix, matrix.count) for matrix in routed))
     return work._replace(
-        weights=more(work.weights, (weights(matrix, matrix.active) for matrix in others)),
+        weights=more(work.weights, (weights(matrix, matrix.active) for matrix in shared)),
         expert_weights=more(work.expert_weights, (weights(matrix, matrix.active) for matrix in routed)),
         split_width=more(
-            work.split_width, (elements_of_adapter(matrix.inputs, matrix.outputs, matrix.active) for matrix in found)
+            work.split_width, (elements_of_adapter(matrix.inputs, matrix.outputs, matrix.active) for matrix in adapted)
         ),
         parameters=parameters,
         expert_parameters=expert_parameters,
         trained=trained_share(
-            _sum([weights(matrix, matrix.count) for matrix in found] or [NONE]), parameters, expert_parameters
+            _sum([weights(matrix, matrix.count) for matrix in adapted] or [NONE]), parameters, expert_parameters
         ),
-        adapted=_sum([*(matrix.active for matrix in others), *(work.expert_layers for _ in routed)] or [NONE]),
+        adapted=_sum([*(matrix.active for matrix in shared), *(work.expert_layers for _ in routed)] or [NONE]),
         stored_weight=states.quantised_bytes(
             states.NF4_BITS, states.SCALE_BITS, states.BLOCK, states.GROUP_BITS, states.GROUP
         )

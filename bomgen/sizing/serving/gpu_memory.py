@@ -186,8 +186,8 @@ def bytes_of_value(model: Model, precision: str, part: str) -> Figure:
 
 def bytes_of_rest(model: Model, precision: str) -> Figure:
     """Return the bytes of a value in the weights besides embeddings and routed experts; a mean where formats differ."""
-    usual, given = format_of_rest(model, precision), _checkpoint(model, precision).parts
-    if not given or matrices.matrices(model) is None:
+    usual, by_part = format_of_rest(model, precision), _checkpoint(model, precision).parts
+    if not by_part or matrices.matrices(model) is None:
         return bytes_of_value(model, precision, usual)
     attention = (*matrices.attention(model), *matrices.further_token_attention(model))
     parts = {
@@ -197,7 +197,7 @@ def bytes_of_rest(model: Model, precision: str) -> Figure:
         SHARED: [*matrices.beside_experts(model), *matrices.shared_experts(model)],
         DENSE: matrices.feed_forward(model),
     }
-    formats = {**dict.fromkeys((OUTPUT, LINEAR), given.get(ATTENTION, usual)), **given}
+    formats = {**dict.fromkeys((OUTPUT, LINEAR), by_part.get(ATTENTION, usual)), **by_part}
     held = {part: _parameters_of(members, lambda _: True) for part, members in parts.items()}
     sizes = (
         bytes_of_parameters(parameters, bytes_of_value(model, precision, str(formats.get(part, usual))))

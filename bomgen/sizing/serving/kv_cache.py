@@ -138,14 +138,14 @@ def cache(model: Model, precision: str) -> Cache | None:
     vector = key = value
     if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
         vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
-    found = [_kept(model, each, vector) for each in layers_by_attention(model)]
-    layers = [each for each in found if each is not None]
-    if not layers or len(layers) < len(found):
+    kept = [_kept(model, kind, vector) for kind in layers_by_attention(model)]
+    layers = [kind for kind in kept if kind is not None]
+    if not layers or len(layers) < len(kept):
         return None
     if (index := _index_keys(model, key)) is not None:
         layers.insert(1, index)
     growing = [layer for layer in layers if layer.window is None] if matrices.compressed(model) else layers
-    token = _sum([(each.add, each.token) for each in growing])
+    token = _sum([(kind.add, kind.token) for kind in growing])
     return Cache(token, tuple(layers), _state(model), model.shape.get("linear_value_heads"))
 
 
@@ -221,15 +221,15 @@ def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
 
 def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figure) -> Figure:
     """Return the size of the layers' cache, or of the part read, and the state, on a GPU of the fullest stage."""
-    found = []
-    for each, part in zip(held.layers, parts, strict=True):
+    terms = []
+    for kind, part in zip(held.layers, parts, strict=True):
         of_gpu = (
-            kv_bytes_of_gpu(part, stages, each.kv_heads, tensor) if each.kv_heads else latent_bytes_of_gpu(part, stages)
+            kv_bytes_of_gpu(part, stages, kind.kv_heads, tensor) if kind.kv_heads else latent_bytes_of_gpu(part, stages)
         )
-        found.append((each.add, of_gpu))
+        terms.append((kind.add, of_gpu))
     if held.state and held.state_heads:
-        found.append((add_state, kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)))
-    return _sum(found)
+        terms.append((add_state, kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)))
+    return _sum(terms)
 
 
 def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:

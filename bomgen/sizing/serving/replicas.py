@@ -184,9 +184,9 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Re
 def other_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
     """Yield replicas other than `than` that hold the model, fewest GPUs first; none if the plan sets the replica."""
     if inference.degrees is None:
-        for found in all_replicas(inference, gpu, gpus_per_server):
-            if found.fits is not False and found.degrees != than.degrees:
-                yield found
+        for candidate in all_replicas(inference, gpu, gpus_per_server):
+            if candidate.fits is not False and candidate.degrees != than.degrees:
+                yield candidate
 
 
 def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
@@ -194,8 +194,8 @@ def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None)
     if inference.degrees:
         yield replica(inference, gpu, inference.degrees.tensor, inference.degrees.pipeline)
         return
-    found = takewhile(lambda each: each.pipeline.value <= MOST_STAGES, _candidates(inference, gpu, gpus_per_server))
-    yield from merge(found, _by_requests(inference, gpu, gpus_per_server), key=lambda each: each.gpus.value)
+    whole = takewhile(lambda one: one.pipeline.value <= MOST_STAGES, _candidates(inference, gpu, gpus_per_server))
+    yield from merge(whole, _by_requests(inference, gpu, gpus_per_server), key=lambda one: one.gpus.value)
 
 
 def _by_requests(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
@@ -271,8 +271,8 @@ def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> ReplicaCho
             f"{layers.value}"
         )
         raise Infeasible(message, because=pipeline)
-    found = replica(inference, gpu, tensor, pipeline)
-    return ReplicaChoice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
+    specified = replica(inference, gpu, tensor, pipeline)
+    return ReplicaChoice(specified, (), _shortage(inference, gpu, specified) if specified.fits is False else None)
 
 
 def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
@@ -342,19 +342,19 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
         tokens //= 2
 
 
-def check_whole(found: Replica, gpus: Figure, unit: int) -> None:
+def check_whole(replica: Replica, gpus: Figure, unit: int) -> None:
     """Raise Infeasible when a cluster's GPUs are not a whole number of the given replicas.
 
     The message names numbers that are, and that are multiples of `unit`, as the plan requires.
     """
-    size = found.gpus.value
+    size = replica.gpus.value
     if gpus.value % size:
         step = lcm(size, unit)
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
-            f"{gpus.value} GPUs are not a whole number of replicas of tensor {found.tensor.value} x pipeline "
-            f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"
+            f"{gpus.value} GPUs are not a whole number of replicas of tensor {replica.tensor.value} x pipeline "
+            f"{replica.pipeline.value} = {size} GPUs; {works} GPUs are"
         )
-        given = next((one for one in (found.tensor, found.pipeline) if first_given(one)), gpus)
-        raise Infeasible(message, because=given)
+        because = next((one for one in (replica.tensor, replica.pipeline) if first_given(one)), gpus)
+        raise Infeasible(message, because=because)

@@ -101,14 +101,14 @@ def _layer(training: Training, split: states.ParallelSplit) -> Figure | None:
         return None
     parameters = states.parameters_of_layer(training.model, tensor, layers, split.expert)
     average = states.bytes_per_parameter(states.states_of_model(training)[0], training.model.parameters)
-    found = gathered_layers(parameters, average, training.zero, split.data, split.context, LAYERS_GATHERED)
+    bytes_held = gathered_layers(parameters, average, training.zero, split.data, split.context, LAYERS_GATHERED)
     if states.quantises(training):
-        found = add_unpacked(found, states.widest_matrix(training), states.HALF, tensor)
+        bytes_held = add_unpacked(bytes_held, states.widest_matrix(training), states.HALF, tensor)
     if training.recompute.value == FULL and training.sequence:
         whole = training._replace(recompute=Figure(NONE, "word", training.recompute.origin))
         if token := bytes_of_token(whole, tensor, split.sequence_parallel):
-            found = add_restored(found, token, training.sequence, training.micro_batch, split.context)
-    return found
+            bytes_held = add_restored(bytes_held, token, training.sequence, training.micro_batch, split.context)
+    return bytes_held
 
 
 @formula("bytes")

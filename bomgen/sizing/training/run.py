@@ -207,8 +207,8 @@ def _counted_parameters(training: Training, embedding: str) -> Figure:
     vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
     if embedding == COUNTED or model.tied or vocab is None or hidden is None:
         return model.active_parameters
-    others = parameters_without_embedding(model.active_parameters, vocab, hidden)
-    return others if others.value > 0 else model.active_parameters
+    without = parameters_without_embedding(model.active_parameters, vocab, hidden)
+    return without if without.value > 0 else model.active_parameters
 
 
 def _parameter_flops(training: Training, active: Figure) -> Figure:
@@ -263,8 +263,8 @@ def _mfu_by_embedding(
         active = _counted_parameters(training, embedding)
         if embedding == LEFT_OUT and active is training.model.active_parameters:
             return {}
-        other = _parameter_flops(training, active)
-        counted = sum_of_flops(other, attention) if attention else other
+        products = _parameter_flops(training, active)
+        counted = sum_of_flops(products, attention) if attention else products
         shares[embedding] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
     return shares if shares[COUNTED].value != shares[LEFT_OUT].value else {}
 
