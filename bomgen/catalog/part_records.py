@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from bomgen.catalog import estimates, parts
 from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
@@ -59,13 +59,10 @@ def gpu(record: Record) -> parts.Gpu:
         scale_up=record.figure("scale_up", "bytes/s"),
         host_memory=record.figure("host_memory", "bytes"),
         cuda_memory=record.figure("memory_cuda", "bytes"),
-        flash_attention=_missing_kernel(record),
+        flash_attention=(
+            Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
+        ),
     )
-
-
-def _missing_kernel(record: Record) -> Figure | None:
-    """Return the word no, where a record says that there are no FlashAttention kernels."""
-    return Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
 
 
 def _pcie(record: Record, key: str) -> Figure | None:
@@ -170,14 +167,12 @@ def storage_system(record: Record) -> parts.StorageSystem:
         power_w=record.figure("power", "W") or power_w,
         weight_kg=record.figure("weight", "kg") or weight_kg,
         supplies=supplies(record),
-        partners=tuple(_partners(record)),
+        partners=tuple(
+            parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
+            for at, partner in enumerate(record.value("partners") or ())
+        ),
         back_end=_back_end(record),
     )
-
-
-def _partners(record: Record) -> Iterator[parts.Partner]:
-    for at, partner in enumerate(record.value("partners") or ()):
-        yield parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
 
 
 def _back_end(record: Record) -> parts.BackEnd | None:
@@ -413,7 +408,11 @@ def model(record: Record) -> parts.Model:
         described = described._replace(mlp=_block_of(described, stated))
     parameters = stated or counts.parameters(described)
     if parameters is None:
-        raise PlanErrors([_problem(record, "parameters", _uncounted(described), "unknown-figure")])
+        text = "the model described here has no `parameters`; add them, or its shape"
+        if described.shape:
+            keys = ", ".join(f"`{key}`" for key in matrices.missing(described))
+            text = f"the parameters are unknown; add `parameters`, or to the shape {keys}"
+        raise PlanErrors([_problem(record, "parameters", text, "unknown-figure")])
     active = record.figure("active_parameters", "parameters")
     if active is None and described.moe:
         active = counts.active_parameters(described, parameters)
@@ -432,10 +431,3 @@ def _block_of(described: parts.Model, parameters: Figure) -> str:
 
 def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
     return Problem(record.source.mark((*record.steps, key)), "error", message, rule)
-
-
-def _uncounted(described: parts.Model) -> str:
-    keys = [f"`{key}`" for key in matrices.missing(described)]
-    if not described.shape:
-        return "the model described here has no `parameters`; add them, or its shape"
-    return f"the parameters are unknown; add `parameters`, or to the shape {', '.join(keys)}"

@@ -45,17 +45,13 @@ def logo(content: bytes) -> Logo | None:
     if len(content) > MOST_LOGO:
         return None
     if content.startswith(_PNG):
-        return Logo("image/png", content) if _has_size(content) else None
+        size = content[_PNG_SIZE]
+        half = len(size) // 2
+        sides = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
+        return Logo("image/png", content) if all(0 < side <= _MOST_PIXELS for side in sides) else None
     if content.startswith(_JPEG):
         return Logo("image/jpeg", content)
     return Logo("image/svg+xml", content) if _SVG.match(content) else None
-
-
-def _has_size(png: bytes) -> bool:
-    size = png[_PNG_SIZE]
-    half = len(size) // 2
-    numbers = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
-    return all(0 < number <= _MOST_PIXELS for number in numbers)
 
 
 # document -----------------------------------------------------------------------------------------------------------

@@ -251,7 +251,10 @@ class Formula:
     def expression(self) -> ast.expr:
         """The syntax tree of `text`, which callers must not change."""
         if self.written:
-            return _parsed(self.written)
+            with _PARSING:
+                tree = ast.parse(self.written, mode="eval")
+            plain: ast.expr = _Plain().visit(tree.body)
+            return plain
         code = self.function.__code__
         return _return_expression(code.co_filename, code.co_firstlineno)
 
@@ -303,13 +306,6 @@ class _Plain(ast.NodeTransformer):
             return node
         numerator, *denominator = node.args
         return ast.BinOp(numerator, ast.Div(), denominator[0]) if denominator else numerator
-
-
-def _parsed(expression: str) -> ast.expr:
-    with _PARSING:
-        tree = ast.parse(expression, mode="eval")
-    plain: ast.expr = _Plain().visit(tree.body)
-    return plain
 
 
 @cache

@@ -66,7 +66,9 @@ def document(name: str) -> dict[str, Any]:
         reference = definition.get(REFERENCE, "")
         if reference.startswith(PARTS):
             part = document(reference.removesuffix(SUFFIX))
-            schema["$defs"][key] = as_definition(key, _described_in_plan(part))
+            fields = {field: value for field, value in part["properties"].items() if field != "replace"}
+            part = {field: value for field, value in part.items() if field not in ONLY_IN_FILES}
+            schema["$defs"][key] = as_definition(key, part | {"properties": fields})
     return schema
 
 
@@ -102,11 +104,6 @@ def _references(schema: Any) -> Iterator[str]:
     elif isinstance(schema, list):
         for item in schema:
             yield from _references(item)
-
-
-def _described_in_plan(part: dict[str, Any]) -> dict[str, Any]:
-    fields = {key: field for key, field in part["properties"].items() if key != "replace"}
-    return {key: value for key, value in (part | {"properties": fields}).items() if key not in ONLY_IN_FILES}
 
 
 def _read(file: str) -> dict[str, Any]:
@@ -174,7 +171,10 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
         allowed = list(properties)
         for key in instance:
             if key not in allowed:
-                yield Problem(source.key_mark((*path, key)), "error", _unknown(key, allowed), "unknown-key", dotted)
+                shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
+                right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
+                text = f"unknown key {quote(key)}; {right}"
+                yield Problem(source.key_mark((*path, key)), "error", text, "unknown-key", dotted)
         return
     if error.validator == "required":
         for key in wanted:
@@ -189,12 +189,6 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
     message, rule = _explained(error)
     mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
     yield Problem(mark, "error", message, rule, dotted)
-
-
-def _unknown(key: str, allowed: list[str]) -> str:
-    shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
-    right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
-    return f"unknown key {quote(key)}; {right}"
 
 
 def _one_of(error: ValidationError) -> list[str]:

@@ -124,16 +124,12 @@ def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     elif plan.inference:
         sized = _size_inference(plan, plan.inference, attached)
     else:
-        sized = _size_target(plan, attached)
+        target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
+        servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
+        reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
+        sized = Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
     chips = plan.cluster.gpu.pod_chips
     return sized._replace(pods=pods_of_chips(sized.gpus, chips)) if chips else sized
-
-
-def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
-    servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
-    reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
-    return Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:

@@ -198,17 +198,14 @@ class Requirements:
         pieces, have = sum(wanted.values()), self.have[id]
         name, first = self._name(id), by[next(iter(wanted))]
         if odd is None and sure:
-            severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
+            kind = self.catalog.find_part(id).kind
+            severity: Severity = "unknown" if any(line.may_be(kind) for line in self.bill.lines) else "doubt"
             finding = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
             yield finding._replace(part=id, money=None)
         elif odd and have not in (sure, pieces) and pieces - have not in self._saved(id):
             code = "required-few" if have < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
             yield at_line("doubt", odd, code, have - pieces, LIKELY, part=name, pieces=pieces, given=have, by=asking)
-
-    def _may_be_there(self, parts: Iterable[str]) -> bool:
-        kinds = {self.catalog.find_part(part).kind for part in parts}
-        return any(line.may_be(kind) for line in self.bill.lines for kind in kinds)
 
     def _saved(self, id: str) -> set[int]:
         """Return the possible savings of a required part by spares that are not in a separate column."""

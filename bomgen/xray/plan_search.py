@@ -263,7 +263,8 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
     fitted = fit(slots, stated, scope.free, basis.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
         fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved, basis.catalog)))
-    broken = basis.required.count_broken((*_named(part), part.off) for part in fitted.wrong)
+    firsts = ((part.slots[0] if part.slots else part.lines[0], part.off) for part in fitted.wrong)
+    broken = basis.required.count_broken((first.kind, first.id, off) for first, off in firsts)
     return FittedPlan(candidate, designed, billed, fitted, broken)
 
 
@@ -278,10 +279,6 @@ def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog:
     if module is None or fibre is None:
         return ()
     return tuple(NeededPart((), (line,), line.quantity or 0, line.quantity or 0) for line in (module, fibre))
-
-
-def _named(part: NeededPart) -> tuple[str, str]:
-    return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
 
 
 def _size(value: Any) -> int:

@@ -118,7 +118,8 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
     split, queued = _split(fields), _queued(fields)
     if queued is not None:
         split = split._replace(in_flight=split.in_flight * queued)
-    work = _work(fields, split.width)
+    formats = fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS
+    work = _known_work(*formats, _length(fields, "prompt"), _length(fields, "output"), split.width)
     precision, output = fields["precision"], float(_length(fields, "output"))
     throughput, whole = fields["tokens_per_second_per_gpu"], fields["disaggregated"] == ""
     measured = "computed" not in fields["throughput_counts"] and "prompt as well" not in fields["throughput_counts"]
@@ -190,11 +191,6 @@ def _queued(fields: Mapping[str, str]) -> float | None:
 @cache
 def _model(id: str) -> Model:
     return part_records.model(Catalog().find("model", id))
-
-
-def _work(fields: Mapping[str, str], width: float) -> ServedWork[float]:
-    key = (fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS)
-    return _known_work(*key, _length(fields, "prompt"), _length(fields, "output"), width)
 
 
 @cache

@@ -142,7 +142,11 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
         attention = add_states(attention, mean_of_layers(kept, model.shape["linear_layers"], model.shape["layers"]))
     whole = _whole_bytes(training)
     if not model.moe:
-        return whole, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(training, hidden)))
+        if ffn := model.shape.get("ffn"):
+            block = _inside_block(training, ffn, _tensors(training, model.mlp == matrices.GATED))
+        else:
+            block = bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
+        return whole, divided_bytes(attention, _mean_of_blocks(model, block))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
@@ -195,14 +199,6 @@ def _latent_bytes(model: Model) -> Figure:
     if "q_lora_rank" in shape:
         latents = add_queries(latents, shape["q_lora_rank"])
     return recomputed_attention_bytes(latents, shape["heads"], shape["v_head_dim"], ELEMENT)
-
-
-def _block_bytes(training: Training, hidden: Figure) -> Figure:
-    """Return the activations of a token inside the MLP of a layer [bytes]."""
-    width = training.model.shape.get("ffn")
-    if width is None:
-        return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
-    return _inside_block(training, width, _tensors(training, training.model.mlp == matrices.GATED))
 
 
 def _inside_block(training: Training, width: Figure, tensors: Figure) -> Figure:

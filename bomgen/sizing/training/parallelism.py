@@ -256,7 +256,10 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
             if candidate and (chosen is None or (candidate.size, candidate.context) < (chosen.size, chosen.context)):
                 chosen = candidate
         if chosen:
-            return _fit_of(training, _narrow_experts(training, chosen, gpu, gpus), refused, gpu, gpus)
+            degrees = expert_degrees(training, gpus.value // (chosen.tensor * chosen.pipeline))
+            narrower = (chosen._replace(expert=expert) for expert in degrees)
+            chosen = next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
+            return _fit_of(training, chosen, refused, gpu, gpus)
     raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
 
 
@@ -313,12 +316,6 @@ def _narrowest_context(
         if candidate not in refused:
             refused.append(candidate)
     return None
-
-
-def _narrow_experts(training: Training, widest: ModelSplit, gpu: Gpu, gpus: Figure) -> ModelSplit:
-    degrees = expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
-    narrower = (widest._replace(expert=expert) for expert in degrees)
-    return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
 
 
 def _reason(training: Training, candidate: ModelSplit, gpu: Gpu, gpus: Figure) -> Message:
