@@ -159,7 +159,7 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
 
 def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     """Return the smallest cluster allowed by the plan's rounding whose own prediction meets the target."""
-    from bomgen.sizing.prediction.search import ROUNDING, GpusOfRun, counts_in_time
+    from bomgen.sizing.prediction.fewest_gpus import ROUNDING, GpusOfRun, counts_in_time
 
     target = require(workload.target_days, "the search is for target days")
     first = _size_run_that_fits(plan, workload, attached)
@@ -627,7 +627,7 @@ def _predictors(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
 def _faster_split(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], memory_fit: MemoryFit, gpus: Figure
 ) -> TimedSplit | None:
-    from bomgen.sizing.prediction.search import find_faster_split
+    from bomgen.sizing.prediction.fewest_gpus import find_faster_split
 
     predictors, server = _predictors(plan, workload, attached), plan.cluster.server
     per_server = (server.gpus if server else parallelism.SERVER_GPUS).value

@@ -42,7 +42,7 @@ THIRD_PARTY = {
         *("core.exact_vectors", "fabric.clos.many", "fabric.links.*"),
         *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.wiring.*"),
-        *("workflow.design_tables", "sizing.prediction.search"),
+        *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.design_search",),
     "pyarrow": ("output.wiring.parquet",),

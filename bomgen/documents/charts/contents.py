@@ -18,8 +18,8 @@ from bomgen.documents.charts.types import Bar, Bars, Chart, HeatMap, OneLine, Pa
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
 from bomgen.sizing.prediction.predict import Predicted
+from bomgen.sizing.sensitivity import Sensitivity, sensitivity
 from bomgen.sizing.serving.capacity import LoadPoint
-from bomgen.sizing.size_counts import Sensitivity, sensitivity
 
 # money --------------------------------------------------------------------------------------------------------------
 # Charts of amounts: the categories, the range of the total, and the alternatives.
