@@ -20,7 +20,6 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
-from bomgen.sizing.second_opinions import Opinions, opinions
 from bomgen.sizing.servers import (
     MAX_GPUS,
     Target,
@@ -39,7 +38,7 @@ from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit, degrees_of
 from bomgen.sizing.training.parallelism import MemoryFit
-from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.run import Opinions, TrainingRun, opinions
 from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.core.resources import content, folder
+from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction.terms import Machine, Split, Work
-from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.training.states import FULL, QUANTISED
 
 ROWS = "training-steps.csv"

@@ -20,6 +20,7 @@ from bomgen.core.provenance import Cited, Figure, Reference, formula, product, r
 from bomgen.core.units import TERA
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OwnStep, Plan, Training
+from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction.measurements import (
     ALL_GATHERS,
     OVERLAPPED,
@@ -34,7 +35,6 @@ from bomgen.sizing.prediction.measurements import (
     stack_name,
 )
 from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Terms, Work, add_seconds, line_rate_terms
-from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.servers import bytes_of_network, network_of_gpu
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training import states

@@ -17,6 +17,7 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Reference, formula, require
 from bomgen.plan.types import Inference
+from bomgen.sizing.model_work import ZERO
 from bomgen.sizing.prediction.measurements import file
 from bomgen.sizing.prediction.predict import (
     COVERAGES,
@@ -49,7 +50,6 @@ from bomgen.sizing.prediction.serving_terms import (
     served_work,
 )
 from bomgen.sizing.prediction.terms import add_seconds, greater
-from bomgen.sizing.prediction.work import NONE
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
@@ -271,7 +271,7 @@ def prepare(
         inference.prompt_tokens,
         inference.output_tokens,
         degrees[0],
-        inference.prefix_cache or NONE,
+        inference.prefix_cache or ZERO,
     )
     if work is None or len(peaks) < len(names):
         return None

@@ -19,10 +19,17 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.provenance import Figure, difference, formula, product
-from bomgen.sizing.attention import CONVENTIONS, products_of_token
+from bomgen.sizing.model_work import (
+    CONVENTIONS,
+    ONE,
+    ZERO,
+    add_counts,
+    products_of_token,
+    weights_of_head,
+    weights_of_matrix,
+)
 from bomgen.sizing.prediction.predict import flops_of_peak
 from bomgen.sizing.prediction.terms import BYTES, Apply, Number, bandwidth_of_neighbours, greater, lesser
-from bomgen.sizing.prediction.work import NONE, ONE, add_counts, weights_of_head, weights_of_matrix
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.gpu_memory import bytes_of_rest
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES
@@ -383,7 +390,7 @@ def served_work(
     prompt: Figure,
     output: Figure,
     width: Figure,
-    cached: Figure = NONE,
+    cached: Figure = ZERO,
 ) -> ServedWork[Figure] | None:
     """Return the work of a model served to requests of mean prompt and output length [tokens]; None: shape unknown.
 
@@ -404,8 +411,8 @@ def served_work(
     return ServedWork(
         layers=shape["layers"],
         expert_layers=weights.expert_layers,
-        latent_layers=matrices.attention_layers(model) if model.mla else NONE,
-        linear_layers=shape.get("linear_layers", NONE),
+        latent_layers=matrices.attention_layers(model) if model.mla else ZERO,
+        linear_layers=shape.get("linear_layers", ZERO),
         hidden=shape["hidden"],
         weights=weights.passed,
         head=weights.head,
@@ -416,8 +423,8 @@ def served_work(
         experts=weights.experts,
         topk=weights.topk,
         prompt=uncached_tokens(prompt, cached),
-        prompt_products=products_of_prompt(prefilled, prompt, cached) if prefilled else NONE,
-        decode_products=decoded or NONE,
+        prompt_products=products_of_prompt(prefilled, prompt, cached) if prefilled else ZERO,
+        decode_products=decoded or ZERO,
         cache_size=kv_cache.bytes_read_per_gpu(held, length, width, ONE),
     )
 
@@ -443,16 +450,16 @@ def _weights(model: Model, width: Figure) -> _Weights:
     all_matrices, shape = matrices.matrices(model), model.shape
     if not all_matrices or not {"vocab", "heads"} <= shape.keys():
         if not model.moe:
-            return _Weights(model.parameters, NONE, NONE, NONE, NONE, NONE, ONE, ONE)
+            return _Weights(model.parameters, ZERO, ZERO, ZERO, ZERO, ZERO, ONE, ONE)
         idle = idle_parameters(model.parameters, model.active_parameters)
         share = model.parameters, model.active_parameters
-        return _Weights(model.active_parameters, NONE, NONE, NONE, idle, shape["layers"], *share)
+        return _Weights(model.active_parameters, ZERO, ZERO, ZERO, idle, shape["layers"], *share)
     routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
     shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
     passed = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in shared)
     head = weights_of_head(shape["hidden"], shape["vocab"])
     if not routed:
-        return _Weights(passed, head, _repeated(model, shared, width), NONE, NONE, NONE, ONE, ONE)
+        return _Weights(passed, head, _repeated(model, shared, width), ZERO, ZERO, ZERO, ONE, ONE)
     return _Weights(
         passed,
         head,
@@ -479,7 +486,7 @@ def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
             for matrix in shared
             if matrix.name in KV_PROJECTIONS
         ]
-    return _sum(copied) if copied else NONE
+    return _sum(copied) if copied else ZERO
 
 
 def _sum(figures: Iterable[Figure]) -> Figure:

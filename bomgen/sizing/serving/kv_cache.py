@@ -18,7 +18,7 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import EIGHT_BITS, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
-from bomgen.sizing.attention import Layers, layers_by_attention
+from bomgen.sizing.model_work import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
 _IEEE = Reference(
