@@ -102,10 +102,10 @@ def predictions(count: str) -> dict[str, float]:
 
     from bomgen.catalog import part_records
     from bomgen.catalog.files import Catalog
+    from bomgen.sizing.model_work import work_of_model
     from bomgen.sizing.prediction import predict as fitted
     from bomgen.sizing.prediction.predict import predict_steps
     from bomgen.sizing.prediction.terms import Machine, Split, Work
-    from bomgen.sizing.prediction.work import work_of_model
 
     catalog = Catalog()
     model, gpu = part_records.model(catalog.find("model", MODEL)), part_records.gpu(catalog.find("gpu", "h100-sxm"))

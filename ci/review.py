@@ -33,7 +33,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 
-from bomgen.core.children import PIPE, bare_environment, start_python
+from bomgen.core.processes import PIPE, bare_environment, start_python
 from bomgen.documents.diff.data import Limit, exceeds, limit
 from bomgen.workflow.git_revisions import (
     LINK,

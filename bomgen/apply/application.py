@@ -21,7 +21,7 @@ from bomgen.apply.proposal import Base, Edit, Proposal, is_pieces, value_at
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
 from bomgen.core.messages import message
-from bomgen.core.money import Totals
+from bomgen.core.units import Totals
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Source, decoded, read
 from bomgen.documents.chapters.writer import Writer

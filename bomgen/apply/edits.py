@@ -36,8 +36,7 @@ from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Choice, Problem
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
-from bomgen.core.money import MAX_PRICE
-from bomgen.core.units import parse
+from bomgen.core.units import MAX_PRICE, parse
 from bomgen.core.yaml_source import MAX_DIGITS, Path
 from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party

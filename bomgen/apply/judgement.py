@@ -34,8 +34,8 @@ from bomgen.apply.proposal import Base, Proposal, change_text, has_spares, numbe
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
-from bomgen.core.money import rounded
 from bomgen.core.provenance import Mark
+from bomgen.core.units import rounded
 from bomgen.core.yaml_source import Path
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import Line, part_key

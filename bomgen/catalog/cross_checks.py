@@ -14,8 +14,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from bomgen.catalog.files import NOT_PARTS, Catalog, Record, UnknownPart
-from bomgen.catalog.parts import ANY
-from bomgen.catalog.servers import parse_pcie
+from bomgen.catalog.parts import ANY, parse_pcie
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.work_budget import spend
 
@@ -69,7 +68,7 @@ def cross_check(record: Record, catalog: Catalog) -> Iterator[Problem]:
         yield Problem(record.source.mark((*record.steps, key)), "warning", message, RULE, key)
 
 
-def numbers_in_conflict(records: Sequence[Record], known: Mapping[str, Sequence[Record]]) -> Iterator[Problem]:
+def numbers_in_conflict(records: Sequence[Record], by_number: Mapping[str, Sequence[Record]]) -> Iterator[Problem]:
     """Yield a warning for each order number of `records` that a part of another kind, or another sold alone, has too.
 
     `known` are the records of the catalogue by their numbers. A chassis is sold with several GPUs under one number.
@@ -77,31 +76,31 @@ def numbers_in_conflict(records: Sequence[Record], known: Mapping[str, Sequence[
     for record in records:
         for key in ("part_number", "ordering_number"):
             number = str(record.value(key) or "").lower()
-            same = known.get(number, ()) if number else ()
+            same = by_number.get(number, ()) if number else ()
             spend(len(same))
-            others = (f"{other.kind} {other.id}" for other in same if _conflict(record, other))
-            if listed := list(islice(others, SHOWN_OTHERS)):
+            conflicts = (f"{twin.kind} {twin.id}" for twin in same if _conflict(record, twin))
+            if listed := list(islice(conflicts, SHOWN_OTHERS)):
                 text = f"the number {record.value(key)} is also that of {', '.join(listed)}"
                 message = f"{text}; correct one, or remove the part that is described twice"
                 yield Problem(record.source.mark((key,)), "warning", message, "number-twice", key)
 
 
-def _conflict(record: Record, other: Record) -> bool:
-    if (record.kind, record.id) == (other.kind, other.id):
+def _conflict(record: Record, twin: Record) -> bool:
+    if (record.kind, record.id) == (twin.kind, twin.id):
         return False
-    ordered = record.value("ordering_number"), other.value("ordering_number")
+    ordered = record.value("ordering_number"), twin.value("ordering_number")
     if None not in ordered and ordered[0] != ordered[1]:
         return False  # editions of one model, each with a number to order it by
-    return record.kind != other.kind or record.kind != "server" or record.value("gpu") == other.value("gpu")
+    return record.kind != twin.kind or record.kind != "server" or record.value("gpu") == twin.value("gpu")
 
 
 def records_by_number(catalog: Catalog, kinds: Sequence[str]) -> dict[str, list[Record]]:
     """Return the parts of some kinds by each of their order numbers, in lower case."""
-    found: dict[str, list[Record]] = {}
+    by_number: dict[str, list[Record]] = {}
     for record in (record for kind in kinds if kind not in NOT_PARTS for record in catalog.all(kind)):
         for number in {str(record.value(key) or "").lower() for key in ("part_number", "ordering_number")}:
-            found.setdefault(number, []).append(record)
-    return found
+            by_number.setdefault(number, []).append(record)
+    return by_number
 
 
 def _ports_and_cages(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
@@ -195,8 +194,8 @@ def _links_and_rate(record: Record, _catalog: Catalog) -> Iterator[Contradiction
 def _peaks(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
     """Compare the peaks of an accelerator by precision, and dense with sparse ones."""
     dense = {name: record.value(f"{name}_tflops") for name in PRECISIONS}
-    known = [(name, peak) for name, peak in dense.items() if peak]
-    for (wide, slow), (narrow, fast) in pairwise(known):
+    listed = [(name, peak) for name, peak in dense.items() if peak]
+    for (wide, slow), (narrow, fast) in pairwise(listed):
         if not slow <= fast <= MOST_FASTER * slow:
             text = f"{narrow} at {float(fast):g} TFLOP/s, {wide} at {float(slow):g}: 1 to {MOST_FASTER} times is usual"
             yield Contradiction(f"{narrow}_tflops", text)

@@ -10,17 +10,20 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
-from bomgen.catalog.checkpoint_names import bare_names, untuned
-from bomgen.catalog.plausible import implausible_figures
-from bomgen.catalog.source_names import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources
-from bomgen.catalog.trade_words import with_canonical_words
-from bomgen.catalog.unsized_models import kind_of_unsized
+from bomgen.catalog.model_names import bare_names, kind_of_unsized, untuned
+from bomgen.catalog.part_file_checks import (
+    MAX_QUOTED,
+    SOURCES,
+    UNVERIFIED,
+    implausible_figures,
+    undescribed_sources,
+    with_canonical_words,
+)
 from bomgen.core import progress, schema
-from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
@@ -30,6 +33,9 @@ from bomgen.core.units import parse
 from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
 from bomgen.core.yaml_source import Path as Steps
+
+Arguments = TypeVarTuple("Arguments")
+Kept = TypeVar("Kept")
 
 KINDS = (
     "gpu",
@@ -132,10 +138,10 @@ class Record(NamedTuple):
     @property
     def data(self) -> dict[str, Any]:
         """The mapping of the record."""
-        found = self.source.data
+        below = self.source.data
         for step in self.steps:
-            found = found[step]
-        data: dict[str, Any] = found
+            below = below[step]
+        data: dict[str, Any] = below
         return data
 
     @property
@@ -143,8 +149,8 @@ class Record(NamedTuple):
         """The fields of a built-in part that a user's file changes, with their values before and now."""
         if self.changed is None:
             return {}
-        given = [str(key) for key in self.data if (key,) in self.source.keys and key not in SAYS_NOTHING]
-        values = {key: (self.changed.value(key), self.value(key)) for key in given}
+        stated = [str(key) for key in self.data if (key,) in self.source.keys and key not in SAYS_NOTHING]
+        values = {key: (self.changed.value(key), self.value(key)) for key in stated}
         return {key: (before, now) for key, (before, now) in values.items() if before != now}
 
     def giver(self, key: str) -> Record:
@@ -204,20 +210,20 @@ class Record(NamedTuple):
 
     def need(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure:
         """Return a required value as `figure` does. Raises PlanErrors when the record lacks it."""
-        found = self.figure(key, unit, *above, zero=zero)
-        if found is None:
+        figure = self.figure(key, unit, *above, zero=zero)
+        if figure is None:
             mark = self.source.mark((*self.steps, *above, key))
             message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"
             if self.id == INLINE:
                 message = f"the {self.kind} described here has no `{key}`; add it"
             raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
-        return found
+        return figure
 
     def figure_or_one(self, key: str, *above: str | int) -> Figure:
         """Return a count as `figure` does; 1 when the record gives none, such as one port per cage."""
-        found = self.figure(key, "count", *above)
-        if found is not None:
-            return found
+        figure = self.figure(key, "count", *above)
+        if figure is not None:
+            return figure
         return Figure(1, "count", Cited(self._named(key), (Reference(message("source-silent")),), "high"))
 
     def _named(self, key: str) -> Message:
@@ -260,16 +266,16 @@ class Record(NamedTuple):
     def references(self, names: list[str]) -> tuple[Reference, ...]:
         """Return the documents of source names, as the record's `sources` describe them; none for `unverified`."""
         table = self.data.get(SOURCES, {})
-        found = []
+        cited = []
         for name in names:
             if name != UNVERIFIED:
                 entry = table.get(name, {})
-                found.append(
+                cited.append(
                     Reference(
                         record_text(str(entry.get("title", name)), "source", name), entry.get("url"), entry.get("read")
                     )
                 )
-        return tuple(found)
+        return tuple(cited)
 
 
 @dataclass(frozen=True)
@@ -316,18 +322,18 @@ class Catalog:
 
     def substituted_ids(self, kind: str) -> dict[str, str]:
         """Return the substitute parts of a kind, each with the id of the first part that it replaces."""
-        return {other: id for (of, id), other in reversed(list(self.substitutes.items())) if of == kind}
+        return {substitute: id for (of, id), substitute in reversed(list(self.substitutes.items())) if of == kind}
 
-    def before(self, other: Catalog) -> Catalog:
+    def before(self, behind: Catalog) -> Catalog:
         """Return the catalogue with the folders of another behind its own."""
-        roots = {place: other.root for place in other.folders if other.root} | {**self.roots}
-        return Catalog((*self.folders, *other.folders), {**other.shown, **self.shown}, None, roots)
+        roots = {directory: behind.root for directory in behind.folders if behind.root} | {**self.roots}
+        return Catalog((*self.folders, *behind.folders), {**behind.shown, **self.shown}, None, roots)
 
     def find(self, kind: str, name: str) -> Record:
         """Return the record of a part, or of its substitute; otherwise as `find_original`."""
-        found = self.find_original(kind, name)
-        other = self.substitutes.get((kind, found.id))
-        return self.find_original(kind, other) if other else found
+        record = self.find_original(kind, name)
+        substitute = self.substitutes.get((kind, record.id))
+        return self.find_original(kind, substitute) if substitute else record
 
     def find_original(self, kind: str, name: str) -> Record:
         """Return the record of a kind by id, part number or alias; for cables also by the part number of one length.
@@ -337,11 +343,11 @@ class Catalog:
         wanted = name.lower()
         key = (kind, wanted)
         if key not in self._records:
-            own = any(place.parent in self.folders for place in self._places(kind))
+            is_users = any(directory.parent in self.folders for directory in self._places(kind))
             # A name of the user's own parts comes before an id that only its ending hides.
-            ids = (wanted, *bare_names(wanted)) if kind == MODEL and not own else (wanted,)
-            found = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
-            self._records[key] = found or self._find_by_alias(kind, wanted, name)
+            ids = (wanted, *bare_names(wanted)) if kind == MODEL and not is_users else (wanted,)
+            record = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
+            self._records[key] = record or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
     def build_part(self, kind: str, name: str, build: Callable[[Record], T]) -> T:
@@ -356,14 +362,14 @@ class Catalog:
     def find_part(self, name: str) -> Record:
         """Return the record of a part of any kind, accessories first. Raises UnknownPart, listing the accessories."""
         for kind in sorted(set(KINDS) - set(NOT_PARTS)):
-            if any(name.lower() in self._list(place) for place in self._places(kind)):
+            if any(name.lower() in self._list(directory) for directory in self._places(kind)):
                 return self.find_original(kind, name)
         return self.find_original(ACCESSORY, name)
 
     def read(self) -> tuple[Record, ...]:
         """Return every record that was looked up so far, each once, by kind and id."""
-        found = {(record.kind, record.id): record for record in self._records.values()}
-        return tuple(found[key] for key in sorted(found))
+        records = {(record.kind, record.id): record for record in self._records.values()}
+        return tuple(records[key] for key in sorted(records))
 
     @staticmethod
     def is_id(name: str) -> bool:
@@ -372,7 +378,7 @@ class Catalog:
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind, in alphabetical order."""
-        return sorted({id for place in self._places(kind) for id in self._list(place)})
+        return sorted({id for directory in self._places(kind) for id in self._list(directory)})
 
     def all(self, kind: str) -> Iterator[Record]:
         """Return every record of a kind, by id."""
@@ -406,10 +412,10 @@ class Catalog:
         """Yield the records of a kind with `word` at `key` and, if `figure` is given, `value` at that key."""
         seen: set[str] = set()
         wanted = {key: word, figure: value} if figure else {key: word}
-        for place in self._places(kind):
-            own_folder = place.parent in self.folders
+        for directory in self._places(kind):
+            own_folder = directory.parent in self.folders
             # Built-in parts are looked up only on demand, because a lock file names the records that were.
-            ids = self._list(place) if own_folder else _built_in_where(kind, place, tuple(wanted.items()))
+            ids = self._list(directory) if own_folder else _built_in_where(kind, directory, tuple(wanted.items()))
             for id in ids:
                 record = self.find(kind, id)
                 fits = all(self._own_or_replaced(record, key) == held for key, held in wanted.items())
@@ -425,30 +431,30 @@ class Catalog:
 
     def replacements(self, kind: str, names: Collection[str]) -> list[str]:
         """Return the ids of the parts of a kind that replace one of these names, in alphabetical order."""
-        found = []
-        for place in self._places(kind):
-            own_folder = place.parent in self.folders
-            for id, path in self._list(place).items():
+        matching = []
+        for directory in self._places(kind):
+            own_folder = directory.parent in self.folders
+            for id, path in self._list(directory).items():
                 if own_folder or _built_in(kind, id, path).value("replaces"):
                     replaced = self.find_original(kind, id).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
-                        found.append(id)
-        return sorted(set(found))
+                        matching.append(id)
+        return sorted(set(matching))
 
     def _places(self, kind: str) -> list[Path]:
         if kind not in self._own:
-            self._own[kind] = [place / kind for place in self.folders if (place / kind).is_dir()]
+            self._own[kind] = [directory / kind for directory in self.folders if (directory / kind).is_dir()]
         return [*self._own[kind], *_built_in_place(kind)]
 
-    def _list(self, place: Path) -> dict[str, Path]:
+    def _list(self, directory: Path) -> dict[str, Path]:
         """Return the part files of a folder by id; all of the user's count as looked up each time. Raises TooMuch."""
-        if place.parent not in self.folders:
-            return _list_built_in(place)
-        if place not in self._listed:
-            self._listed[place] = _list_part_files(place)
-        found = self._listed[place]
-        spend(OF_PART_LOOKUP * len(found))
-        return found
+        if directory.parent not in self.folders:
+            return _list_built_in(directory)
+        if directory not in self._listed:
+            self._listed[directory] = _list_part_files(directory)
+        paths = self._listed[directory]
+        spend(OF_PART_LOOKUP * len(paths))
+        return paths
 
     def _find_by_id(self, kind: str, id: str) -> Record | None:
         if not _ID.fullmatch(id):
@@ -458,10 +464,10 @@ class Catalog:
 
     def _find_in(self, places: Sequence[Path], kind: str, stems: Sequence[str]) -> Record | None:
         """Return the record of the first of some file names in the first of some folders that has one."""
-        for number, place in enumerate(places):
-            own_folder = place.parent in self.folders
+        for number, directory in enumerate(places):
+            own_folder = directory.parent in self.folders
             for stem in stems:
-                path = place / f"{stem}.yaml" if own_folder else _list_built_in(place).get(stem)
+                path = directory / f"{stem}.yaml" if own_folder else _list_built_in(directory).get(stem)
                 if path and not own_folder:
                     return _built_in(kind, stem, path)
                 if path and path.is_file():
@@ -472,9 +478,9 @@ class Catalog:
         return None
 
     def _read(self, kind: str, path: Path) -> Source:
-        place = path.parent.parent
-        shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        root = self.roots.get(place, self.root)
+        directory = path.parent.parent
+        shown = f"{self.shown.get(directory, directory)}/{kind}/{path.name}"
+        root = self.roots.get(directory, self.root)
         if root and not path.resolve().is_relative_to(root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
@@ -509,8 +515,8 @@ class Catalog:
 
     def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
         names: dict[str, set[str]] = {}
-        for place in self._places(kind):
-            for id in self._list(place):
+        for directory in self._places(kind):
+            for id in self._list(directory):
                 for name in self.find_original(kind, id).names:
                     names.setdefault(name, set()).add(id)
         return names
@@ -547,6 +553,25 @@ def _family(wanted: str, names: Mapping[str, set[str]]) -> str:
     return ""
 
 
+def cache_one(function: Callable[[*Arguments], Kept]) -> Callable[[*Arguments], Kept]:
+    """Return a function that gives every caller the first value cached for its arguments, all positional.
+
+    `functools.cache` calls the function in every thread that asks before the first result is stored, and each thread
+    keeps its own result. That is enough for values that compare equal. Figures are equal only when they are the same
+    object, and so are the records and parts that hold them: a thread that met two would count one module as two kinds.
+    """
+    kept = dict[tuple[*Arguments], Kept]()
+
+    @wraps(function)
+    def ask(*arguments: *Arguments) -> Kept:
+        if arguments not in kept:
+            # `setdefault` is atomic for other threads. A lock would have to be held while modules are imported.
+            kept.setdefault(arguments, function(*arguments))
+        return kept[arguments]
+
+    return ask
+
+
 @cache_one
 def built_in_assumption(id: str) -> Figure:
     """Return an assumption of the built-in data."""
@@ -558,27 +583,27 @@ def built_in(kind: str, id: str) -> Record:
     return _built_in(kind, id, _list_built_in(folder("data") / kind)[id])
 
 
-def _list_part_files(place: Path) -> dict[str, Path]:
+def _list_part_files(directory: Path) -> dict[str, Path]:
     """Return the part files of a folder by id, in alphabetical order: those whose name is a valid id."""
-    paths = (path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
+    paths = (path for path in directory.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
     return {path.stem: path for path in sorted(paths)}
 
 
 @cache
 def _built_in_place(kind: str) -> tuple[Path, ...]:
-    place = folder("data") / kind
-    return (place,) if place.is_dir() else ()
+    path = folder("data") / kind
+    return (path,) if path.is_dir() else ()
 
 
 @cache
-def _list_built_in(place: Path) -> dict[str, Path]:
-    return _list_part_files(place)
+def _list_built_in(directory: Path) -> dict[str, Path]:
+    return _list_part_files(directory)
 
 
 @cache
-def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
+def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
     """Return the ids of the built-in records with these values at keys; a text search excludes most files first."""
-    files = [(id, path, text(path)) for id, path in _list_built_in(place).items()]
+    files = [(id, path, text(path)) for id, path in _list_built_in(directory).items()]
     records = {
         id: _built_in(kind, id, path) for id, path, written in files if all(str(held) in written for _, held in wanted)
     }
@@ -600,10 +625,10 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
     name = kind if kind in NOT_PARTS else f"part/{kind}"
     whole = source = with_canonical_words(source, schema.document(name))
     if changed:
-        given = changed.data | source.data
+        merged = changed.data | source.data
         described = source.data.get(SOURCES, {})
-        given[SOURCES] = changed.data.get(SOURCES, {}) | described if isinstance(described, dict) else described
-        whole = source._replace(data=given)
+        merged[SOURCES] = changed.data.get(SOURCES, {}) | described if isinstance(described, dict) else described
+        whole = source._replace(data=merged)
     problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
     if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)

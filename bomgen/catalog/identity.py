@@ -49,16 +49,16 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
 def _requirements(record: Record) -> Iterator[parts.Requirement]:
     """Yield the parts that an order of a record's part also requires; the record says which of them are included."""
     giver, mentioned = record.giver(REQUIRES), set[str]()
-    for at, each in enumerate(record.data.get(REQUIRES, ())):
-        names, source = each.get("choose") or [each["part"]], each.get("source", ())
+    for at, required in enumerate(record.data.get(REQUIRES, ())):
+        names, source = required.get("choose") or [required["part"]], required.get("source", ())
         mentioned.update(names)
         yield parts.Requirement(
             parts=tuple(names),
-            quantity=None if each.get("quantity", 1) is None else record.figure_or_one("quantity", REQUIRES, at),
-            per=str(each.get("per", parts.PIECE)),
+            quantity=None if required.get("quantity", 1) is None else record.figure_or_one("quantity", REQUIRES, at),
+            per=str(required.get("per", parts.PIECE)),
             references=giver.references([source] if isinstance(source, str) else source),
             mark=None if giver.built_in else record.source.mark((*record.steps, REQUIRES, at)),
-            included=each.get("included", None if each.get("confidence") == "low" else False),
+            included=required.get("included", None if required.get("confidence") == "low" else False),
         )
     in_rack = record.kind in IN_RACKS and not record.value("trays")  # a rack comes with its busbar
     if mentioned.isdisjoint(CORDS):
@@ -167,8 +167,8 @@ def panel(record: Record) -> parts.Panel:
 
 def pdu(record: Record) -> parts.Pdu:
     """Return a record of kind pdu as data."""
-    known = record.value("outlets") or {}
-    outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in known}
+    outlets_listed = record.value("outlets") or {}
+    outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in outlets_listed}
     return parts.Pdu(
         identity=name_part(identity(record), "rack PDU"),
         power_w=record.figure("power", "W"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from bomgen.catalog import estimates, parts, servers
-from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in
+from bomgen.catalog import estimates, parts
+from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
 from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.switch_records import fitted_with, switch
-from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
 
@@ -51,34 +50,29 @@ def gpu(record: Record) -> parts.Gpu:
         power_w=record.figure("power", "W"),
         memory_bandwidth=record.figure("memory_bandwidth", "bytes/s"),
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
-        pod_dimensions=_pod_dimensions(record),
+        pod_dimensions=tuple(
+            Figure(int(value), "count", record.origin("dimensions", "pod"))
+            for value in record.value("pod", "dimensions") or ()
+        ),
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
         pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
         host_memory=record.figure("host_memory", "bytes"),
         cuda_memory=record.figure("memory_cuda", "bytes"),
-        flash_attention=_missing_kernel(record),
+        flash_attention=(
+            Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
+        ),
     )
-
-
-def _missing_kernel(record: Record) -> Figure | None:
-    """Return the word no, where a record says that there are no FlashAttention kernels."""
-    return Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
-
-
-def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
-    values = record.value("pod", "dimensions") or ()
-    return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
 def _pcie(record: Record, key: str) -> Figure | None:
     text = record.value(key)
-    return servers.parse_pcie(str(text), record.origin(key)) if text else None
+    return parts.parse_pcie(str(text), record.origin(key)) if text else None
 
 
 def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
-    found = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
-    return {name: figure for name, figure in found.items() if figure is not None and not name.startswith("measured")}
+    peaks = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
+    return {name: figure for name, figure in peaks.items() if figure is not None and not name.startswith("measured")}
 
 
 REFERENCE_PRECISION = "bf16"
@@ -87,11 +81,11 @@ REFERENCE_PRECISION = "bf16"
 
 def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
     """Return every published run of the catalogue whose GPU has a known peak."""
-    found = []
+    runs = []
     for record in catalog.all("run"):
         used = gpu(catalog.find("gpu", str(record.value("gpu"))))
         if peak := used.dense.get(REFERENCE_PRECISION):
-            found.append(
+            runs.append(
                 parts.PublishedRun(
                     identity=identity(record),
                     active_parameters=record.need("active_parameters", "parameters"),
@@ -101,7 +95,7 @@ def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
                     peak_tflops=peak,
                 )
             )
-    return tuple(found)
+    return tuple(runs)
 
 
 def nic(record: Record) -> parts.Nic:
@@ -173,14 +167,12 @@ def storage_system(record: Record) -> parts.StorageSystem:
         power_w=record.figure("power", "W") or power_w,
         weight_kg=record.figure("weight", "kg") or weight_kg,
         supplies=supplies(record),
-        partners=tuple(_partners(record)),
+        partners=tuple(
+            parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
+            for at, partner in enumerate(record.value("partners") or ())
+        ),
         back_end=_back_end(record),
     )
-
-
-def _partners(record: Record) -> Iterator[parts.Partner]:
-    for at, partner in enumerate(record.value("partners") or ()):
-        yield parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
 
 
 def _back_end(record: Record) -> parts.BackEnd | None:
@@ -220,14 +212,14 @@ def host(record: Record) -> parts.Appliance:
     """Return a machine of one of `HOST_KINDS` as an appliance; a server with its ports for storage and in-band."""
     if record.kind == "appliance":
         return appliance(record)
-    found = _machine(record)
+    machine = _machine(record)
     if record.kind == "storage":
         system = storage_system(record)
-        return found._replace(power_w=system.power_w, weight_kg=system.weight_kg)
+        return machine._replace(power_w=system.power_w, weight_kg=system.weight_kg)
     ports = server(record).storage
-    return found._replace(
+    return machine._replace(
         cage=ports.cage if ports else parts.ANY,
-        ports_per_cage=ports.ports_per_cage if ports else found.ports_per_cage,
+        ports_per_cage=ports.ports_per_cage if ports else machine.ports_per_cage,
         port_gbps=ports.gbps if ports else None,
     )
 
@@ -254,9 +246,9 @@ def _field_source(record: Record, catalog: Catalog | None, same: tuple[str, ...]
     replaces = record.value("replaces") or ()
     model = catalog.find_original(record.kind, str(replaces[0])) if catalog and replaces else record
     for key in same:
-        own, other = record.value(key), model.value(key)
-        if own is not None and other is not None and own != other:
-            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {other}, not {own}"
+        stated, original = record.value(key), model.value(key)
+        if stated is not None and original is not None and stated != original:
+            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {original}, not {stated}"
             raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
     return lambda key: model if record.value(key) is None else record
 
@@ -364,18 +356,18 @@ CHECKPOINT_PARTS = ("attention", "output", "linear", "shared", "dense", "head", 
 
 
 def _weight_files(record: Record) -> dict[str, Figure]:
-    found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    sizes = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
+    return {name: figure for name, figure in sizes.items() if figure is not None}
 
 
 def _checkpoint_formats(record: Record) -> dict[str, parts.CheckpointFormat]:
-    found = {}
-    for name, given in (record.value(CHECKPOINT_FORMATS) or {}).items():
-        formats = {part: format for part, format in given.items() if part in CHECKPOINT_PARTS}
+    by_name = {}
+    for name, stated in (record.value(CHECKPOINT_FORMATS) or {}).items():
+        formats = {part: format for part, format in stated.items() if part in CHECKPOINT_PARTS}
         above = (CHECKPOINT_FORMATS, name)
         group, scale = record.figure("group", "count", *above), record.figure("scale_bytes", "bytes", *above)
-        found[name] = parts.CheckpointFormat(formats, group, scale)
-    return found
+        by_name[name] = parts.CheckpointFormat(formats, group, scale)
+    return by_name
 
 
 def model(record: Record) -> parts.Model:
@@ -409,14 +401,18 @@ def model(record: Record) -> parts.Model:
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )
-    if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
-        raise PlanErrors(found)
-    given = record.figure("parameters", "parameters")
-    if given and not described.moe and record.value("mlp") is None:
-        described = described._replace(mlp=_block_of(described, given))
-    parameters = given or counts.parameters(described)
+    if problems := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
+        raise PlanErrors(problems)
+    stated = record.figure("parameters", "parameters")
+    if stated and not described.moe and record.value("mlp") is None:
+        described = described._replace(mlp=_block_of(described, stated))
+    parameters = stated or counts.parameters(described)
     if parameters is None:
-        raise PlanErrors([_problem(record, "parameters", _uncounted(described), "unknown-figure")])
+        text = "the model described here has no `parameters`; add them, or its shape"
+        if described.shape:
+            keys = ", ".join(f"`{key}`" for key in matrices.missing(described))
+            text = f"the parameters are unknown; add `parameters`, or to the shape {keys}"
+        raise PlanErrors([_problem(record, "parameters", text, "unknown-figure")])
     active = record.figure("active_parameters", "parameters")
     if active is None and described.moe:
         active = counts.active_parameters(described, parameters)
@@ -428,17 +424,10 @@ def model(record: Record) -> parts.Model:
 
 def _block_of(described: parts.Model, parameters: Figure) -> str:
     """Return the kind of feed-forward block where the record gives none: plain if gated exceeds the parameters."""
-    found = matrices.matrices(described) or ()
-    gated = sum(each.inputs.value * each.outputs.value * each.count.value for each in found)
+    weights = matrices.matrices(described) or ()
+    gated = sum(matrix.inputs.value * matrix.outputs.value * matrix.count.value for matrix in weights)
     return matrices.PLAIN if gated > parameters.value else matrices.GATED
 
 
 def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
     return Problem(record.source.mark((*record.steps, key)), "error", message, rule)
-
-
-def _uncounted(described: parts.Model) -> str:
-    keys = [f"`{key}`" for key in matrices.missing(described)]
-    if not described.shape:
-        return "the model described here has no `parameters`; add them, or its shape"
-    return f"the parameters are unknown; add `parameters`, or to the shape {', '.join(keys)}"

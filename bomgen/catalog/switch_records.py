@@ -175,10 +175,10 @@ def _port_names(
     record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
 ) -> parts.PortNames | None:
     """Return the port names of a switch. Raises PlanErrors when two ports would have the same name."""
-    given = record.value(PORT_NAMES)
-    if not given:
+    pattern = record.value(PORT_NAMES)
+    if not pattern:
         return None
-    words = {key: given.get(key) for key in NAMED}
+    words = {key: pattern.get(key) for key in NAMED}
     message, split = "", words["split"]
     if built and built.ports_per_card and not all("{card}" in word for word in words.values() if word):
         message = "ports of a chassis are distinguished by line card; write {card} into cage, port and split"
@@ -186,7 +186,7 @@ def _port_names(
         message = "parts of several ports in a cage are distinguished by port; write {port} into split"
     if message:
         raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
-    numbers = (int(given.get(key, 1)) for key in COUNTED_FROM)
+    numbers = (int(pattern.get(key, 1)) for key in COUNTED_FROM)
     return parts.PortNames(words["cage"], words["port"], split, *numbers)
 
 
@@ -222,8 +222,8 @@ def _chassis(record: Record) -> parts.Chassis | None:
 
 def _cards(record: Record, kind: str) -> parts.Cards:
     """Return the cards of one kind, given as a number or as a mapping with number and part."""
-    given = record.data[CHASSIS].get(kind)
-    if isinstance(given, dict) and "value" not in given:
+    stated = record.data[CHASSIS].get(kind)
+    if isinstance(stated, dict) and "value" not in stated:
         return parts.Cards(_card(record, kind), record.figure("count", "count", CHASSIS, kind, zero=True))
     return parts.Cards(None, record.figure(kind, "count", CHASSIS, zero=True))
 

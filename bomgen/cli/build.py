@@ -27,9 +27,8 @@ from bomgen.cli.options import (
     write_out,
 )
 from bomgen.cli.plans import check_names, open_plans, show, watched
-from bomgen.core.children import PIPE, Child, start_python
 from bomgen.core.language import Language, language
-from bomgen.core.limits import limit_processor_time
+from bomgen.core.processes import PIPE, Child, limit_processor_time, start_python
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
 from bomgen.documents.totals import name_unpriced_gpus

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem, ShellComplete, add_completion
 
 from bomgen.cli.ending import ends_on_errors, flush_output, run_command
 from bomgen.cli.messages import colour, print_text
-from bomgen.core.limits import COLLECT_AFTER, limit_memory, limit_processor_time
+from bomgen.core.processes import COLLECT_AFTER, limit_memory, limit_processor_time
 from bomgen.core.resources import text
 
 COMMANDS = {

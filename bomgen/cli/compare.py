@@ -52,7 +52,7 @@ from bomgen.results.result import Report, result
 from bomgen.workflow.inputs import read_all, text_of
 from bomgen.workflow.pipeline import BrokenResult, list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
-from bomgen.xray.files import open_bill, rebuild_plan
+from bomgen.xray.contents import open_bill, rebuild_plan
 
 COMPARISON_FORMS = ("text", "md", "html", "xlsx", "json")
 DIFFERENCE_FORMS = ("text", "md", "json", "html", "xlsx", "pdf")

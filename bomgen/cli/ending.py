@@ -24,7 +24,7 @@ from bomgen.cli.messages import (
     print_problems,
 )
 from bomgen.core.diagnostics import OutputError, PlanErrors
-from bomgen.core.limits import OutOfTime
+from bomgen.core.processes import OutOfTime
 from bomgen.core.resources import BrokenInstallation, is_out_of_memory
 
 BY_SIGNAL = 128

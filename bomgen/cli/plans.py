@@ -18,7 +18,7 @@ from bomgen.cli.ending import Outcome, Unreadable, ends_on_errors
 from bomgen.cli.messages import VERBOSE, complain, escape_controls, is_set, on_terminal, print_problems
 from bomgen.core import progress
 from bomgen.core.diagnostics import Problem
-from bomgen.core.limits import renew_processor_time
+from bomgen.core.processes import renew_processor_time
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report

@@ -35,8 +35,7 @@ from bomgen.output.writer import render_page, replace
 from bomgen.reading.bill_columns import ROLES
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.plan_files import STANDARD_INPUT
-from bomgen.xray.contents import to_data, xray_document
-from bomgen.xray.files import open_bill, plan_name, plan_text
+from bomgen.xray.contents import open_bill, plan_name, plan_text, to_data, xray_document
 from bomgen.xray.inspection import inspect
 from bomgen.xray.types import Xray
 

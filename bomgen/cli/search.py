@@ -26,8 +26,8 @@ from bomgen.cli.options import (
 )
 from bomgen.cli.plans import ERASE, open_one_plan
 from bomgen.core.language import language
-from bomgen.core.limits import OutOfTime
 from bomgen.core.messages import ENGLISH
+from bomgen.core.processes import OutOfTime
 from bomgen.core.progress import heard_by
 from bomgen.documents.search import search_document
 from bomgen.output.search_results import render_search

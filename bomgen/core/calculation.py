@@ -54,16 +54,16 @@ class Traced:
 
 def _perform(calculate: Callable[..., Any], form: str, *operands: Any) -> Traced:
     """Return the result of an operation, and of both ends of an estimate."""
-    traced = [each if type(each) is Traced else Traced(each, None, repr(each), ()) for each in operands]
+    traced = [term if type(term) is Traced else Traced(term, None, repr(term), ()) for term in operands]
     estimate = None
-    if any(each.estimate for each in traced):
+    if any(term.estimate for term in traced):
         low, high = (
-            calculate(*[each.estimate[end] if each.estimate else each.value for each in traced]) for end in (0, 1)
+            calculate(*[term.estimate[end] if term.estimate else term.value for term in traced]) for end in (0, 1)
         )
         estimate = low, high
-    value = calculate(*[each.value for each in traced])
-    written = form.format(*[each.written for each in traced])
-    return Traced(value, estimate, written, sum([each.inputs for each in traced], ()))
+    value = calculate(*[term.value for term in traced])
+    written = form.format(*[term.written for term in traced])
+    return Traced(value, estimate, written, sum([term.inputs for term in traced], ()))
 
 
 def _define_operator(name: str, form: str) -> None:
@@ -91,10 +91,10 @@ def _greatest(a: Any, b: Any) -> Any:
     return _choose(a >= b, a, b)
 
 
-def _choose(condition: Any, one: Any, other: Any) -> Any:
+def _choose(condition: Any, one: Any, otherwise: Any) -> Any:
     if type(condition) is bool:
-        return one if condition else other
-    return condition * one + (condition == 0) * other
+        return one if condition else otherwise
+    return condition * one + (condition == 0) * otherwise
 
 
 def divided_up(a: Any, b: Any) -> Any:
@@ -112,11 +112,11 @@ def greatest(a: Any, b: Any) -> Any:
     return _perform(_greatest, "max({}, {})", a, b) if _TRACING.get() else _greatest(a, b)
 
 
-def where(condition: Any, one: Any, other: Any) -> Any:
+def where(condition: Any, one: Any, otherwise: Any) -> Any:
     """Return one number where a condition holds and the other elsewhere."""
     if _TRACING.get():
-        return _perform(_choose, "({1} if {0} else {2})", condition, one, other)
-    return _choose(condition, one, other)
+        return _perform(_choose, "({1} if {0} else {2})", condition, one, otherwise)
+    return _choose(condition, one, otherwise)
 
 
 def applied(function: Callable[..., Any], *arguments: Any) -> Any:

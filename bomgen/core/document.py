@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bomgen.core.money import NO_TOTALS, Totals
+from bomgen.core.units import NO_TOTALS, Totals
 
 # picture ------------------------------------------------------------------------------------------------------------
 # The vendor's logo: its kind of file, from its first bytes.
@@ -45,17 +45,13 @@ def logo(content: bytes) -> Logo | None:
     if len(content) > MOST_LOGO:
         return None
     if content.startswith(_PNG):
-        return Logo("image/png", content) if _has_size(content) else None
+        size = content[_PNG_SIZE]
+        half = len(size) // 2
+        sides = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
+        return Logo("image/png", content) if all(0 < side <= _MOST_PIXELS for side in sides) else None
     if content.startswith(_JPEG):
         return Logo("image/jpeg", content)
     return Logo("image/svg+xml", content) if _SVG.match(content) else None
-
-
-def _has_size(png: bytes) -> bool:
-    size = png[_PNG_SIZE]
-    half = len(size) // 2
-    numbers = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
-    return all(0 < number <= _MOST_PIXELS for number in numbers)
 
 
 # document -----------------------------------------------------------------------------------------------------------
@@ -128,7 +124,7 @@ def row_of(
     *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
 ) -> Row:
     """Return a row of cells, or of plain values that become cells."""
-    return Row(tuple(each if isinstance(each, Cell) else Cell(each) for each in values), group, in_stock, id, sign)
+    return Row(tuple(value if isinstance(value, Cell) else Cell(value) for value in values), group, in_stock, id, sign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +154,8 @@ def currency_of(table: Table, index: int) -> str:
     """Return the currency of a column of money that has only one, which its heading then names."""
     if table.columns[index].kind != "money":
         return ""
-    found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
-    return found.pop() if len(found) == 1 else ""
+    units = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
+    return units.pop() if len(units) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

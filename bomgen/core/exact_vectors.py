@@ -177,11 +177,11 @@ def _times(numerators: Any, factor: int) -> Any:
     return mine * theirs
 
 
-def _wide_enough(one: Any, other: Any) -> tuple[Any, Any]:
+def _wide_enough(one: Any, another: Any) -> tuple[Any, Any]:
     """Return two factors in an integer type that their product fits."""
-    if _largest(one) * _largest(other) < LARGEST:
-        return one, other
-    return _unbounded(one), _unbounded(other)
+    if _largest(one) * _largest(another) < LARGEST:
+        return one, another
+    return _unbounded(one), _unbounded(another)
 
 
 def _largest(numbers: Any) -> int:

@@ -80,18 +80,18 @@ def describe_formula(figure: Figure, language: Language, show: Callable[[Figure]
     if not isinstance(origin, Derived):
         raise ValueError("only derived figures have a formula")
     try:
-        found = _ExpressionWriter(origin, language, show).term(origin.formula.expression)
+        written = _ExpressionWriter(origin, language, show).term(origin.formula.expression)
     except _NotArithmetic:
         inputs = [
-            name_input(name, each, language, show)
-            for name, each in informative_inputs(figure)
-            if type(each.value) is not tuple
+            name_input(name, value, language, show)
+            for name, value in informative_inputs(figure)
+            if type(value.value) is not tuple
         ]
         if not inputs:
             return Described(language.word("formula-program"), None)
         text = language.word("formula-calculated", inputs=language.word("list-comma").join(inputs))
         return Described(spaced(text), None)
-    return Described(found.text, found.value)
+    return Described(written.text, written.value)
 
 
 def name_input(name: str, figure: Figure, language: Language, show: Callable[[Figure], str]) -> str:
@@ -173,12 +173,12 @@ class _ExpressionWriter:
         whole = rounding(part.value)
         return part if part.value == whole else self._worded(key, part.text, whole)
 
-    def _named(self, name: str, part: _Term, others: Sequence[_Term]) -> _Term:
+    def _named(self, name: str, part: _Term, rest: Sequence[_Term]) -> _Term:
         """Apply a function of the formula's module to a part; it is mentioned where it changes the number."""
-        value = self.constants[name](part.value, *(each.value for each in others))
+        value = self.constants[name](part.value, *(term.value for term in rest))
         if value == part.value:
             return part
-        numbers = self.language.word("formula-and").join(each.text for each in others)
+        numbers = self.language.word("formula-and").join(term.text for term in rest)
         return _Term(self.language.word(_NAMED[name], items=part.text, numbers=numbers), LOOSE, value)
 
     def _worded(self, key: str, items: str, value: Any) -> _Term:

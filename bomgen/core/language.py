@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Table, Value, currency_of
 from bomgen.core.messages import ENGLISH, Message, fill, group_digits, message, read_language
-from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
-from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
+from bomgen.core.units import ANY_AMOUNT, JOULES_OF_A_BTU, SECONDS_AN_HOUR, minor_unit
 
 SIGNIFICANT_DIGITS = 4
 ROUGH_DIGITS = 2
@@ -130,12 +129,12 @@ class Language(NamedTuple):
         comma = self.words["list-comma"]
         return fill(sentence, text.parameters, self._filled, comma, self.thousands, self.point)
 
-    def _filled(self, place: str, text: str) -> str:
+    def _filled(self, parameter: str, text: str) -> str:
         if isinstance(text, Message):
             return self.message(text)
-        if place in _KEPT:
+        if parameter in _KEPT:
             return text
-        named = self.words.get(f"compare-{text}") if place == _FABRIC else None
+        named = self.words.get(f"compare-{text}") if parameter == _FABRIC else None
         return str(named or self.words.get(f"value-{text}", text))
 
     def unit(self, unit: str, value: Value = None) -> str:
@@ -214,7 +213,7 @@ class Language(NamedTuple):
         """Return a range of amounts, widened to two digits: `0.56 to 2.5 million USD`; one alone if both are equal."""
         outwards = (ROUND_HALF_UP, ROUND_HALF_UP) if low == high else (ROUND_FLOOR, ROUND_CEILING)
         ends = [_to_digits(amount, ROUGH_DIGITS, way) for amount, way in zip((low, high), outwards, strict=True)]
-        fitting = (each for each in self.large.items() if each[1] <= ends[1])
+        fitting = (scale_and_size for scale_and_size in self.large.items() if scale_and_size[1] <= ends[1])
         scale, size = max(fitting, key=itemgetter(1), default=("", 1))
         low_text, high_text = (self.number(end / size) for end in ends)
         text = low_text if low_text == high_text else self.word("range-ends", low=low_text, high=high_text)
@@ -338,7 +337,7 @@ class Language(NamedTuple):
     def _short(self, value: int | float | Fraction) -> str:
         """`65B`."""
         rounded = Fraction(_scientific(value))
-        sign, size = max((each for each in self.short.items() if each[1] <= rounded), key=lambda each: each[1])
+        sign, size = max((scale for scale in self.short.items() if scale[1] <= rounded), key=lambda scale: scale[1])
         return f"{self.number(Fraction(value) / size)}{sign}"
 
 

@@ -51,20 +51,20 @@ class Message(str):
 def message(code: str, /, **parameters: Parameter) -> Message:
     """Return the English sentence of a code. Raises KeyError for an unknown code or a missing parameter."""
     kept = {
-        place: value if isinstance(value, (str, int, Fraction, Decimal)) else tuple(value)
-        for place, value in parameters.items()
+        name: value if isinstance(value, (str, int, Fraction, Decimal)) else tuple(value)
+        for name, value in parameters.items()
     }
     english = read_language(ENGLISH)
     text = fill(english["messages"][code], kept, lambda _, text: text, thousands=english["thousands"])
     return Message(text, code, kept)
 
 
-def record_text(text: str, *place: str) -> Message:
+def record_text(text: str, *path: str) -> Message:
     """Return a text of a record as a message; `place` is the kind and the id of the record.
 
     It includes a key if the record has several texts.
     """
-    return Message(text, "/".join(place))
+    return Message(text, "/".join(path))
 
 
 def fill(
@@ -81,16 +81,16 @@ def fill(
     an amount.
     """
     filled = []
-    for text, place, form, _ in Formatter().parse(sentence):
+    for text, name, form, _ in Formatter().parse(sentence):
         filled.append(text)
-        if place:
-            filled.append(_shown(place, parameters[place], form or "", translate, comma, thousands, point))
+        if name:
+            filled.append(_shown(name, parameters[name], form or "", translate, comma, thousands, point))
     return "".join(filled)
 
 
 def places(sentence: str) -> set[str]:
     """Return the names of the placeholders of a sentence."""
-    return {place for _, place, _, _ in Formatter().parse(sentence) if place}
+    return {name for _, name, _, _ in Formatter().parse(sentence) if name}
 
 
 def group_digits(number: int, thousands: str) -> str:
@@ -99,7 +99,7 @@ def group_digits(number: int, thousands: str) -> str:
 
 
 def _shown(
-    place: str,
+    name: str,
     value: Parameter,
     form: str,
     translate: Callable[[str, str], str],
@@ -108,15 +108,15 @@ def _shown(
     point: str,
 ) -> str:
     if isinstance(value, str):
-        return translate(place, value)
+        return translate(name, value)
     if isinstance(value, Decimal):
         whole, _, cents = f"{value:,f}".partition(".")
         return whole.replace(",", thousands) + (point + cents if cents else "")
     if isinstance(value, (int, Fraction)):
         number = group_digits(int(value), thousands) if value == int(value) else str(value)
-        one, _, other = form.partition(_FORMS)
-        return (one if value == 1 else other).replace(_NUMBER, number) if form else number
-    texts = [translate(place, each) for each in value]
+        one, _, plural = form.partition(_FORMS)
+        return (one if value == 1 else plural).replace(_NUMBER, number) if form else number
+    texts = [translate(name, item) for item in value]
     if form and len(texts) > 1:
         return f"{comma.join(texts[:-1])} {form} {texts[-1]}"
     return comma.join(texts)

@@ -62,16 +62,16 @@ class Number(NamedTuple):
 def registry() -> Mapping[Path, Number]:
     """Return every row by its path, in the order of the schema."""
     whole = json.loads(text(folder("schemas") / "bom.schema.json"))
-    found = dict[Path, Number]()
+    rows = dict[Path, Number]()
     for row in _rows_below(whole, whole, ()):
-        found.setdefault(row.path, row)
-    return found
+        rows.setdefault(row.path, row)
+    return rows
 
 
 def _rows_below(whole: dict[str, Any], schema: dict[str, Any], path: Path, table: str = "") -> Iterator[Number]:
     for part in unfold(whole, schema):
-        named, others = part.get("properties", {}), part.get("additionalProperties")
-        for key, row in (*named.items(), *([(EACH, others)] if isinstance(others, dict) else ())):
+        named, named_freely = part.get("properties", {}), part.get("additionalProperties")
+        for key, row in (*named.items(), *([(EACH, named_freely)] if isinstance(named_freely, dict) else ())):
             at = (*path, key)
             compared, shown_in = row.get("x-compare", ""), row.get("x-table", table)
             yield Number(
@@ -98,10 +98,10 @@ def measures() -> Mapping[str, str]:
 
 def row_at(path: Path) -> Number | None:
     """Return the row of a number; None if the schema does not have it."""
-    rows, found = registry(), list[Path]([()])
+    rows, paths = registry(), list[Path]([()])
     for step in path:
-        found = [at for before in found for at in ((*before, step), (*before, EACH)) if at in rows]
-    return rows[found[0]] if found else None
+        paths = [at for before in paths for at in ((*before, step), (*before, EACH)) if at in rows]
+    return rows[paths[0]] if paths else None
 
 
 def rows_below(*path: str) -> Iterator[Number]:

@@ -200,8 +200,12 @@ class Formula:
         self.__module__ = module
         self.parameters = parameters
         self.written = written
-        units = ((place, _promised_unit(name)) for place, name in enumerate(self.parameters))
-        self._promised_units = tuple((place, promised) for place, promised in units if promised)
+        self._promised_units = tuple(
+            (index, promised)
+            for index, name in enumerate(parameters)
+            for suffix, promised in UNIT_OF_SUFFIX.items()
+            if name.endswith(suffix)
+        )
         self._unit_from = self.parameters.index(unit[1:-1]) if unit.startswith("<") else None
 
     def __call__(self, *positional: Figure, **named: Figure) -> Figure:
@@ -214,15 +218,15 @@ class Formula:
             inputs = dict(zip(self.parameters, positional, strict=False)) | named
             figures = tuple([inputs[name] for name in self.parameters if name in inputs])
         if len(figures) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
-            given = ", ".join([*self.parameters[: len(positional)], *named])
-            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {given}")
+            names = ", ".join([*self.parameters[: len(positional)], *named])
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {names}")
         for name, figure in zip(self.parameters, figures, strict=True):
             if not isinstance(figure, Figure):
                 raise TypeError(f"{self.name}: {name} must be a figure, not {figure!r}")
-        for place, unit in self._promised_units:
-            if figures[place].unit != unit:
-                name, given = self.parameters[place], figures[place].unit
-                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {given}")
+        for index, unit in self._promised_units:
+            if figures[index].unit != unit:
+                name, unit_given = self.parameters[index], figures[index].unit
+                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {unit_given}")
         value = self.function(*[figure.value for figure in figures])
         unit = self.unit if self._unit_from is None else figures[self._unit_from].unit
         origin = Derived(self, tuple(zip(self.parameters, figures, strict=True)))
@@ -247,7 +251,10 @@ class Formula:
     def expression(self) -> ast.expr:
         """The syntax tree of `text`, which callers must not change."""
         if self.written:
-            return _parsed(self.written)
+            with _PARSING:
+                tree = ast.parse(self.written, mode="eval")
+            plain: ast.expr = _Plain().visit(tree.body)
+            return plain
         code = self.function.__code__
         return _return_expression(code.co_filename, code.co_firstlineno)
 
@@ -290,10 +297,6 @@ minimum = Operator(lambda *values: min(values), ", ", "min")
 maximum = Operator(lambda *values: max(values), ", ", "max")
 
 
-def _promised_unit(parameter: str) -> str | None:
-    return next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if parameter.endswith(suffix)), None)
-
-
 class _Plain(ast.NodeTransformer):
     """Rewrite `Fraction(a)` as `a` and `Fraction(a, b)` as `a / b`: the same number, easier to read."""
 
@@ -303,13 +306,6 @@ class _Plain(ast.NodeTransformer):
             return node
         numerator, *denominator = node.args
         return ast.BinOp(numerator, ast.Div(), denominator[0]) if denominator else numerator
-
-
-def _parsed(expression: str) -> ast.expr:
-    with _PARSING:
-        tree = ast.parse(expression, mode="eval")
-    plain: ast.expr = _Plain().visit(tree.body)
-    return plain
 
 
 @cache
@@ -349,7 +345,7 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
     Its arguments are values of `inputs`, in this order. It is valid as long as the code that called the formulas does
     not choose among them by those values.
     """
-    places: dict[int, int | None] = {id(figure): place for place, figure in enumerate(inputs)}
+    places: dict[int, int | None] = {id(figure): index for index, figure in enumerate(inputs)}
     steps: list[tuple[Callable[..., Value], list[tuple[int | None, Value]]]] = []
 
     def place_of(figure: Figure) -> int | None:
@@ -360,7 +356,7 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
             origin = figure.origin
             if isinstance(origin, Derived):
                 arguments = [(place_of(each), each.value) for _, each in origin.inputs]
-                if [place for place, _ in arguments if place is not None]:
+                if [index for index, _ in arguments if index is not None]:
                     places[key] = len(inputs) + len(steps)
                     steps.append((origin.formula.function, arguments))
         return places[key]
@@ -368,10 +364,10 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
     last = place_of(result)
 
     def function(*values: Value) -> Any:
-        known = list(values)
+        results = list(values)
         for step, arguments in steps:
-            known.append(step(*[value if place is None else known[place] for place, value in arguments]))
-        return result.value if last is None else known[last]
+            results.append(step(*[value if index is None else results[index] for index, value in arguments]))
+        return result.value if last is None else results[last]
 
     return function
 
@@ -418,9 +414,20 @@ def _reference_text(references: tuple[Reference, ...]) -> str:
 def informative_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
     """Return the inputs of a figure that explain something, without constant zeros."""
     return tuple(
-        (name, value) for name, value in figure.inputs if value.value != 0 or value.inputs or not _is_constant(value)
+        (name, value)
+        for name, value in figure.inputs
+        if value.value != 0 or value.inputs or not isinstance(value.origin, Derived)
     )
 
 
-def _is_constant(figure: Figure) -> bool:
-    return isinstance(figure.origin, Derived) and not figure.origin.inputs
+def json_value(value: Any) -> Any:
+    """Return a value as JSON data: fractions become integers or floats, shapes become words."""
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    return str(value) if isinstance(value, tuple) else value
+
+
+def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the range of an estimate as in bom.json."""
+    low, high = bounds
+    return {"low": json_value(low), "high": json_value(high)}

@@ -48,17 +48,17 @@ def folder(name: str) -> Path:
 
     Raises BrokenInstallation when the installation lacks it, or a file in it.
     """
-    for place in (PACKAGE / name, PACKAGE.parent / name):
-        if place.is_dir():
-            _miss_none(place)
-            return place
+    for path in (PACKAGE / name, PACKAGE.parent / name):
+        if path.is_dir():
+            _miss_none(path)
+            return path
     raise BrokenInstallation(f"there is no folder {PACKAGE / name}")
 
 
-def _miss_none(place: Path) -> None:
-    noted = [path for path in recorded() if path.startswith(f"{place.as_posix()}/")]
+def _miss_none(folder_path: Path) -> None:
+    noted = [path for path in recorded() if path.startswith(f"{folder_path.as_posix()}/")]
     if noted:
-        there = {f"{Path(folder).as_posix()}/{name}" for folder, _, names in os.walk(place) for name in names}
+        there = {f"{Path(folder).as_posix()}/{name}" for folder, _, names in os.walk(folder_path) for name in names}
         for path in noted:
             if path not in there:
                 raise BrokenInstallation(f"there is no file {path}")
@@ -78,19 +78,19 @@ def recorded() -> dict[str, str]:
 def content(path: Path) -> bytes:
     """Return the content of a file of the installation. Raises BrokenInstallation when it was modified."""
     try:
-        found = path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise BrokenInstallation(f"{path} cannot be read ({error.strerror})") from None
     noted = recorded().get(path.as_posix())
-    if noted and noted != _digest(found):
+    if noted and noted != _digest(data):
         raise BrokenInstallation(f"{path} is not as it was installed")
-    return found
+    return data
 
 
-def _digest(found: bytes) -> str:
+def _digest(data: bytes) -> str:
     import hashlib
 
-    return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("=")
+    return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
 
 
 @cache
@@ -118,10 +118,10 @@ def unfold(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
     """Return a schema of a document together with the schemas it refers to; none for a value that is not a mapping."""
     if not isinstance(schema, dict):
         return []
-    found = [schema]
+    schemas = [schema]
     if "$ref" in schema:
         target: Any = whole
         for step in schema["$ref"].removeprefix("#/").split("/"):
             target = target[step]
-        found += unfold(whole, target)
-    return found + unfold(whole, schema.get("then"))
+        schemas += unfold(whole, target)
+    return schemas + unfold(whole, schema.get("then"))

@@ -50,7 +50,7 @@ def find_invisible(text: str) -> int | None:
     """Return the index of the first invisible character in a text; None where there is none."""
     if text.isascii() and text.isprintable():
         return None
-    return next((found.start() for found in _SUSPECT.finditer(text) if not _belongs(text, found.start())), None)
+    return next((match.start() for match in _SUSPECT.finditer(text) if not _belongs(text, match.start())), None)
 
 
 def describe_invisible(sign: str) -> str:
@@ -140,17 +140,17 @@ MAX_FILE = 5 * 10**6
 """Maximum size of a file, a workbook at most [bytes]; larger ones are not read at all."""
 
 
-def read_sent(place: Path) -> bytes:
+def read_sent(path: Path) -> bytes:
     """Return the bytes of a file that was received. Raises OSError for a file of git, and for one too large."""
-    refuse_git_files(place)
-    with place.open("rb") as stream:
+    refuse_git_files(path)
+    with path.open("rb") as stream:
         content = stream.read(MAX_FILE + 1)
     if len(content) > MAX_FILE:
-        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(place))
+        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(path))
     return content
 
 
-def refuse_git_files(place: Path) -> None:
+def refuse_git_files(path: Path) -> None:
     """Raise OSError for a path that leads into a folder of git, also through links."""
-    if GIT in Path(os.path.realpath(place)).parts:
-        raise OSError(errno.EACCES, f"of {GIT} nothing is read", str(place))
+    if GIT in Path(os.path.realpath(path)).parts:
+        raise OSError(errno.EACCES, f"of {GIT} nothing is read", str(path))

@@ -15,9 +15,9 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
-from bomgen.core.money import minor_units
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote
+from bomgen.core.units import minor_units
 from bomgen.core.yaml_source import Path, Source
 
 Documents = Callable[[str], dict[str, Any]]
@@ -66,7 +66,9 @@ def document(name: str) -> dict[str, Any]:
         reference = definition.get(REFERENCE, "")
         if reference.startswith(PARTS):
             part = document(reference.removesuffix(SUFFIX))
-            schema["$defs"][key] = as_definition(key, _described_in_plan(part))
+            fields = {field: value for field, value in part["properties"].items() if field != "replace"}
+            part = {field: value for field, value in part.items() if field not in ONLY_IN_FILES}
+            schema["$defs"][key] = as_definition(key, part | {"properties": fields})
     return schema
 
 
@@ -102,11 +104,6 @@ def _references(schema: Any) -> Iterator[str]:
     elif isinstance(schema, list):
         for item in schema:
             yield from _references(item)
-
-
-def _described_in_plan(part: dict[str, Any]) -> dict[str, Any]:
-    fields = {key: field for key, field in part["properties"].items() if key != "replace"}
-    return {key: value for key, value in (part | {"properties": fields}).items() if key not in ONLY_IN_FILES}
 
 
 def _read(file: str) -> dict[str, Any]:
@@ -174,7 +171,10 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
         allowed = list(properties)
         for key in instance:
             if key not in allowed:
-                yield Problem(source.key_mark((*path, key)), "error", _unknown(key, allowed), "unknown-key", dotted)
+                shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
+                right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
+                text = f"unknown key {quote(key)}; {right}"
+                yield Problem(source.key_mark((*path, key)), "error", text, "unknown-key", dotted)
         return
     if error.validator == "required":
         for key in wanted:
@@ -189,12 +189,6 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
     message, rule = _explained(error)
     mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
     yield Problem(mark, "error", message, rule, dotted)
-
-
-def _unknown(key: str, allowed: list[str]) -> str:
-    shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
-    right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
-    return f"unknown key {quote(key)}; {right}"
 
 
 def _one_of(error: ValidationError) -> list[str]:
@@ -217,7 +211,7 @@ def _purpose(described: Any) -> str:
     if not isinstance(described, dict):
         return "it is required"
     examples = described.get("examples") or ([described["const"]] if "const" in described else [])
-    example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
+    example = f", for example {_shown(examples[0])}" if examples and not isinstance(examples[0], dict | list) else ""
     return f"{_first_clause(described)}{example}"
 
 
@@ -225,10 +219,6 @@ def _first_clause(described: dict[str, Any]) -> str:
     text = str(described.get("description") or described.get("title") or "it is required")
     text = text.partition(". ")[0].rstrip(".")
     return f"{text[:1].lower()}{text[1:]}"
-
-
-def _short(value: Any) -> bool:
-    return not isinstance(value, dict | list)
 
 
 def _explained(error: ValidationError) -> tuple[str, str]:
@@ -245,8 +235,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             words = [_shown(word) for word in wanted]
             hint = suggestion(str(error.instance).lower(), [str(word) for word in wanted], f"one of {', '.join(words)}")
             return f"{value} is not a valid value; {hint}", "value"
-        case "anyOf" if all("const" in each or "type" in each for each in wanted):
-            return f"{value} is not valid here; write {_either([_alternative(each) for each in wanted])}", "value"
+        case "anyOf" if all("const" in choice or "type" in choice for choice in wanted):
+            return f"{value} is not valid here; write {_either([_alternative(choice) for choice in wanted])}", "value"
         case "const":
             return f"{value} is not valid here; write {_shown(wanted)}", "value"
         case "minimum" | "exclusiveMinimum":
@@ -256,8 +246,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             word = "at most" if error.validator == "maximum" else "less than"
             described: Any = error.schema
             share = isinstance(described, dict) and described.get("x-unit") == "share"
-            given: Any = error.instance
-            percent = share and given >= LEAST_PERCENT
+            number: Any = error.instance
+            percent = share and number >= LEAST_PERCENT
             return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; add at least one key", "empty"
@@ -267,15 +257,15 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
-            given = [key for key in instance if key in allowed]
-            return f"{' and '.join(given) or 'none'} given; give exactly one of {', '.join(allowed)}", "one-of"
+            present = [key for key in instance if key in allowed]
+            return f"{' and '.join(present) or 'none'} given; give exactly one of {', '.join(allowed)}", "one-of"
         case "maxItems" | "minItems" if error.instance:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
             return f"a list of {len(listed)} entries; use {word} {wanted}", "range"
         case "uniqueItems":
             items: Any = error.instance
-            twice = next(item for place, item in enumerate(items) if item in items[:place])
+            twice = next(item for index, item in enumerate(items) if item in items[:index])
             return f"{_shown(twice)} is duplicated in this list; remove one", "twice"
         case "maxLength":
             return f"{value} is too long; at most {wanted} characters", "range"

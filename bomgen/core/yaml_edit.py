@@ -86,7 +86,7 @@ def write_scalar(value: Any, flow: bool = True, quote: str = "") -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{write_scalar(key)}: {write_scalar(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{write_scalar(key)}: {write_scalar(item)}" for key, item in value.items()) + "}"
     if not isinstance(value, str):
         return "[" + ", ".join(map(write_scalar, value)) + "]"
     if quote == "'" and value.isprintable():
@@ -262,7 +262,7 @@ def _insert_lines(
     """
     first = node.value[0][0] if isinstance(node, yaml.MappingNode) else node
     column, start = first.start_mark.column, first.start_mark.index
-    line_break = found.group() if (found := _LINE_BREAK.search(text)) else "\n"
+    line_break = match.group() if (match := _LINE_BREAK.search(text)) else "\n"
     at = _line_end(text, _end(text, node))
     while (note := _NOTE.match(text, at)) and len(note[1]) > column:  # what is commented out in the last value
         at = note.end()
@@ -271,7 +271,9 @@ def _insert_lines(
     if column == 0:
         start, last = 0, len(text)
     else:
-        last = _after_notes(text, at)
+        last = at
+        while note := _NOTE.match(text, last):
+            last = note.end()
     for note in _NOTE.finditer(text, start, last) if key is not None else ():
         following = _NOTE.match(text, note.end())
         is_block = following and following[0].lstrip().startswith("#  ")
@@ -281,16 +283,9 @@ def _insert_lines(
     return f"{text[:at]}{gap}{written}{text[at:]}"
 
 
-def _after_notes(text: str, at: int) -> int:
-    """Return the end of the lines with comments alone that follow a place."""
-    while note := _NOTE.match(text, at):
-        at = note.end()
-    return at
-
-
 def _line_end(text: str, at: int) -> int:
-    found = _LINE_BREAK.search(text, at)
-    return found.start() if found else len(text)
+    match = _LINE_BREAK.search(text, at)
+    return match.start() if match else len(text)
 
 
 def _block(path: Path, value: Any, comment_on: CommentOn) -> list[str]:
@@ -305,8 +300,8 @@ def _commented(path: Path, value: Any, comment_on: CommentOn) -> Iterator[tuple[
     key = f"{write_scalar(path[-1], flow=False)}:"
     if isinstance(value, Mapping) and value:
         yield key, comment_on(path)
-        for below, each in value.items():
-            yield from ((f"  {line}", comment) for line, comment in _commented((*path, below), each, comment_on))
+        for below, item in value.items():
+            yield from ((f"  {line}", comment) for line, comment in _commented((*path, below), item, comment_on))
     else:
         yield f"{key} {write_scalar(value, flow=False)}", comment_on(path)
 
@@ -332,7 +327,7 @@ def _remove(text: str, root: yaml.Node, path: Path) -> str:
         raise TypeError("only items of lists and keys of mappings are removed")
     named = isinstance(holder, yaml.MappingNode)
     steps = [key.value for key, _ in holder.value] if named else [*range(len(holder.value))]
-    starts = [(each[0] if named else each).start_mark.index for each in holder.value]
+    starts = [(entry[0] if named else entry).start_mark.index for entry in holder.value]
     at = steps.index(last)
     start, end = starts[at], _span(text, root, path)[1]
     if holder.flow_style:

@@ -124,12 +124,12 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
 def own(path: FilePath, shown: str) -> Source:
     """Return a YAML file of the installation, a mapping. Raises BrokenInstallation when it is not one."""
     try:
-        found = read(text(path), shown, trusted=True)
+        source = read(text(path), shown, trusted=True)
     except PlanErrors as errors:
         raise BrokenInstallation(f"{path}: {errors.problems[0].message}") from None
-    if not isinstance(found.data, dict):
+    if not isinstance(source.data, dict):
         raise BrokenInstallation(f"{path} holds nothing that can be used")
-    return found
+    return source
 
 
 def below(source: Source, path: Path) -> Source:
@@ -138,8 +138,7 @@ def below(source: Source, path: Path) -> Source:
     for step in path:
         data = data[step]
     keys, values = (
-        {place[depth:]: mark for place, mark in marks.items() if place[:depth] == path}
-        for marks in (source.keys, source.values)
+        {at[depth:]: mark for at, mark in marks.items() if at[:depth] == path} for marks in (source.keys, source.values)
     )
     return Source(source.file, source.text, data, keys, values)
 
@@ -176,9 +175,9 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
 
-def _mark(place: Any, text: str, file: str) -> Mark:
+def _mark(position: Any, text: str, file: str) -> Mark:
     """Return a place of the parser as a mark; the parser ends the last line and continues after it."""
-    return Mark(file, place.line + 1, place.column + 1) if place.index < len(text) else _behind(text, file)
+    return Mark(file, position.line + 1, position.column + 1) if position.index < len(text) else _behind(text, file)
 
 
 def _behind(text: str, file: str) -> Mark:
@@ -259,9 +258,9 @@ def overlay(source: Source, path: Path) -> Source:
         settings = settings[step]
     for key, value in settings.items():
         at = (*path, key)
-        given = below(source, at)
-        inner = {place: mark for place, mark in given.keys.items() if place}
-        _lay(data, keys, values, key, given._replace(data=_copy(value), keys=inner), source.key_mark(at))
+        laid = below(source, at)
+        inner = {path_below: mark for path_below, mark in laid.keys.items() if path_below}
+        _lay(data, keys, values, key, laid._replace(data=_copy(value), keys=inner), source.key_mark(at))
     return source._replace(data=data, keys=keys, values=values)
 
 
@@ -280,9 +279,9 @@ def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, 
     position = _position(parent, last, mark, key)
     parent[position] = value.data
     path = (*path, position)
-    for known in [known for known in values if known[: len(path)] == path]:
-        del values[known]
-        keys.pop(known, None)
+    for covered in [covered for covered in values if covered[: len(path)] == path]:
+        del values[covered]
+        keys.pop(covered, None)
     keys[path] = mark
     values.update({path + below: at for below, at in value.values.items()})
     keys.update({path + below: at for below, at in value.keys.items()})
@@ -476,13 +475,13 @@ def _check_limits(text: str, file: str) -> None:
 
 def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     """Return a YAML error as a problem at its place, in words for readers who do not know the parser."""
-    place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    if place is None:
+    stated = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if stated is None:
         position = min(int(getattr(error, "position", 0) or 0), len(text))
         mark = _behind(text[:position], file)
         return Problem(mark, "error", "a character that YAML does not allow; remove it", "yaml-syntax")
-    mark = _mark(place, text, file)
-    if text[place.index : place.index + 1] == "\t":
+    mark = _mark(stated, text, file)
+    if text[stated.index : stated.index + 1] == "\t":
         return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
     message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
     hint = "check quotes, brackets and indentation up to here"

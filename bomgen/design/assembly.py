@@ -13,10 +13,9 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from bomgen.catalog import part_records, servers
+from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
-from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
-from bomgen.catalog.servers import GpuBandwidth
+from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
@@ -593,7 +592,7 @@ def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabr
     if server is None or fabric.role != COMPUTE:
         return None
     rate = through_slot(plan.cluster, attached, built.links[0].rate_gbps)
-    return servers.bandwidth_per_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, rate)
+    return parts.bandwidth_per_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, rate)
 
 
 def _appliance_equipment(hosts: Hosts) -> facility.Equipment:

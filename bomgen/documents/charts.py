@@ -23,7 +23,7 @@ from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.elevations import Elevations
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
-from bomgen.sizing.prediction.run import Predicted
+from bomgen.sizing.prediction.predict import Predicted
 from bomgen.sizing.sensitivity import sensitivity
 
 Length = int | float | Fraction | Decimal

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Section, Table, Value, row_of
 from bomgen.core.language import Language
-from bomgen.core.money import Totals, rounded
 from bomgen.core.number_registry import EACH, LESS, NEITHER, Better, Number, Path, rows_below
-from bomgen.core.plain_data import json_value
-from bomgen.core.provenance import quotient
+from bomgen.core.provenance import json_value, quotient
+from bomgen.core.units import Totals, rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, best_of

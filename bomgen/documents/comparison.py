@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.language import Language
-from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.number_registry import MORE, NEITHER, Better
+from bomgen.core.units import ANY_AMOUNT, minor_unit
 from bomgen.pricing.bill_line import CATEGORIES
 
 Side = TypeVar("Side")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bomgen import __version__
 from bomgen.core.document import Cell, Column, Document, Drawing, Note, Section, Table, row_of
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, decimal
+from bomgen.core.units import MONEY, decimal
 from bomgen.documents.charts import Chart, Point, Points
 from bomgen.plan.search_space import MEASURES
 from bomgen.results.designs import WIDEST, Ends, SearchedDesign

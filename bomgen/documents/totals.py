@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bomgen.core.document import Cell, Sum
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
+from bomgen.core.units import Totals
 from bomgen.pricing.quote import Indications, PricedLine, is_total, unpriced_gpus
 
 NET, TAX, TOTAL = "net", "tax", "total"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
-from bomgen.core.money import decimal
+from bomgen.core.units import decimal
 from bomgen.output.registry import PRICE_LISTS
 from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_columns import name_role

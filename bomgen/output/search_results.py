@@ -11,7 +11,7 @@ from typing import Any
 
 from bomgen import __version__
 from bomgen.core.language import Language
-from bomgen.core.plain_data import json_value, range_data
+from bomgen.core.provenance import json_value, range_data
 from bomgen.core.safety import escape_formula
 from bomgen.documents.search import front_chart, search_document
 from bomgen.output.drawing.charts import draw_chart

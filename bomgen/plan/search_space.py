@@ -14,10 +14,9 @@ from math import prod
 from typing import Any, NamedTuple, overload
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
-from bomgen.core.money import MONEY, decimal
 from bomgen.core.number_registry import measures
 from bomgen.core.provenance import Mark
-from bomgen.core.units import parse
+from bomgen.core.units import MONEY, decimal, parse
 from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import MAX_DIGITS, Source, encoded, read
 

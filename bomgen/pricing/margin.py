@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Figure
+from bomgen.core.units import minor_unit, rounded
 from bomgen.plan.commercial_terms import QuotePlan, Sell
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import Price, PriceBook

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 from bomgen.core import schema
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
-from bomgen.core.money import MAX_PRICE, decimal
 from bomgen.core.provenance import Mark
 from bomgen.core.safety import describe_invisible, find_invisible
-from bomgen.core.units import parse
+from bomgen.core.units import MAX_PRICE, decimal, parse
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"

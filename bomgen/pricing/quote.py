@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.grouping import group_by
-from bomgen.core.money import Tax, Totals, exact, minor_unit, rounded
 from bomgen.core.provenance import Assumed, Cited, walk
+from bomgen.core.units import Tax, Totals, exact, minor_unit, rounded
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line

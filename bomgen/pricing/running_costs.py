@@ -12,9 +12,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.messages import message
-from bomgen.core.money import MONEY
 from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, sum_of
-from bomgen.core.units import HOURS_A_DAY, MONTHS_A_YEAR, SECONDS_AN_HOUR
+from bomgen.core.units import HOURS_A_DAY, MONEY, MONTHS_A_YEAR, SECONDS_AN_HOUR
 from bomgen.design.assembly import Design
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import Operation

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Cable, Module, Switch
 from bomgen.core.diagnostics import Problem
-from bomgen.core.money import exact, rounded
 from bomgen.core.provenance import Figure
+from bomgen.core.units import exact, rounded
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, Charge, QuotePlan
 from bomgen.pricing.bill_line import Line, names_of
 from bomgen.pricing.price_book import Price, PriceBook, find_price, first

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, suggestion
 from bomgen.core.messages import message
-from bomgen.core.money import minor_units
 from bomgen.core.provenance import Mark
+from bomgen.core.units import minor_units
 from bomgen.reading.cells import (
     COMMA,
     MAX_COLUMNS,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
 from bomgen.core.messages import message
-from bomgen.core.money import minor_unit, minor_units
 from bomgen.core.provenance import Mark
+from bomgen.core.units import minor_unit, minor_units
 from bomgen.reading.cells import (
     COMMA,
     ORDERS,

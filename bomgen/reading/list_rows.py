@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, Question
 from bomgen.core.messages import message
-from bomgen.core.money import minor_unit, rounded
 from bomgen.core.provenance import Mark
+from bomgen.core.units import minor_unit, rounded
 from bomgen.reading.cells import PERCENT, Broken, TableCell, read_lead_days
 from bomgen.reading.list_columns import (
     DIGIT,

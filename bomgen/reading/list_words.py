@@ -13,8 +13,8 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from bomgen.core.money import minor_units
 from bomgen.core.resources import folder
+from bomgen.core.units import minor_units
 from bomgen.core.yaml_source import own
 
 SIGNS = {

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from bomgen.catalog.files import Catalog, Record
-from bomgen.catalog.plausible import in_unit_of_field
+from bomgen.catalog.part_file_checks import in_unit_of_field
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message
 from bomgen.design.assembly import Design, parts_lookup

@@ -17,8 +17,8 @@ from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
-from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
+from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.declaration import defines_own_links

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.exact_vectors import ExactVector
-from bomgen.core.money import MONEY, from_minor_units, minor_unit
 from bomgen.core.provenance import Figure
+from bomgen.core.units import MONEY, from_minor_units, minor_unit
 from bomgen.design.assembly import Design
 from bomgen.plan.search_space import MEASURES
 from bomgen.plan.types import Plan

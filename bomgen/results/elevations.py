@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.parts import Identity, PowerSupplies, Server
 from bomgen.core.language import Language
 from bomgen.core.messages import message
-from bomgen.core.plain_data import json_value, range_data
-from bomgen.core.provenance import Cited, Figure, Reference, product, sum_of
+from bomgen.core.provenance import Cited, Figure, Reference, json_value, product, range_data, sum_of
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.site.power import UNKNOWN_POWER, power_of, sum_of_power
 from bomgen.site.power_supply import (

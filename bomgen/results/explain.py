@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import nearest
 from bomgen.core.language import Language
-from bomgen.core.money import MONEY, minor_unit
-from bomgen.core.plain_data import json_value
 from bomgen.core.provenance import (
     Assumed,
     Cited,
@@ -22,8 +20,10 @@ from bomgen.core.provenance import (
     Mark,
     Reference,
     informative_inputs,
+    json_value,
     origin_text,
 )
+from bomgen.core.units import MONEY, minor_unit
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.price_book import Price, PriceBook
 from bomgen.pricing.quote import QuoteLine

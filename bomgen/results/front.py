@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.money import MONEY, minor_unit
+from bomgen.core.units import MONEY, minor_unit
 from bomgen.plan.search_space import MEASURES, MeasureLimit, SearchSpace
 from bomgen.results.designs import WHOLE, Columns, SearchedDesign, column_type, column_value
 

@@ -15,10 +15,10 @@ from bomgen.pricing.bill_line import cable_id
 from bomgen.sizing.storage import Stored
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.run import Predicted
+    from bomgen.sizing.prediction.predict import Predicted
     from bomgen.sizing.reinforcement import ReinforcedStep
-    from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Latency, Serving
+    from bomgen.sizing.training.run import Opinions
 
 NARROW, WIDE = 50, 90
 """Coverage of the prediction intervals in percent."""

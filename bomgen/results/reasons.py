@@ -8,16 +8,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Record, built_in
+from bomgen.catalog.files import Record, built_in, cache_one
 from bomgen.catalog.parts import Identity, Server, Switch
 from bomgen.catalog.switch_records import LINE_CARDS
-from bomgen.core.caching import cache_one
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, Message, message, read_language
-from bomgen.core.money import rounded
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
+from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.shape import ClosShape, divisors
 from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers

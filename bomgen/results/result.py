@@ -12,10 +12,20 @@ from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Logo
-from bomgen.core.money import Totals, rounded
 from bomgen.core.number_registry import KNOWN, Path, rows_below
-from bomgen.core.plain_data import json_value, range_data
-from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, origin_text, walk
+from bomgen.core.provenance import (
+    Assumed,
+    Cited,
+    Derived,
+    Figure,
+    Given,
+    Mark,
+    json_value,
+    origin_text,
+    range_data,
+    walk,
+)
+from bomgen.core.units import Totals, rounded
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
 from bomgen.fabric.declaration import link_kinds

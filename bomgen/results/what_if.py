@@ -13,8 +13,8 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure, formula
+from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric, rebuild_fabric
 from bomgen.fabric.clos.occupancy import Occupancy
 from bomgen.fabric.types import Fabric
@@ -24,7 +24,7 @@ from bomgen.pricing.quote import quote
 from bomgen.pricing.running_costs import cost_per_gpu, run_cost
 from bomgen.results.result import Report
 from bomgen.site.power import cost_of_energy, energy_of_run
-from bomgen.sizing.prediction.run import Outlook
+from bomgen.sizing.prediction.predict import Outlook
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus, whole_racks
 
 MODULES, CABLES = "transceiver", "cable"

@@ -19,7 +19,7 @@ from threading import Condition, Event, Lock
 from time import monotonic
 from typing import IO, Any, cast
 
-from bomgen.core.children import PIPE, Child, start_python
+from bomgen.core.processes import PIPE, Child, start_python
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY, failure
 from bomgen.serve.workspace import Workspace
 

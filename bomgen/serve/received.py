@@ -12,8 +12,8 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import Cell
 from bomgen.core.language import Language
-from bomgen.core.money import Totals
 from bomgen.core.safety import MAX_FILE
+from bomgen.core.units import Totals
 from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
 from bomgen.output.price_list_reading import Entry, describe, use_of
@@ -30,8 +30,7 @@ from bomgen.serve.workspace import NO_VERSION, Data, Refused, Request, Workspace
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, content_of
-from bomgen.xray.contents import xray_document
-from bomgen.xray.files import open_bill, plan_name, plan_text
+from bomgen.xray.contents import open_bill, plan_name, plan_text, xray_document
 from bomgen.xray.inspection import inspect
 
 USUAL_CURRENCY = "USD"

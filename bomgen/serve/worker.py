@@ -23,10 +23,9 @@ from types import FrameType
 from typing import IO, Any
 
 from bomgen.core.diagnostics import OutputError, PlanErrors
-from bomgen.core.limits import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
+from bomgen.core.processes import COLLECT_AFTER, OutOfTime, Stopped, limit_memory, limit_processor_time
 from bomgen.core.progress import heard_by
 from bomgen.core.resources import BrokenInstallation
-from bomgen.core.signals import Stopped
 from bomgen.core.yaml_edit import NotEditable
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY, failure, problems_data
 from bomgen.serve.workspace import Refused, Workspace

@@ -96,19 +96,19 @@ class Facility(NamedTuple):
     @property
     def in_one_rack(self) -> bool:
         """Whether the whole cluster stands in one rack, at either end of estimated powers."""
-        compute, others = self.compute_racks, self.management_racks
-        if compute is None or others is None or compute.bounds or others.bounds:
+        compute, management = self.compute_racks, self.management_racks
+        if compute is None or management is None or compute.bounds or management.bounds:
             return False
-        return bool(compute.value == 1 and others.value == 0)
+        return bool(compute.value == 1 and management.value == 0)
 
 
 def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
-    found = {
+    bounds = {
         "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
     }
     if any_unknown:
-        found |= {row.path[-1] for row in rows_below("site") if row.needs_power}
-    return frozenset(found)
+        bounds |= {row.path[-1] for row in rows_below("site") if row.needs_power}
+    return frozenset(bounds)
 
 
 def _estimated_power(
@@ -146,11 +146,11 @@ def _racks_by_estimate(
     everything = (*_servers_with_power(server, servers), *machines)
     names = dict.fromkeys(machine.name for machine in everything if machine.power_w and machine.power_w.bounds)
     said, ends = list[tuple[str, str]](), list[SiteContents]()
-    for at, others in at_ends(server, machines):
+    for at, machines_at_end in at_ends(server, machines):
         said = []
-        ends.append(count_racks(site, at, servers, others, said))
-    racks, *others_racks = (_count_all(each) for each in (contents, *ends))
-    if any(other != racks for other in others_racks):
+        ends.append(count_racks(site, at, servers, machines_at_end, said))
+    racks, *others_racks = (_count_all(site_contents) for site_contents in (contents, *ends))
+    if any(count != racks for count in others_racks):
         few, many = sorted(others_racks)
         warnings.append((message("estimated-racks", racks=racks, names=names, few=few, many=many), ESTIMATED))
     return with_rack_ranges(contents, ends), [(text, rule) for text, rule in said if rule in OVERLOADS]
@@ -224,11 +224,11 @@ def _power_by_racks(
 ) -> tuple[Figure | None, Figure | None]:
     """Return the power of the machines in compute racks, and of those in management racks."""
     cards = known_power(machine for machine in machines if machine.in_server)
-    others = known_power(machine for machine in machines if not machine.in_server)
+    in_racks = known_power(machine for machine in machines if not machine.in_server)
     inside = sum_of_power(compute_power, cards) if compute_power and cards else compute_power or cards
-    if contents.management_racks is None or contents.management_racks.value or inside is None or others is None:
-        return inside, others
-    return sum_of_power(inside, others), None
+    if contents.management_racks is None or contents.management_racks.value or inside is None or in_racks is None:
+        return inside, in_racks
+    return sum_of_power(inside, in_racks), None
 
 
 def size_facility(

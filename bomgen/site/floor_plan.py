@@ -74,7 +74,7 @@ def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floo
     number = np.array([kind == COMPUTE for kind in flat], dtype=bool)
     return Floor(
         row=np.repeat(np.arange(1, len(drawn) + 1, dtype=np.int64), [len(row) for row in drawn]),
-        position=np.array([place for row in drawn for place in range(len(row))], dtype=np.int64),
+        position=np.array([position for row in drawn for position in range(len(row))], dtype=np.int64),
         compute=np.flatnonzero(number)[:compute_racks],
         management=np.flatnonzero(~number)[:management_racks],
     )
@@ -103,9 +103,9 @@ def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, pow
         for run in of_kind:
             used[run.first : run.first + run.racks] += run.machines * kind.height_u
         inside = rack < len(racks)
-        found = np.full(len(rack), NOWHERE, dtype=np.int64)
-        found[inside] = racks[rack[inside]]
-        places.append(FloorPositions(found, np.where(inside, unit, NOWHERE)))
+        rack_of_machine = np.full(len(rack), NOWHERE, dtype=np.int64)
+        rack_of_machine[inside] = racks[rack[inside]]
+        places.append(FloorPositions(rack_of_machine, np.where(inside, unit, NOWHERE)))
     return places
 
 
@@ -127,10 +127,10 @@ def stack_above(
         held = np.array(of_racks, dtype=np.int64)
         number = np.repeat(np.arange(len(held)), held)
         turn = _column([np.arange(count) for count in of_racks])
-        place, placed = no_positions(kind.pieces), len(number)
-        place.rack[:placed], place.unit[:placed] = racks[number], top[number] + turn * kind.height_u + 1
+        positions, placed = no_positions(kind.pieces), len(number)
+        positions.rack[:placed], positions.unit[:placed] = racks[number], top[number] + turn * kind.height_u + 1
         top += held * kind.height_u
-        places.append(place)
+        places.append(positions)
     return places
 
 
@@ -142,9 +142,9 @@ def _pack_lowest(
     height = sum(kind.height_u * kind.pieces for kind in kinds)
     lowest = max([ceil(height / racks) if racks else units, *(kind.height_u for kind in kinds)], default=units)
     for limit in range(min(lowest, units), units + 1):
-        found = pack_racks(items, limit, power_w)
-        if _count_racks(found) <= racks:
-            return found
+        packing = pack_racks(items, limit, power_w)
+        if _count_racks(packing) <= racks:
+            return packing
     return pack_racks(items, units, power_w)
 
 

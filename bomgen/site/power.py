@@ -89,8 +89,8 @@ carbon_of_energy = product(
 
 def in_words(power_w: Figure, shared_by: int = 1) -> Message:
     """Return a power for a message, or an equal share of it, rounded up; an estimate with its range."""
-    values = (Fraction(each) / shared_by for each in (power_w.value, *(power_w.bounds or ())))
-    amount, *ends = (watts_in_words(ceil(each)) for each in values)
+    values = (Fraction(value) / shared_by for value in (power_w.value, *(power_w.bounds or ())))
+    amount, *ends = (watts_in_words(ceil(watts)) for watts in values)
     return message("estimate", amount=amount, low=ends[0], high=ends[1]) if ends else amount
 
 

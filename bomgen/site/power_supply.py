@@ -128,7 +128,7 @@ def supply(
     lost = feeds_lost(site.redundancy, feeds) if feeds else None
     outlets, pdu_outlets, pdu_load = _outlets(server, full) if full else {}, {}, None
     if counted and site.pdu:
-        pdu_outlets = {form: outlets_of_pdus(pdus, each) for form, each in site.pdu.outlets.items()}
+        pdu_outlets = {form: outlets_of_pdus(pdus, per_pdu) for form, per_pdu in site.pdu.outlets.items()}
     if counted and feeds and lost and rack_power_w:
         gone = pieces_lost(pdus, feeds, lost)
         pdu_load = load_of_pdu(rack_power_w, pdus, gone) if gone.value < pdus.value else None
@@ -146,14 +146,14 @@ def supply(
 
 def _outlets(server: Server | None, full: FullRack) -> dict[str, Figure]:
     """Return the outlets that the machines of a rack need, by form; none where those of a machine are unknown."""
-    found: dict[str, Figure] = {}
+    outlets: dict[str, Figure] = {}
     of_server = [(server.supplies, full.servers)] if server else []
     for supplies, count in (*of_server, *((machine.supplies, count) for machine, count in full.others)):
         if supplies is None:
             return {}
         form, more = OUTLET[supplies.inlet], outlets_of_servers(count, supplies.pieces)
-        found[form] = sum_of_outlets(found[form], more) if form in found else more
-    return found
+        outlets[form] = sum_of_outlets(outlets[form], more) if form in outlets else more
+    return outlets
 
 
 def _feed_power(
@@ -182,15 +182,15 @@ def _feed_power(
 
 def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
     """Return the PDUs of a rack by feed A, B and so on, evenly spread; empty with more feeds than letters."""
-    found: dict[str, Figure] = {}
+    by_feed: dict[str, Figure] = {}
     if feeds.value > len(ascii_uppercase):
-        return found
+        return by_feed
     for letter in ascii_uppercase[: feeds.value]:
-        found[letter] = pdus_of_next_feed(pdus, feeds)
-        pdus, feeds = pdus_left(pdus, found[letter]), feeds_left(feeds)
+        by_feed[letter] = pdus_of_next_feed(pdus, feeds)
+        pdus, feeds = pdus_left(pdus, by_feed[letter]), feeds_left(feeds)
         if not pdus.value:
             break
-    return found
+    return by_feed
 
 
 def feed_letter(number: int, feeds: Figure | None) -> str | None:
@@ -227,7 +227,7 @@ class SuppliedRack(NamedTuple):
 
 
 def supply_warnings(
-    site: Site, server: Server | None, full: FullRack | None, rack_power_w: Figure | None, found: Supply
+    site: Site, server: Server | None, full: FullRack | None, rack_power_w: Figure | None, supplied: Supply
 ) -> Iterator[tuple[str, str]]:
     """Yield warnings about the power supply of a full compute rack: message and rule."""
     if full is None:
@@ -239,7 +239,7 @@ def supply_warnings(
         name=message("compute-rack"),
         machines=message("machines-of-rack" if full.others else "servers-of-rack"),
         power_w=rack_power_w,
-        outlets=found.compute_rack_outlets,
+        outlets=supplied.compute_rack_outlets,
         pdu=site.pdu,
         pdus=int(site.pdus_per_rack.value),
         room_u=int(site.rack_units.value - sum(used)) if server and server.rack_units else None,
@@ -247,20 +247,20 @@ def supply_warnings(
         fewer=message("fewer-servers"),
     )
     yield from outlet_warnings(rack)
-    yield from pdu_warnings(site, rack, found.feeds)
+    yield from pdu_warnings(site, rack, supplied.feeds)
     if server:
-        yield from power_supply_warnings(site, rack, found.feeds, server.identity.name, server.supplies)
+        yield from power_supply_warnings(site, rack, supplied.feeds, server.identity.name, server.supplies)
     for machine, _ in full.others:
-        yield from power_supply_warnings(site, rack, found.feeds, machine.name, machine.supplies)
+        yield from power_supply_warnings(site, rack, supplied.feeds, machine.name, machine.supplies)
 
 
 def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
     """Yield warnings where the PDUs of a rack lack outlets for its machines."""
     if not rack.pdus or rack.pdu is None or not rack.pdu.outlets:
         return
-    each = {form: int(figure.value) for form, figure in rack.pdu.outlets.items()}
+    outlets = {form: int(figure.value) for form, figure in rack.pdu.outlets.items()}
     for form, needed in rack.outlets.items():
-        fitting = each.get(form, 0) + each.get(EITHER, 0)
+        fitting = outlets.get(form, 0) + outlets.get(EITHER, 0)
         if fitting * rack.pdus >= needed.value:
             continue
         text = message(

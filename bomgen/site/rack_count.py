@@ -100,8 +100,8 @@ def count_other_racks(
     if separate and beside and not fixed:
         if site.racks and beside.racks.value + separate.value > site.racks.value:
             limit = site.racks
-        known = bool(beside.server.power_w) and all(machine.height_u for machine in racked)
-        if known and limit and beside.racks.value <= limit.value and not any(_lacks(site, contents, racked)):
+        measured = bool(beside.server.power_w) and all(machine.height_u for machine in racked)
+        if measured and limit and beside.racks.value <= limit.value and not any(_lacks(site, contents, racked)):
             return racks_beside_servers(separate, beside.racks, limit)
     warnings += said
     return separate
@@ -117,9 +117,9 @@ def _server_racks(contents: SiteContents) -> ServerRacks | None:
 def rooms_of_racks(site: Site, server: Server, per_rack: int, servers: int) -> list[Room]:
     """Return what the servers leave of each rack, in the order in which the racks are filled."""
     units, power = compute_capacity(site)
-    height, drawn = (ceil(each.value) if each else 0 for each in (server.rack_units, server.power_w))
+    height, drawn = (ceil(figure.value) if figure else 0 for figure in (server.rack_units, server.power_w))
     held = [min(per_rack, servers - before) for before in range(0, servers, per_rack)]
-    return [(int(units.value) - each * height, int(power.value) - each * drawn) for each in held]
+    return [(int(units.value) - count * height, int(power.value) - count * drawn) for count in held]
 
 
 def fill_rooms(kinds: Sequence[Kind], rooms: Sequence[Room]) -> list[list[int]]:
@@ -128,7 +128,7 @@ def fill_rooms(kinds: Sequence[Kind], rooms: Sequence[Room]) -> list[list[int]]:
     From the middle rack the longest cable is the shortest.
     """
     free, middle_out = list(rooms), sorted(range(len(rooms)), key=lambda rack: abs(2 * rack - len(rooms) + 1))
-    found = [[0] * len(rooms) for _ in kinds]
+    counts = [[0] * len(rooms) for _ in kinds]
     for kind in sorted(range(len(kinds)), key=lambda kind: -kinds[kind][0]):
         height, power, left = kinds[kind]
         for rack in middle_out:
@@ -137,9 +137,9 @@ def fill_rooms(kinds: Sequence[Kind], rooms: Sequence[Room]) -> list[list[int]]:
                 continue
             fits = machines_that_fit(units, watts, height, power, left)
             free[rack] = units - fits * height, watts - fits * power
-            found[kind][rack] = fits
+            counts[kind][rack] = fits
             left -= fits
-    return found
+    return counts
 
 
 def _kinds(machines: Iterable[Equipment]) -> list[tuple[Equipment, Kind]]:
@@ -194,8 +194,8 @@ def full_rack(site: Site, contents: SiteContents, machines: Iterable[Equipment])
     beside, racked = _server_racks(contents), _kinds(machine for machine in machines if not machine.in_server)
     if contents.per_rack is None:
         return None
-    own = contents.management_racks
-    if beside is None or not racked or own is None or own.value:
+    management = contents.management_racks
+    if beside is None or not racked or management is None or management.value:
         return FullRack(contents.per_rack, ())
     per_rack, servers = int(beside.per_rack.value), int(beside.servers.value)
     rooms = rooms_of_racks(site, beside.server, per_rack, servers)
@@ -267,10 +267,10 @@ def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equ
             f": a rack of {offered} holds {contents.per_rack.value} of the {servers} x {server.identity.name} ({each})"
         )
     if contents.management_racks and contents.management_racks.value:
-        others = Counter[str]()
+        counts = Counter[str]()
         for machine in machines:
-            others[machine.name] += 0 if machine.in_server else int(machine.count.value)
-        names = ", ".join(f"{count} x {name}" for name, count in others.items() if count)
+            counts[machine.name] += 0 if machine.in_server else int(machine.count.value)
+        names = ", ".join(f"{count} x {name}" for name, count in counts.items() if count)
         text += f", and {names} would need {contents.management_racks.value} more"
     mark = first_given(limit) or site.mark
     raise PlanErrors([Problem(mark, "error", f"{text}; {', or '.join(remedies)}", "rack-count", "site.racks")])

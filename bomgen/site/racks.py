@@ -70,7 +70,7 @@ def pack_racks(
     opened = 0
     units: Number = 0
     power: Number = 0
-    found = []
+    packed = []
     for height_u, power_w, count in items:
         runs = []
         first = machines_that_fit(units, power, height_u, power_w, count) if opened else 0
@@ -87,8 +87,8 @@ def pack_racks(
             opened += full + (last > 0)
             held = last or per_rack
             units, power = rack_units - held * height_u, rack_power_w - held * power_w
-        found.append(tuple(runs))
-    return tuple(found)
+        packed.append(tuple(runs))
+    return tuple(packed)
 
 
 @formula("machines", decides=True)
@@ -281,8 +281,8 @@ def _overfilled_rack_warnings(
     count, name = per_rack.value, server.identity.name
     drawn = power_of(per_rack, server.power_w) if server.power_w else None
     if drawn and drawn.value > site.rack_power_w.value:
-        given = in_words(site.rack_power_w)
-        yield message("servers-draw", servers=count, name=name, drawn=in_words(drawn), watts=given), RACK_POWER
+        limit = in_words(site.rack_power_w)
+        yield message("servers-draw", servers=count, name=name, drawn=in_words(drawn), watts=limit), RACK_POWER
     if drawn and site.rack_cooling_w and drawn.value > site.rack_cooling_w.value:
         cooled = in_words(site.rack_cooling_w)
         yield message("servers-heat", servers=count, name=name, drawn=in_words(drawn), cooled=cooled), RACK_COOLING

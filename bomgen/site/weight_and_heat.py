@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, Rack, Server
-from bomgen.core.messages import Message, message
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 from bomgen.plan.types import Site
@@ -132,22 +132,22 @@ def weighed(part: Rack | Pdu | None, count: Figure, otherwise: str) -> WeighedIt
 
 def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
     """Return everything on the floor; a rack-scale system includes its rack."""
-    found, server = [], contents.server
+    items, server = [], contents.server
     if server and contents.servers:
-        found.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
-    found += [
+        items.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
+    items += [
         WeighedItems(machine.name, machine.count, machine.weight_kg) for machine in machines if not machine.in_server
     ]
     bought = not (server and server.rack_scale)
     if bought and contents.compute_racks:
-        found.append(weighed(site.rack, contents.compute_racks, RACK))
+        items.append(weighed(site.rack, contents.compute_racks, RACK))
     if bought and contents.compute_pdus:
-        found.append(weighed(site.pdu, contents.compute_pdus, PDU))
+        items.append(weighed(site.pdu, contents.compute_pdus, PDU))
     if contents.management_racks:
-        found.append(weighed(site.rack, contents.management_racks, RACK))
+        items.append(weighed(site.rack, contents.management_racks, RACK))
     if contents.management_pdus:
-        found.append(weighed(site.management_pdu, contents.management_pdus, PDU))
-    return found
+        items.append(weighed(site.management_pdu, contents.management_pdus, PDU))
+    return items
 
 
 def site_load(
@@ -176,7 +176,10 @@ def site_load(
             ]
         )
         weight = inside.weight_kg if server.weight_kg else None
-        warnings += _overloaded(site.rack, weight)
+        if weight and site.rack and site.rack.load_kg and weight.value > site.rack.load_kg.value:
+            held, borne = f"{float(weight.value):g}", f"{float(site.rack.load_kg.value):g}"
+            text = message("rack-load", held=held, rack=site.rack.identity.name, borne=borne)
+            warnings.append((text, RACK_LOAD))
         if weight and site.rack and site.rack.weight_kg:
             weight = sum_of_weights(weight, site.rack.weight_kg)
         if inside.unknown or site.rack is None or site.rack.weight_kg is None:
@@ -193,10 +196,3 @@ def site_load(
         warnings=tuple(warnings),
         unweighed=whole.unknown,
     )
-
-
-def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message, str]]:
-    if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
-        return []
-    held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"
-    return [(message("rack-load", held=held, rack=rack.identity.name, borne=borne), RACK_LOAD)]

@@ -18,10 +18,8 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
-from bomgen.sizing import interruptions, storage
 from bomgen.sizing import servers as peak
-from bomgen.sizing.interruptions import LostTime
-from bomgen.sizing.second_opinions import Opinions, opinions
+from bomgen.sizing import storage
 from bomgen.sizing.servers import (
     MAX_GPUS,
     Target,
@@ -35,17 +33,16 @@ from bomgen.sizing.servers import (
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import Stored
+from bomgen.sizing.storage import LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit, degrees_of
 from bomgen.sizing.training.parallelism import MemoryFit
-from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.run import Opinions, TrainingRun, opinions
 from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.predict import Interval
-    from bomgen.sizing.prediction.run import Predicted
+    from bomgen.sizing.prediction.predict import Interval, Predicted
     from bomgen.sizing.prediction.search import Predictor
     from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Serving
@@ -120,29 +117,25 @@ def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     if plan.training and plan.reinforcement:
-        found = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
+        sized = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
     elif plan.training:
-        found = _size_training(plan, plan.training, attached)
+        sized = _size_training(plan, plan.training, attached)
     elif plan.inference:
-        found = _size_inference(plan, plan.inference, attached)
+        sized = _size_inference(plan, plan.inference, attached)
     else:
-        found = _size_target(plan, attached)
+        target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
+        servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
+        reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
+        sized = Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
     chips = plan.cluster.gpu.pod_chips
-    return found._replace(pods=pods_of_chips(found.gpus, chips)) if chips else found
-
-
-def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
-    servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
-    reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
-    return Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
+    return sized._replace(pods=pods_of_chips(sized.gpus, chips)) if chips else sized
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     if workload.predicted is None:
         sizing = _size_run_that_fits(plan, workload, attached)
-        given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
-        if given:
+        measured = workload.mfu is None or isinstance(workload.mfu.origin, Given)
+        if measured:
             return sizing
         return sizing._replace(predicted=_predict(plan, workload, sizing, attached))
     if workload.target_days is None or given_gpus(plan.cluster) is not None:
@@ -183,10 +176,10 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
     predictors = _predictors(plan, workload, attached)
     for count, step_seconds in islice(counts_in_time(predictors, gpus, seconds), MOST_CANDIDATES):
-        size_tried = interruptions.candidate_size(count)
+        size_tried = storage.candidate_size(count)
         if lost:
             servers = servers_for_gpus(size_tried, server.gpus) if server else None
-            goodput = interruptions.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            goodput = storage.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
             if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
                 continue
         if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
@@ -214,7 +207,7 @@ def _size_reinforcement(
 
     def enough(above: int) -> int | None:
         """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
-        count = next(allowed_counts(plan, interruptions.candidate_size(above), 1, attached), MAX_GPUS)
+        count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
         try:
             sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
         except Infeasible as error:
@@ -238,8 +231,8 @@ def _size_reinforcement(
             raise Infeasible(text, because=target, rule="no-prediction")
     while most - least > gpus_of_unit(plan.cluster):
         middle = least + (most - least) // 2
-        found = enough(middle)
-        least, most = (middle, most) if found is None or found >= most else (least, found)
+        enough_at = enough(middle)
+        least, most = (middle, most) if enough_at is None or enough_at >= most else (least, enough_at)
     return fits[most]
 
 
@@ -257,8 +250,8 @@ def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached
     for share in sorted(shares):
         try:
             origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
-            own = Figure(share, "GPUs", origin)
-            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, own)
+            generating = Figure(share, "GPUs", origin)
+            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, generating)
         except Infeasible as error:
             refusal = error
             continue
@@ -279,7 +272,7 @@ def _reinforce_pools(
     generating: Figure | None,
 ) -> Sizing:
     from bomgen.sizing import reinforcement
-    from bomgen.sizing.prediction.run import links_of_gpu
+    from bomgen.sizing.prediction.predict import links_of_gpu
 
     unit = gpus_of_unit(plan.cluster)
     if generating and (generating.value >= gpus.value or generating.value % unit):
@@ -317,12 +310,12 @@ def _reinforce_pools(
         reinforced=step,
         faster=None,
         opinions=None,
-        lost=interruptions.add_interruptions(days, require(sized.lost, "a run loses time")),
+        lost=storage.add_interruptions(days, require(sized.lost, "a run loses time")),
     )
 
 
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
-    from bomgen.sizing.prediction.run import predict_run
+    from bomgen.sizing.prediction.predict import predict_run
 
     if sized.run is None or sized.fit is None:
         return None
@@ -334,18 +327,18 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
 
     A default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
     """
-    found, length = _find_split(plan, workload, attached), workload.sequence
+    split_run, length = _find_split(plan, workload, attached), workload.sequence
     if length is not None and (plan.reinforcement or isinstance(length.origin, Given)):
         length = None
-    if isinstance(found, Infeasible) and length is not None:
-        refusal, found = found, _find_split(plan, workload._replace(sequence=None), attached)
-        if not isinstance(found, Infeasible):
+    if isinstance(split_run, Infeasible) and length is not None:
+        refusal, split_run = split_run, _find_split(plan, workload._replace(sequence=None), attached)
+        if not isinstance(split_run, Infeasible):
             shortage = _add_counts_that_fit(plan, workload, attached, refusal).message
             warning = message("activations-left-out", length=length.value, shortage=shortage)
-            found = found._replace(fit=found.fit._replace(warning=warning))
-    if isinstance(found, Infeasible):
-        raise _add_counts_that_fit(plan, workload, attached, found, length)
-    run, servers, gpus, lost, fit = found
+            split_run = split_run._replace(fit=split_run.fit._replace(warning=warning))
+    if isinstance(split_run, Infeasible):
+        raise _add_counts_that_fit(plan, workload, attached, split_run, length)
+    run, servers, gpus, lost, fit = split_run
     if given_gpus(plan.cluster) is not None and (workload.predicted or workload.goodput.value == ESTIMATE):
         run = run._replace(gpus_required=None)  # both change with the number of GPUs
     days = training.days(workload, run, gpus)
@@ -360,23 +353,23 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
         fit=fit,
-        lost=interruptions.add_interruptions(days, lost),
+        lost=storage.add_interruptions(days, lost),
     )
 
 
 def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
     """Return a run on the plan's GPUs, or those its days need, else on more; or why none fits."""
-    found = _try_recomputations(plan, workload, attached)
-    if isinstance(found, _SplitRun) or given_gpus(plan.cluster) is not None:
-        return found
-    target, refusal, above, missed = require(workload.target_days, "a target asks for GPUs"), found, 0, 0
+    split_run = _try_recomputations(plan, workload, attached)
+    if isinstance(split_run, _SplitRun) or given_gpus(plan.cluster) is not None:
+        return split_run
+    target, refusal, above, missed = require(workload.target_days, "a target asks for GPUs"), split_run, 0, 0
     while missed < MAX_ROUNDS and (count := _next_count(plan, workload, attached, above)):
-        found = _try_recomputations(_with_gpus(plan, count, message("split-gpus-why")), workload, attached)
-        if isinstance(found, _SplitRun):
-            if training.days(workload, found.run, found.gpus).value <= target.value:
+        split_run = _try_recomputations(_with_gpus(plan, count, message("split-gpus-why")), workload, attached)
+        if isinstance(split_run, _SplitRun):
+            if training.days(workload, split_run.run, split_run.gpus).value <= target.value:
                 why = message("fewest-gpus-with-split", refusal=refusal.message, gpus=count)
-                reasons = found.fit.reasons if workload.parallelism else (*found.fit.reasons, why)
-                return found._replace(fit=found.fit._replace(reasons=reasons))
+                reasons = split_run.fit.reasons if workload.parallelism else (*split_run.fit.reasons, why)
+                return split_run._replace(fit=split_run.fit._replace(reasons=reasons))
             missed += 1
         above = count
     if missed:
@@ -402,31 +395,31 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
             break  # the rate of the run exceeds the peak with what is recomputed
         if best and gpus.value != best.gpus.value:
             break
-        found = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
-        if isinstance(found, Infeasible):
-            refusal, refused = found, (str(choice.recompute.value), found.message)
-        elif found:
-            fit = parallelism.add_recomputation(found, choice.recompute, refused, slower)
+        memory_fit = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
+        if isinstance(memory_fit, Infeasible):
+            refusal, refused = memory_fit, (str(choice.recompute.value), memory_fit.message)
+        elif memory_fit:
+            fit = parallelism.add_recomputation(memory_fit, choice.recompute, refused, slower)
             best = _SplitRun(run, servers, gpus, lost, fit)
-            if found.fits is False and found.warning and found.per_gpu.activations:
-                refused = str(choice.recompute.value), found.warning
+            if memory_fit.fits is False and memory_fit.warning and memory_fit.per_gpu.activations:
+                refused = str(choice.recompute.value), memory_fit.warning
                 continue
-            slower = found.fastest or _timed(plan, choice, attached, found.split, gpus)
+            slower = memory_fit.fastest or _timed(plan, choice, attached, memory_fit.split, gpus)
             if slower is None:
                 break
     return best or require(refusal, "a run that does not fit is refused")
 
 
 def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
-    found: int | None = None
+    count: int | None = None
     for choice in reversed(parallelism.with_recomputation(workload)):
         _, _, gpus, _ = _size_run(plan, choice, attached)
         least = replace(gpus, value=max(int(gpus.value), above + 1))
-        found = _first_fitting(plan, choice, attached, least, found)
-        if found is None:
+        count = _first_fitting(plan, choice, attached, least, count)
+        if count is None:
             # Full recomputation comes first, and needs the least memory.
             return None
-    return found
+    return count
 
 
 def _first_fitting(
@@ -439,8 +432,8 @@ def _first_fitting(
     replica = parallelism.whole_gpus(choice.parallelism) if choice.parallelism else 1
     counts = allowed_counts(plan, least, replica, attached)
     smaller = takewhile(lambda count: best is None or count < best, counts)
-    found = first_fitting(choice, gpu_with_host(plan.cluster), least, server.gpus if server else None, smaller)
-    return best if found is None else found
+    fewest = first_fitting(choice, gpu_with_host(plan.cluster), least, server.gpus if server else None, smaller)
+    return best if fewest is None else fewest
 
 
 def _add_counts_that_fit(
@@ -451,11 +444,11 @@ def _add_counts_that_fit(
     assumed_length: Figure | None = None,
 ) -> Infeasible:
     """Return the error for given GPUs with the smallest number that fits, and the smallest one above the given."""
-    given = given_gpus(plan.cluster)
-    if given is None or workload.parallelism:
+    gpus = given_gpus(plan.cluster)
+    if gpus is None or workload.parallelism:
         return refusal
     choice = parallelism.with_recomputation(workload)[-1]
-    counts = (_first_fitting(plan, choice, attached, interruptions.candidate_size(least)) for least in (1, given))
+    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, gpus))
     numbers = dict.fromkeys(str(count) for count in counts if count)
     if not numbers:
         return refusal
@@ -479,11 +472,11 @@ def _size_run(
     if workload.goodput.value != ESTIMATE:
         run = training.size_training(workload, top, workload.goodput)
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
-        return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size_training(workload, top, interruptions.FULL_GOODPUT)
+        return run, servers, gpus, storage.lost_time(contents, plan.storage, gpus, servers)
+    unhindered = training.size_training(workload, top, storage.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
         servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
-        lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+        lost = storage.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
             raise _goodput_error(plan, workload)
         return training.size_training(workload, top, lost.goodput), servers, gpus, lost
@@ -502,9 +495,9 @@ def _search_size(
     per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
-        gpus = interruptions.candidate_size(count)
+        gpus = storage.candidate_size(count)
         servers = servers_for_gpus(gpus, per_server) if per_server else None
-        return interruptions.lost_time(contents, plan.storage, gpus, servers)
+        return storage.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
         return bool(count * lost_by(count).goodput.value >= needed.value)
@@ -522,10 +515,10 @@ def _search_size(
         goodput = lost_by(count).goodput
         if not goodput.value:
             break
-        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.candidate_size(count))
+        wanted = storage.gpus_that_lose(needed, goodput, storage.candidate_size(count))
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
-            lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+            lost = storage.lost_time(contents, plan.storage, gpus, servers)
             run = training.size_training(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
@@ -534,10 +527,10 @@ def _search_size(
 
 def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
     """Return the GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
-    given, server = workload.parallelism, plan.cluster.server
-    if given is None or required is None:
+    degrees, server = workload.parallelism, plan.cluster.server
+    if degrees is None or required is None:
         return required
-    size = parallelism.replica_size(given.tensor, given.pipeline, given.context)
+    size = parallelism.replica_size(degrees.tensor, degrees.pipeline, degrees.context)
     return parallelism.whole_replicas(required, size, server.gpus) if server else required
 
 
@@ -558,17 +551,17 @@ def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
 
 
 def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
-    from bomgen.sizing.prediction.run import links_of_gpu
+    from bomgen.sizing.prediction.predict import links_of_gpu
     from bomgen.sizing.serving import service as serving
 
     server = plan.cluster.server
-    given = given_gpus(plan.cluster)
+    fixed = given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
-    need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, given)
+    need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, fixed)
     servers, gpus = count_servers(plan, need.gpus_required, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
-    unit = None if given is None else gpus_of_unit(plan.cluster)
+    unit = None if fixed is None else gpus_of_unit(plan.cluster)
     served = serving.serve(workload, need, plan.cluster.gpu, gpus, unit, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
@@ -593,19 +586,19 @@ def _fit(
             fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS, below)
             if fastest is None and below < inf:
                 return None
-        found = parallelism.fit(workload, gpu, gpus, per_server, fastest)
+        memory_fit = parallelism.fit(workload, gpu, gpus, per_server, fastest)
     except Infeasible as error:
         return error
     if fastest or gpus.value == 1:
-        return found
+        return memory_fit
     why = message("split-of-unequal-parts" if predict else "split-not-predicted")
-    return found._replace(reasons=(why, *found.reasons))
+    return memory_fit._replace(reasons=(why, *memory_fit.reasons))
 
 
 def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
     if "layers" not in workload.model.shape:
         return None
-    from bomgen.sizing.prediction.run import links_of_gpu
+    from bomgen.sizing.prediction.predict import links_of_gpu
     from bomgen.sizing.prediction.search import predictor
 
     links = links_of_gpu(plan, attached)

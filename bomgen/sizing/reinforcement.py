@@ -38,9 +38,9 @@ from bomgen.sizing.prediction.predict import (
 from bomgen.sizing.prediction.serving import TPOT, ReplicaSpeed
 from bomgen.sizing.prediction.terms import add_seconds
 from bomgen.sizing.serving import replicas as splits
+from bomgen.sizing.serving.gpu_memory import weights_of_model
 from bomgen.sizing.serving.replicas import Replica
 from bomgen.sizing.serving.service import replicas_of_cluster, scaled
-from bomgen.sizing.serving.weights import weights_of_model
 from bomgen.sizing.training.activations import NONE
 from bomgen.sizing.training.memory import per_gpu
 from bomgen.sizing.training.run import SECONDS_A_DAY, TrainingRun
@@ -192,14 +192,14 @@ def _generate(
     gpus = pools.generation
     smallest = splits.choose(inference, gpu, gpus_per_server).replica
     best: tuple[Engine, ReplicaSpeed, Figure] | None = None
-    for found in splits.all_replicas(inference, gpu, gpus_per_server):
-        if found.gpus.value > gpus.value:
+    for replica in splits.all_replicas(inference, gpu, gpus_per_server):
+        if replica.gpus.value > gpus.value:
             break
-        speed = serving.prepare(inference, gpu, links, found.degrees, mixed=False)
+        speed = serving.prepare(inference, gpu, links, replica.degrees, mixed=False)
         if speed is None:
             raise _unpredictable(learning)
-        if found.fits is not False:
-            engine, seconds = _generation_of(learning, inference, found, speed, gpus)
+        if replica.fits is not False:
+            engine, seconds = _generation_of(learning, inference, replica, speed, gpus)
             if best is None or seconds.value < best[2].value:
                 best = engine, speed, seconds
     if best is None:
@@ -212,19 +212,19 @@ def _generate(
 
 
 def _generation_of(
-    learning: Reinforcement, inference: Inference, found: Replica, speed: ReplicaSpeed, gpus: Figure
+    learning: Reinforcement, inference: Inference, replica: Replica, speed: ReplicaSpeed, gpus: Figure
 ) -> tuple[Engine, Figure]:
-    replicas = replicas_of_cluster(gpus, found.gpus)
+    replicas = replicas_of_cluster(gpus, replica.gpus)
     responses = responses_of_replica(learning.prompts, learning.responses, replicas)
-    held = found.held or responses
+    held = replica.held or responses
     count = min(float(responses.value), float(held.value))
     step = Figure(_drained_step(learning, speed, count), "s", _DRAINED)
-    full = serving.predict(speed, inference, floating(held), found.gpus).tpot
-    prompt = serving.predict(speed, inference, floating(responses), found.gpus).prompt
+    full = serving.predict(speed, inference, floating(held), replica.gpus).tpot
+    prompt = serving.predict(speed, inference, floating(responses), replica.gpus).prompt
     waiting = steps_of_waiting(responses, held, learning.response_tokens)
     steps = (learning.longest, step, waiting, full, learning.experience.decode)
     parts = (prompt, responses, speed.ranks, speed.pipeline, *steps)
-    return Engine(found, replicas, responses), seconds_of_generation(*parts)
+    return Engine(replica, replicas, responses), seconds_of_generation(*parts)
 
 
 _DRAINED = Assumed(message("drained-step"), message("drained-step-why"), (), "medium", chosen=True)
@@ -274,17 +274,17 @@ def _predict(
     packed = training._replace(
         sequence=learning.sequence, micro_batch=sequences_of_pack(training.micro_batch, longest, learning.sequence)
     )
-    found = predict(packed, split, gpu, links, run.flops_per_token)
-    if found is None:
+    prediction = predict(packed, split, gpu, links, run.flops_per_token)
+    if prediction is None:
         raise _unpredictable(learning)
-    return found
+    return prediction
 
 
 def _update(learning: Reinforcement, model: Model, whole: Prediction) -> tuple[Figure, Part]:
     """Return the time of an optimizer step, and of the updates of a step of learning."""
-    known = learning.experience
-    packed = slower(whole.step, known.update)
-    packed = slower(packed, known.experts) if model.moe else packed
+    experience = learning.experience
+    packed = slower(whole.step, experience.update)
+    packed = slower(packed, experience.experts) if model.moe else packed
     seconds = seconds_of_updates(learning.updates, packed)
     return packed, _scaled(learning, seconds, whole)
 
@@ -329,10 +329,10 @@ def _offloaded(learning: Reinforcement, training: Training, split: ParallelSplit
 # refit and step -------------------------------------------------------------------------------------------------------
 
 
-def _refit(learning: Reinforcement, inference: Inference, found: Replica, links: GpuLinks) -> Part:
-    received = weights_of_model(inference) if learning.refit.value == GATHER else found.weights
-    known = learning.experience
-    seconds = seconds_of_refit(known.refit, received, links.network, known.refit_rate)
+def _refit(learning: Reinforcement, inference: Inference, replica: Replica, links: GpuLinks) -> Part:
+    received = weights_of_model(inference) if learning.refit.value == GATHER else replica.weights
+    experience = learning.experience
+    seconds = seconds_of_refit(experience.refit, received, links.network, experience.refit_rate)
     one = Figure(1.0, "ratio", _FACTOR)
     width = Figure(log(UNMEASURED_FACTOR), "ratio", _FACTOR)
     return Part(seconds, lower_bound(seconds, one, width), upper_bound(seconds, one, width))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import ESTIMATE, Plan, Training
-from bomgen.sizing import interruptions
+from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus
 from bomgen.sizing.training.run import TrainingRun, days, gpus_for_days, hardware_utilisation
@@ -55,8 +55,14 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     sizes[sized.gpus.value] = sized.gpus
     runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
     runs = {count: sized_run for count, sized_run in runs.items() if sized_run.goodput.value}
-    shares = {percent: _share(run, percent) for percent in MFU_PERCENT}
-    reached = {percent: share for percent, share in shares.items() if _is_reachable(run, share)}
+    shares = {percent: replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED)) for percent in MFU_PERCENT}
+    shares[PLANNED] = run.mfu
+    # The utilisation of the hardware, recomputation included, stays below the peak.
+    reached = {
+        percent: share
+        for percent, share in shares.items()
+        if hardware_utilisation(share, run.flops, run.hardware_flops).value <= 1
+    }
     outlooks = tuple(
         SensitivityRun(
             share,
@@ -69,15 +75,6 @@ def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
     )
     planned = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
     return Sensitivity(tuple(sizes[count] for count in runs), outlooks, planned)
-
-
-def _share(run: TrainingRun, percent: int) -> Figure:
-    return run.mfu if percent == PLANNED else replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED))
-
-
-def _is_reachable(run: TrainingRun, mfu: Figure) -> bool:
-    """Return whether a utilisation is below the peak, recomputation included."""
-    return bool(hardware_utilisation(mfu, run.flops, run.hardware_flops).value <= 1)
 
 
 def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
@@ -94,5 +91,5 @@ def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRu
         return run
     server = plan.cluster.server
     servers = servers_for_gpus(gpus, server.gpus) if server and sized.servers else None
-    lost = interruptions.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
+    lost = storage.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
     return run._replace(goodput=lost.goodput)

@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import ceil, lcm
 from typing import NamedTuple
 
-from bomgen.catalog.parts import Gpu, Server
-from bomgen.catalog.servers import network_bandwidth
+from bomgen.catalog.parts import Gpu, Server, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
 from bomgen.core.units import BITS_A_BYTE, GIGA, TERA
@@ -73,10 +72,10 @@ def count_servers(
     """
     cluster = plan.cluster
     server = cluster.server
-    for given in (cluster.gpus, cluster.servers, cluster.racks):
-        if given and given.value > MAX_GPUS:
-            message = f"{given.value} exceed the supported maximum; at most {MAX_GPUS}"
-            raise Infeasible(message, because=given, rule="range")
+    for size in (cluster.gpus, cluster.servers, cluster.racks):
+        if size and size.value > MAX_GPUS:
+            message = f"{size.value} exceed the supported maximum; at most {MAX_GPUS}"
+            raise Infeasible(message, because=size, rule="range")
     _check_whole_spare_racks(cluster)
     if cluster.servers or cluster.racks:
         if server is None:
@@ -159,30 +158,30 @@ def unit_of_counts(cluster: Cluster) -> int:
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:
     """Raise Infeasible for trays that fill no rack: the plan may mean trays or racks."""
-    given, trays = cluster.servers, server.trays
-    if given is None or trays is None or given.value % trays.value == 0:
+    servers, trays = cluster.servers, server.trays
+    if servers is None or trays is None or servers.value % trays.value == 0:
         return
-    whole = ceil(given.value / trays.value)
+    whole = ceil(servers.value / trays.value)
     message = (
-        f"{given.value} servers are compute trays, of which a {server.identity.name} has {trays.value}; write "
-        f"`racks: {given.value}` for that many racks, or `servers: {whole * trays.value}` for the trays of "
+        f"{servers.value} servers are compute trays, of which a {server.identity.name} has {trays.value}; write "
+        f"`racks: {servers.value}` for that many racks, or `servers: {whole * trays.value}` for the trays of "
         f"{_racks(whole)}"
     )
-    raise Infeasible(message, because=given, rule="whole-racks")
+    raise Infeasible(message, because=servers, rule="whole-racks")
 
 
 def _check_whole_spare_racks(cluster: Cluster) -> None:
     """Raise Infeasible for spare trays that fill no rack: a rack-scale system is bought by the rack."""
-    given, trays = cluster.spare_servers, cluster.server.trays if cluster.server else None
-    if given is None or trays is None or cluster.server is None or given.value % trays.value == 0:
+    spares, trays = cluster.spare_servers, cluster.server.trays if cluster.server else None
+    if spares is None or trays is None or cluster.server is None or spares.value % trays.value == 0:
         return
-    fits = sorted({ceil(given.value / trays.value), given.value})
+    fits = sorted({ceil(spares.value / trays.value), spares.value})
     whole = " or ".join(f"`spare_servers: {racks * trays.value}` for {_racks(racks)}" for racks in fits)
     message = (
-        f"`spare_servers: {given.value}` counts compute trays; a {cluster.server.identity.name} has {trays.value} "
+        f"`spare_servers: {spares.value}` counts compute trays; a {cluster.server.identity.name} has {trays.value} "
         f"and is only sold whole; write {whole}"
     )
-    raise Infeasible(message, because=given, rule="whole-racks")
+    raise Infeasible(message, because=spares, rule="whole-racks")
 
 
 def _racks(count: int) -> str:
@@ -262,9 +261,9 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
     peaks, kind = (gpu.sparse, SPARSE) if sparse else (gpu.dense, "dense")
     if precision.value not in peaks:
         # A record may list fp64 on tensor cores (fp64_tensor) separately, which is not a precision of plans.
-        known = ", ".join(sorted(name for name in peaks if "_" not in name))
+        names = ", ".join(sorted(name for name in peaks if "_" not in name))
         yours = f"give yours as `{precision.value}_{'sparse_' * sparse}tflops` of the GPU"
-        right = f"`precision:` may be {known}, or {yours}" if known else "write `sparsity: dense`" if sparse else yours
+        right = f"`precision:` may be {names}, or {yours}" if names else "write `sparsity: dense`" if sparse else yours
         message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
         mark = first_given(precision) or fallback
         raise PlanErrors([Problem(mark, "error", message, "unknown-figure", path)])
@@ -291,10 +290,10 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
     """
     for fabric in plan.fabrics:
         if fabric.role == COMPUTE and fabric.name in attached:
-            found = attached[fabric.name]
-            return network_bandwidth(found.ports_per_server, port_rate(plan.cluster, fabric, found), gpus_per_server)
-    own = plan.cluster.server.compute if plan.cluster.server else None
-    return network_bandwidth(own.count, own.gbps, gpus_per_server) if own and own.gbps else None
+            nics = attached[fabric.name]
+            return network_bandwidth(nics.ports_per_server, port_rate(plan.cluster, fabric, nics), gpus_per_server)
+    ports = plan.cluster.server.compute if plan.cluster.server else None
+    return network_bandwidth(ports.count, ports.gbps, gpus_per_server) if ports and ports.gbps else None
 
 
 def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:

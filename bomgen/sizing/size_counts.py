@@ -18,7 +18,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, Given, function_of, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Plan, Training
-from bomgen.sizing import interruptions, storage
+from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
 from bomgen.sizing.training import parallelism
@@ -47,20 +47,20 @@ class SizedCounts(NamedTuple):
 
     def days(self, row: int) -> Fraction | None:
         """Return the days of the run, exactly; None: it cannot be sized, or the plan has no run."""
-        place = self.gpu_days_index[row]
-        return None if place == NOT_SIZED else self.gpu_days[place] / int(self.gpus[row])
+        index = self.gpu_days_index[row]
+        return None if index == NOT_SIZED else self.gpu_days[index] / int(self.gpus[row])
 
     def rounded_days(self) -> npt.NDArray[np.float64]:
         """Return the days of each row as the nearest float: equal numbers are equal, larger ones never smaller.
 
         NaN where there are none.
         """
-        found, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
+        result, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
         ratios = [days.as_integer_ratio() for days in self.gpu_days]
         places = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
         # Python rounds the quotient of two integers once, however large they are.
-        found[rows] = [ratios[place][0] / (ratios[place][1] * count) for place, count in places]
-        return found
+        result[rows] = [ratios[index][0] / (ratios[index][1] * count) for index, count in places]
+        return result
 
     def refusal(self, row: int) -> Infeasible | PlanErrors:
         """Return why a cluster cannot be sized. Raises ValueError where it can."""
@@ -83,24 +83,24 @@ def size_counts(
     if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
         return None
     nothing = np.full(len(numbers), NOT_SIZED, np.int64)
-    found = SizedCounts(plan, attached, numbers, None, nothing, nothing != NOT_SIZED, (), nothing)
+    sized = SizedCounts(plan, attached, numbers, None, nothing, nothing != NOT_SIZED, (), nothing)
     possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(plan.cluster) == 0)
     if not possible.any():
-        return found
+        return sized
     largest = with_count(plan, int(numbers[possible].max()))
     try:
         servers, gpus = count_servers(largest, None, attached)
     except (Infeasible, PlanErrors):
-        return found
-    given, server = _given(largest), plan.cluster.server
-    found = found._replace(gpus=function_of(gpus, (given,))(numbers))
+        return sized
+    size, server = _given(largest), plan.cluster.server
+    sized = sized._replace(gpus=function_of(gpus, (size,))(numbers))
     if server:
-        found = found._replace(servers=found.gpus // server.gpus.value)
+        sized = sized._replace(servers=sized.gpus // server.gpus.value)
     if workload:
-        return _size_runs(found, possible, workload, _Size(given, servers, gpus))
+        return _size_runs(sized, possible, workload, _Size(size, servers, gpus))
     smallest = with_count(plan, int(numbers[possible].min()))
     ends = {_can_be_sized(end, attached) for end in (smallest, largest)}
-    return found._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
+    return sized._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
 
 
 class _Size(NamedTuple):
@@ -118,12 +118,12 @@ def _size_runs(sized_counts: SizedCounts, possible: Truths, workload: Training, 
     try:
         top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
         cabled = storage.as_cabled(plan, sized_counts.attached)
-        lost = interruptions.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
+        lost = storage.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
     except (Infeasible, PlanErrors):
         return sized_counts
     goodput, shares = workload.goodput, dict[int, Fraction]()
     if goodput.value == ESTIMATE:
-        goodput, share = interruptions.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
+        goodput, share = storage.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
         shares = {row: share(int(sized_counts.counts[row])) for row in np.flatnonzero(possible).tolist()}
         possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
     choices = [*parallelism.with_recomputation(workload)]
@@ -165,6 +165,6 @@ def _given(plan: Plan) -> Figure:
 
 def with_count(plan: Plan, count: int) -> Plan:
     """Return the plan with another number of servers, racks or GPUs; raises ValueError where it sets none."""
-    cluster, given = plan.cluster, replace(_given(plan), value=count)
-    changed: dict[str, Any] = {"servers" if cluster.servers else "racks" if cluster.racks else "gpus": given}
+    cluster, size = plan.cluster, replace(_given(plan), value=count)
+    changed: dict[str, Any] = {"servers" if cluster.servers else "racks" if cluster.racks else "gpus": size}
     return plan._replace(cluster=cluster._replace(**changed))

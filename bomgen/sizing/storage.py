@@ -1,4 +1,4 @@
-"""Storage of a cluster: bandwidth, capacity and servers, and the checkpoints of a run.
+"""Storage of a cluster: bandwidth, capacity and servers, the checkpoints of a run, and the time that it loses.
 
 A checkpoint holds the state that a run needs to resume: weights and optimizer states, 14 bytes per parameter with Adam
 in mixed precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 without the 16-bit weights.
@@ -9,6 +9,16 @@ cell, from a node to four units.
 
 The bandwidth of a storage server, and of a server that reads and writes, is limited by its ports on the storage fabrics
 as cabled: a port of 400 Gb/s that is plugged into 200 Gb/s counts as the latter.
+
+A run writes a checkpoint, which takes delta, every tau. Each interruption, one per mean time M, costs a restart R and
+on average half the work since the last checkpoint. To first order the share delta / tau + tau / (2 M) + R / M of the
+time is lost; Young's interval sqrt(2 delta M) minimises it. Checkpoints are assumed to stop training while they are
+written; asynchronous checkpoints cost less.
+
+An estimated goodput and the size of the cluster depend on each other. The search starts from no loss and continues
+with the least goodput found so far, so that the cluster only grows. It ends as soon as the cluster's own goodput is
+no less than the one it was sized with. Otherwise steps of bandwidth between units would make it oscillate. Square roots
+are exact integers of a named resolution, so that results are equal on every machine.
 """
 
 from __future__ import annotations
@@ -17,14 +27,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
-from math import ceil
+from math import ceil, isqrt
 from typing import NamedTuple
 
 from bomgen.catalog.parts import BackEnd
 from bomgen.core.diagnostics import Infeasible
+from bomgen.core.messages import message
 from bomgen.core.provenance import (
+    Assumed,
     Figure,
     Formula,
+    Reference,
     formula,
     maximum,
     minimum,
@@ -32,13 +45,14 @@ from bomgen.core.provenance import (
     quotient,
     sum_of,
 )
-from bomgen.core.units import GIGA, TERA
+from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import STORAGE, FabricPlan, Plan, Storage, StorageServers, Training
 from bomgen.sizing.servers import bytes_of_ports, port_rate, servers_for_gpus
 from bomgen.sizing.training import states
+from bomgen.sizing.training.run import SECONDS_A_DAY
 
 LEVELS = "NVIDIA DGX SuperPOD reference architecture with DGX H100, RA-11333-001 V11, table 6"
 UNITS_IN_TABLE = 4
@@ -154,8 +168,8 @@ bandwidth_through = minimum("bandwidth_through", "bytes/s", "carried", "carried_
 
 
 def _sum(formula: Formula, terms: Iterable[Figure | None]) -> Figure | None:
-    known = [term for term in terms if term]
-    return reduce(formula, known) if known else None
+    terms_known = [term for term in terms if term]
+    return reduce(formula, terms_known) if terms_known else None
 
 
 def _delivered(units: Sequence[StoredUnits], bandwidth: Callable[[StoredUnits], Figure | None]) -> Figure | None:
@@ -247,7 +261,11 @@ def contents(training: Training) -> Contents:
 def as_cabled(plan: Plan, attached: Mapping[str, Attachment]) -> Storage:
     """Return the storage of a plan at the rates that the ports of its machines carry on the storage fabrics."""
     storage = plan.storage
-    of_server = _carried(plan, attached, partial(_server_ports, plan))
+    of_server = _carried(
+        plan,
+        attached,
+        lambda fabric, nics: bytes_of_ports(nics.ports_per_server, port_rate(plan.cluster, fabric, nics)),
+    )
     if of_server:
         storage = storage._replace(
             read_per_server=_limited(required_as_cabled, storage.read_per_server, of_server),
@@ -284,32 +302,28 @@ def _carried(
     return reduce(carried_by_all_ports, carried) if carried else None
 
 
-def _server_ports(plan: Plan, fabric: FabricPlan, attached: Attachment) -> Figure:
-    return bytes_of_ports(attached.ports_per_server, port_rate(plan.cluster, fabric, attached))
-
-
 def _storage_ports(named: StorageServers, ports: Figure, fabric: FabricPlan, attached: Attachment) -> Figure:
     """Return the bandwidth of the ports of a storage server, each at the rate of its slower end."""
     rate = fabric_demand.rates(fabric, attached)[SERVER_LEAF.name]
-    own = named.plug.port_gbps if named.plug else None
-    return bytes_of_ports(ports, fabric_demand.slower_end(own, rate) if own else rate)
+    port_gbps = named.plug.port_gbps if named.plug else None
+    return bytes_of_ports(ports, fabric_demand.slower_end(port_gbps, rate) if port_gbps else rate)
 
 
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
     """Return the bandwidth of a cluster's storage: as the plan sets it per server, else by level."""
-    known = servers or servers_for_gpus(gpus, storage.server_gpus)
+    count = servers or servers_for_gpus(gpus, storage.server_gpus)
     level = storage.levels[str(storage.level.value)]
     read, write = storage.read_per_server, storage.write_per_server
     unit = storage.unit_servers
     return Bandwidth(
         read_per_server=read or level.read_of_server,
         write_per_server=write or level.write_of_server,
-        read=bandwidth_of_servers(known, read)
+        read=bandwidth_of_servers(count, read)
         if read
-        else bandwidth_of_level(known, unit, level.read_of_server, level.read_of_four_units),
-        write=bandwidth_of_servers(known, write)
+        else bandwidth_of_level(count, unit, level.read_of_server, level.read_of_four_units),
+        write=bandwidth_of_servers(count, write)
         if write
-        else bandwidth_of_level(known, unit, level.write_of_server, level.write_of_four_units),
+        else bandwidth_of_level(count, unit, level.write_of_server, level.write_of_four_units),
     )
 
 
@@ -340,8 +354,8 @@ def size_storage(
 
 def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) -> Level:
     word = Figure(name, "word", storage.level.origin)
-    found = bandwidth(storage._replace(level=word, read_per_server=None, write_per_server=None), gpus, servers)
-    return Level(name, found.read, found.write)
+    reached = bandwidth(storage._replace(level=word, read_per_server=None, write_per_server=None), gpus, servers)
+    return Level(name, reached.read, reached.write)
 
 
 def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Figure | None) -> tuple[StoredUnits, ...]:
@@ -357,29 +371,28 @@ def size_units(named: Sequence[StorageServers], carried: Bandwidth, capacity: Fi
         names = " and ".join(part.identity.name for part in unrated)
         text = f"no capacity of {names} is known, and {float(capacity.value / TERA):g} TB are required; set `capacity`"
         raise Infeasible(f"{text} or `count` in `storage.servers`", because=capacity, rule="unknown-capacity")
-    given = [StoredUnits(part, part.pieces) for part in named if part.pieces]
+    counted = [StoredUnits(part, part.pieces) for part in named if part.pieces]
     needs = (capacity, carried.read, carried.write)
-    counts = {part.of.identity.id: part.number for part in given}
-    for part in sorted(open_parts, key=_order):
-        counts[part.identity.id] = _count(part, _left(part, needs, given), counts, named)
+    counts = {part.of.identity.id: part.number for part in counted}
+    # A part is sized by itself, then by its partners, then by the links of all parts.
+    for part in sorted(
+        open_parts,
+        key=lambda part: (part.switch_ports is not None, not part.rated or any(one.quantity for one in part.partners)),
+    ):
+        counts[part.identity.id] = _count(part, _left(part, needs, counted), counts, named)
     return tuple(StoredUnits(part, counts[part.identity.id]) for part in named)
 
 
-def _left(part: StorageServers, needs: Sequence[Figure | None], given: Sequence[StoredUnits]) -> list[Figure | None]:
+def _left(part: StorageServers, needs: Sequence[Figure | None], counted: Sequence[StoredUnits]) -> list[Figure | None]:
     """Return what parts of a given number leave of each need: of bandwidth those on the same side of the system."""
-    beside = [other for other in given if bool(other.of.ports) is bool(part.ports)]
+    beside = [units for units in counted if bool(units.of.ports) is bool(part.ports)]
     met = (
-        _sum(sum_of_capacities, (other.capacity_bytes for other in given)),
-        _sum(sum_of_bandwidths, (other.read for other in beside)),
-        _sum(sum_of_bandwidths, (other.write for other in beside)),
+        _sum(sum_of_capacities, (units.capacity_bytes for units in counted)),
+        _sum(sum_of_bandwidths, (units.read for units in beside)),
+        _sum(sum_of_bandwidths, (units.write for units in beside)),
     )
     formulas = (capacity_left, bandwidth_left, bandwidth_left)
     return [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
-
-
-def _order(part: StorageServers) -> tuple[bool, bool]:
-    """Return the rank of a part by what sizes it: itself, then its partners, then the links of all parts."""
-    return part.switch_ports is not None, not part.rated or any(partner.quantity for partner in part.partners)
 
 
 def _count(
@@ -388,8 +401,8 @@ def _count(
     if part.switch_ports and part.back_end:
         return _count_switches(part.switch_ports, part.back_end, counts, named)
     of_one = [figure and replace(figure, estimate=None) for figure in (part.capacity_bytes, part.read, part.write)]
-    found = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
-    if part.capacity_bytes and left[0] is None and not any(figure.value for figure in found):
+    needs = [servers_for(need, one) if need and one else ZERO_SERVERS for need, one in zip(left, of_one, strict=True)]
+    if part.capacity_bytes and left[0] is None and not any(figure.value for figure in needs):
         text = f"the number of units of {part.identity.name} is not specified and the data set size is unknown"
         raise Infeasible(
             f"{text}; set `dataset` or `servers.count`", because=part.capacity_bytes, rule="unknown-capacity"
@@ -403,7 +416,7 @@ def _count(
             if id in counts and partner.quantity
         ),
     )
-    needed = storage_servers(*found) if part.rated or beside is None else beside
+    needed = storage_servers(*needs) if part.rated or beside is None else beside
     if part.rated and beside:
         needed = storage_servers_sold(needed, beside)
     return storage_servers_sold(needed, part.least) if part.least else needed
@@ -418,3 +431,105 @@ def _count_switches(
         if part.back_end and part.back_end.switch == back_end.switch and not part.switch_ports
     ]
     return back_end_switches(reduce(sum_of_back_end_links, links), ports, back_end.switches)
+
+
+YOUNG = "Young 1974, A First Order Approximation to the Optimum Checkpoint Interval, CACM 17(9), 530-531"
+KOKOLIS = "Kokolis et al. 2024, arXiv 2410.21680"
+_YOUNG = Reference(YOUNG, "https://doi.org/10.1145/361147.361115", "2026")
+RESOLUTION = 10**12
+"""The resolution of a square root [1/day]; integers round the same on every machine."""
+
+
+class LostTime(NamedTuple):
+    """Time lost to interruptions and checkpoints of a run."""
+
+    mean_time_days: Figure
+    """Mean time between two interruptions."""
+    checkpoint: Checkpoint
+    lost: Figure
+    """The share of time lost; above 1 when no time is left."""
+    goodput: Figure
+    """The estimated share of time that trains; used only where the plan says so."""
+    goodput_range: tuple[Figure, Figure] | None = None
+    """Goodput with the most and the fewest interruptions of published clusters; None: the plan sets their rate."""
+    interruptions: Figure | None = None
+    """Number in the whole run; None: its duration is not known yet."""
+
+
+@formula("share")
+def full_goodput() -> int:
+    """Goodput without lost time, from which the estimate starts."""
+    return 1
+
+
+FULL_GOODPUT = full_goodput()
+
+
+@formula("days", f"{KOKOLIS}, MTTF: a cluster of n nodes is interrupted n times as often as one")
+def mean_time_between(interruption_gpu_hours: Fraction, gpus: int) -> Fraction:
+    """Mean time between two interruptions of a run on all GPUs."""
+    return Fraction(interruption_gpu_hours) / (gpus * HOURS_A_DAY)
+
+
+@formula("days", f"{YOUNG}: sqrt(2 delta M)")
+def young_interval(write_seconds: Fraction, mean_time_days: Fraction) -> Fraction:
+    """The time between two checkpoints that minimises lost time."""
+    return square_root(2 * Fraction(write_seconds) / SECONDS_A_DAY * mean_time_days)
+
+
+@formula("share", f"{YOUNG}; the terms are those of ETTR in {KOKOLIS}")
+def share_lost(
+    write_seconds: Fraction, interval_days: Fraction, mean_time_days: Fraction, restart_days: Fraction
+) -> Fraction:
+    """Share of time spent on checkpoints, on repeated work and on restarts."""
+    return (
+        Fraction(write_seconds) / (interval_days * SECONDS_A_DAY)
+        + Fraction(interval_days) / (2 * mean_time_days)
+        + Fraction(restart_days) / mean_time_days
+    )
+
+
+@formula("share")
+def share_that_trains(lost: Fraction) -> Fraction:
+    """Goodput: the share of time spent on training, at least 0."""
+    return max(1 - lost, Fraction(0))
+
+
+@formula("GPUs")
+def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
+    """Whole GPUs including those that compensate for lost time; `needed` GPUs are enough without losses."""
+    return max(ceil(needed / Fraction(goodput)), smallest)
+
+
+def candidate_size(gpus: int) -> Figure:
+    """Return the size of a cluster that the search tries, as a chosen assumption."""
+    name, why = message("cluster-with-losses"), message("cluster-with-losses-why")
+    return Figure(gpus, "GPUs", Assumed(name, why, (_YOUNG,), "medium", chosen=True))
+
+
+interruptions_of_run = quotient("interruptions_of_run", "interruptions", "run_days", "mean_time_days")
+"""Interruptions to expect over the run."""
+
+
+def square_root(number: Fraction) -> Fraction:
+    """Return the square root of a number above 0, rounded up to whole parts of `RESOLUTION`."""
+    return Fraction(isqrt(ceil(number * RESOLUTION**2) - 1) + 1, RESOLUTION)
+
+
+def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figure | None) -> LostTime:
+    """Return the time that a run with checkpoints of these contents loses on a number of GPUs."""
+    between = mean_time_between(storage.interruption_gpu_hours, gpus)
+    written = write_seconds(contents.all, bandwidth(storage, gpus, servers).write)
+    interval = storage.checkpoint_every or young_interval(written, between)
+    lost = share_lost(written, interval, between, storage.restart_days)
+    range_ = None
+    if storage.interruption_range:
+        means = (mean_time_between(hours, gpus) for hours in storage.interruption_range)
+        low, high = (share_that_trains(share_lost(written, interval, mean, storage.restart_days)) for mean in means)
+        range_ = (low, high)
+    return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost), range_)
+
+
+def add_interruptions(run_days: Figure, lost: LostTime) -> LostTime:
+    """Return the lost time with the interruptions of a run of that duration."""
+    return lost._replace(interruptions=interruptions_of_run(run_days, lost.mean_time_days))

@@ -22,8 +22,7 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
-from bomgen.catalog.plausible import plausible_ranges
-from bomgen.catalog.source_names import UNVERIFIED
+from bomgen.catalog.part_file_checks import UNVERIFIED, plausible_ranges
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.messages import ENGLISH

@@ -23,9 +23,8 @@ from typing import Any, NamedTuple, Protocol
 from bomgen import __version__
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
-from bomgen.core.children import Lifeline, process_pool
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.limits import OutOfTime
+from bomgen.core.processes import Lifeline, OutOfTime, process_pool
 from bomgen.core.resources import folder
 from bomgen.plan.search_space import KEY, SearchSpace, search_space
 from bomgen.pricing.price_book import INDICATIVE

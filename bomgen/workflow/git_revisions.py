@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bomgen.core.children import TimedOut, run_program
 from bomgen.core.diagnostics import PlanErrors, suggestion
+from bomgen.core.processes import TimedOut, run_program
 from bomgen.core.yaml_source import SUFFIXES, read
 from bomgen.workflow.plan_files import PlanFile, lock_name
 

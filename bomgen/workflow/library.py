@@ -16,7 +16,7 @@ from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
-from bomgen.core.plain_data import json_value
+from bomgen.core.provenance import json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
 from bomgen.output.registry import DEFAULT_DOCUMENTS, WIRINGS

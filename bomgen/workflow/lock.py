@@ -26,8 +26,8 @@ from bomgen.cabling.devices import number_devices
 from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.money import decimal, rounded
 from bomgen.core.provenance import Mark
+from bomgen.core.units import decimal, rounded
 from bomgen.core.yaml_source import Source, below, decoded, read
 from bomgen.output.price_lists.yaml import scalar
 from bomgen.plan.commercial_terms import Exchange, QuotePlan

@@ -1,33 +1,239 @@
-"""Candidate plans for a fabric of a bill: its switches, its links, and all common combinations."""
+"""Candidate plans for a fabric of a bill: its servers and other hosts, its switches, links, and common combinations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
+from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import CableEnd
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
+from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
-from bomgen.plan.types import COMPUTE
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
 from bomgen.reading.bills import ANY_SWITCH, SentLine
-from bomgen.xray.forward import Plan
 from bomgen.xray.lines import (
+    APPLIANCE,
     SERVER_LEAF,
+    Plan,
     Scope,
     count_cables,
+    count_engines,
     count_engines_at,
+    count_idle_ends,
     count_links,
+    count_links_below,
     count_tiers,
     is_fibre,
     leaf_spine,
+    list_modules_at_servers,
     port_gbps,
     spine_core,
     sum_pieces,
 )
-from bomgen.xray.machines import MOST_NIC_GBPS, Servers, list_extras
+
+GPUS = 8
+"""GPUs and NICs of a server that the bill does not name, as on the usual HGX board."""
+MOST_NIC_GBPS = 400
+"""Port rate of switches above which links between switches are faster than NICs."""
+MOST_SERVERS = 2
+SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
+"""Share of a network's links that lead to servers: with 1:1, with 2:1, and without spines."""
+
+
+class Servers(NamedTuple):
+    """The servers of a candidate: their plan keys and number."""
+
+    cluster: Mapping[str, Any]
+    number: int
+    nics: int
+    gpus: int
+    derived: bool = False
+    """Whether their number was derived from lines other than that of the servers."""
+
+
+def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
+    """Return the servers that a bill may be for: listed ones, or numbers for which NICs and links are enough."""
+    listed = Counter[str]()
+    for line in scope.servers:
+        if line.kind == SERVER and line.quantity:
+            listed[line.id] += line.quantity
+    machines = list[Servers]()
+    ports = _endpoints(scope, catalog)
+    for server, pieces in sorted(listed.items(), key=lambda listing: -listing[1])[:MOST_SERVERS]:
+        record = catalog.find_original("server", server)
+        trays = int(record.value("trays") or 1)
+        nics = int(record.value("nics") or GPUS)
+        gpus = int(record.value("gpus"))
+        described = {"server": server}
+        if record.value("gpu"):
+            described["gpu"] = str(record.value("gpu"))
+        count = scope.number or pieces * trays
+        counts = [(count, False)]
+        if scope.role == COMPUTE:
+            counts += [(port // nics, True) for port in ports if port % nics == 0 and port != count * nics]
+        machines += [
+            Servers({**described, "servers": size}, size, nics, gpus, derived) for size, derived in counts if size > 0
+        ]
+    if machines:
+        return machines
+    host = next((line for line in scope.servers if line.quantity and line.kind != "server"), None)
+    if host and host.quantity:
+        cards = [line for line in scope.of_kind("nic") if line.quantity and line.quantity % host.quantity == 0]
+        pieces = max(((line.quantity or 0) // host.quantity for line in cards), default=GPUS)
+        if scope.role != COMPUTE:
+            pieces = GPUS
+        inline = {"name": "server of the bill", "gpus": GPUS, "nics": pieces}
+        return [_inline(inline, host.quantity, pieces)]
+    twins = any(count_engines(line, catalog) > (line.quantity or 0) for line in list_modules_at_servers(scope, catalog))
+    unknown: Plan = {"name": "server of the bill", "gpus": GPUS, "nics": GPUS, "ports_per_cage": 2 if twins else 1}
+    return [_inline(unknown, port // GPUS, GPUS, True) for port in ports if port % GPUS == 0]
+
+
+def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
+    described = {**described, "port_gbps": MOST_NIC_GBPS}
+    return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
+
+
+def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
+    all_cables = scope.of_kind("cable")
+    cables = [count_links(line, catalog) for line in all_cables if line.place.links == SERVER_LEAF]
+    counts = [line.quantity for line in scope.of_kind("nic")]
+    counts += [count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog)]
+    if not any((*counts, *cables)):
+        total = sum(count_links(line, catalog) for line in all_cables)
+        counts = [int(total * share) for share in SHARES_BELOW]
+    return sorted({count for count in (*counts, *cables, sum(cables)) if count})
+
+
+# hosts --------------------------------------------------------------------------------------------------------------
+# Hosts and ports of a fabric in addition to those of the compute network's servers.
+
+USUAL_PORTS = (2, 1, 4)
+"""Ports per server on networks other than the compute network, most common first."""
+MOST_HOSTS = 4
+"""Maximum number of host lines whose ports are tried in every combination."""
+EVERY_MACHINE = (IN_BAND, OUT_OF_BAND)
+"""Networks that connect all hosts, including those without GPUs."""
+OTHERS = "other machines"
+"""Name in a plan for hosts that the bill does not list."""
+USUAL_RESERVED = 4
+"""Ports reserved for fabric managers in the SuperPOD."""
+MOST_RESERVED = 8
+"""Maximum number of uncabled ports taken as reserved for fabric managers; published designs have four."""
+
+
+def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
+    """Return hosts and ports besides the servers', and the number of bill counts that each only repeats."""
+    inline = isinstance(servers.cluster.get("server"), dict)
+    below = count_links_below(scope, catalog)
+    splitters = _hosts_on_splitters(scope, catalog)
+    on_splitters = [({"hosts": splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS if splitters]
+    if scope.role != COMPUTE and (scope.shared or not below):
+        every = [*_every_port(scope, servers, catalog), *(_every_machine(scope, servers) if inline else ())]
+        return [*(() if inline else [({}, 0)]), *((extra, 0) for extra in every), *on_splitters]
+    extras: list[tuple[Plan, int]] = [({}, 0)]
+    listed = False
+    if scope.role != COMPUTE and inline:
+        extras = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
+        extras += [(extra, 0) for extra in _every_machine(scope, servers)]
+    idle = count_idle_ends(scope, catalog)
+    for links, witnesses in below.items():
+        for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
+            more = links - servers.number * ports
+            plan_ports: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
+            if more > 0 and (hosts := _listed_hosts(scope, range(more, max(more - idle, 0) - 1, -1))):
+                extras.append(({"hosts": hosts, **plan_ports}, 0))
+                listed = True
+            elif more > 0:
+                more_hosts = [{"name": OTHERS, "count": more, "ports": 1}]
+                extras.append(({"hosts": more_hosts, **plan_ports}, 1 if witnesses == 1 else 0))
+            elif more == 0 and plan_ports:
+                extras.append((plan_ports, 0))
+    extras += on_splitters
+    if scope.role != COMPUTE and below and not any(extra and "hosts" not in extra for extra, _ in extras):
+        # No count of links equals the servers' alone: the count may be wrong.
+        extras[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
+    if listed:  # the hosts that the bill lists are the ones in addition to its servers
+        extras = [(extra, guesses) for extra, guesses in extras if extra.get("hosts", [{}])[0].get("name") != OTHERS]
+    links = count_cables(scope, SERVER_LEAF, catalog)
+    modules = (line for line in scope.own if line.kind == "transceiver" and line.place.tier == "leaf")
+    ends = 2 * sum_pieces(line for line in modules if line.place.links == SERVER_LEAF)
+    if scope.role == COMPUTE:
+        if links and 0 < ends - links <= MOST_RESERVED:
+            extras.append(({"reserved_ports": ends - links}, 0))
+        elif not links:
+            extras.append(({"reserved_ports": USUAL_RESERVED}, 0))
+    return extras
+
+
+def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Plan]:
+    """Yield common numbers of ports per server, alone and with other hosts, listed or as many as modules remain."""
+    ends = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
+    for ports in USUAL_PORTS:
+        yield {"ports_per_server": ports}
+        if (more := ends - servers.number * ports) > 0 and scope.shared:
+            yield {"ports_per_server": ports, "hosts": [{"name": OTHERS, "count": more, "ports": 1}]}
+        for of_host in USUAL_PORTS if scope.hosts else ():
+            yield {"ports_per_server": ports, "hosts": _describe_hosts(scope.hosts, [of_host] * len(scope.hosts))}
+
+
+def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
+    """Yield all hosts of the bill on a network that connects every host, each with the same number of ports."""
+    if scope.role not in EVERY_MACHINE or len(scope.servers) < 2:
+        return
+    counts = [line.quantity for line in (*scope.servers, *scope.hosts) if line.quantity]
+    if servers.number not in counts:
+        return
+    counts.remove(servers.number)
+    for ports in USUAL_PORTS:
+        hosts = [{"name": f"machines {at}", "count": count, "ports": ports} for at, count in enumerate(counts, 1)]
+        yield {"ports_per_server": ports, "hosts": hosts}
+
+
+def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
+    """Return hosts with slower ports than the switches, at the far ends of breakout cables."""
+    if scope.role == COMPUTE or not any(_far_ends(line, catalog) for line in scope.own):
+        return []
+    hosts = list[Plan]()
+    for line in scope.lines:
+        if line.quantity and (ends := _far_ends(line, catalog)):
+            gbps = catalog.find_original("cable", line.id).value("link_gbps")
+            nic = {"ports": ends.ends, "port_gbps": int(gbps), "cage": ends.cage}
+            hosts.append({"name": f"machines {line.mark.line}", "count": line.quantity, "ports": ends.ends, "nic": nic})
+    return hosts
+
+
+def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
+    if line.kind != "cable":
+        return None
+    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
+    return cable.b if cable.medium != "fibre" and cable.b and cable.b.ends > 1 else None
+
+
+def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
+    """Return the bill's hosts other than servers, with port numbers that add up to one of `ports`; empty if none do."""
+    lines = [line for line in scope.hosts if line.quantity][:MOST_HOSTS]
+    choices = list(product(USUAL_PORTS, repeat=len(lines))) if lines else []
+    for wanted in ports:
+        for choice in choices:
+            if sum((line.quantity or 0) * of_line for line, of_line in zip(lines, choice, strict=True)) == wanted:
+                return _describe_hosts(lines, choice)
+    return []
+
+
+def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
+    return [
+        {"name": f"machines {at}", "count": line.quantity, "ports": of_line}
+        | ({"part": line.id} if line.kind == APPLIANCE else {})
+        for at, (line, of_line) in enumerate(zip(lines, ports, strict=True), 1)
+    ]
+
 
 STRUCTURES, RAIL_PODS = "xray-structures.yaml", "rail_pods"
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
@@ -56,8 +262,8 @@ def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     """Yield common topologies, and the number of bill counts that each only repeats."""
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    for shape, (extra, given), rate in product(shapes, extras, rates):
-        yield merge(shape, extra, rate), given
+    for shape, (extra, guesses), rate in product(shapes, extras, rates):
+        yield merge(shape, extra, rate), guesses
 
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
@@ -65,8 +271,8 @@ def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
     # All ratios come before hosts other than servers, because the number of designs built is limited.
-    for (extra, given), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
-        yield merge(shape, {"oversubscription": ratio}, extra, rate), given
+    for (extra, guesses), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
+        yield merge(shape, {"oversubscription": ratio}, extra, rate), guesses
     for pods in _rail_pods(scope, servers, switch, catalog):
         yield pods, 0
     if scope.role == COMPUTE:
@@ -81,11 +287,11 @@ def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -
     ports = int(catalog.find_original("switch", switch["switch"]).value("ports") or 0)
     if scope.role != COMPUTE or units < LEAST_UNITS or rest or not ports:
         return
-    each = -(-servers.number // units)
+    per_unit = -(-servers.number // units)
     yield {
         **_structures()[RAIL_PODS],
-        "scalable_unit": {"servers": each},
-        "leaf": {"downlinks": each, "uplinks": each},
+        "scalable_unit": {"servers": per_unit},
+        "leaf": {"downlinks": per_unit, "uplinks": per_unit},
         "spine": {"downlinks": ports // 2},
         "pod": {"leaves": units},
     }
@@ -101,14 +307,14 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
     shapes = _shapes_of(scope, servers, switch)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
-    for shape, (extra, given), rate in product(shapes, extras, rates):
+    for shape, (extra, guesses), rate in product(shapes, extras, rates):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
-        others = sum(int(each["count"]) for each in extra.get("hosts", ()))
-        down = -(-(servers.number * ports + others) // leaves)
+        machines = sum(int(host["count"]) for host in extra.get("hosts", ()))
+        down = -(-(servers.number * ports + machines) // leaves)
         for fixed in ({"downlinks": down, **below}, below) if down else (below,):
             leaf: Plan = {"leaf": fixed} if fixed else {}
             for tiers in ({"tiers": 2, "spine": {"count": spines}}, {"tiers": 2}) if spines else ({},):
-                yield merge(shape, leaf, tiers, extra, rate), 1 + given
+                yield merge(shape, leaf, tiers, extra, rate), 1 + guesses
 
 
 def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
@@ -117,19 +323,19 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog)
     fibres = sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
     if scope.role == COMPUTE or count_tiers(scope) or not fibres:
         return
-    for extra, given in list_extras(scope, servers, catalog):
+    for extra, guesses in list_extras(scope, servers, catalog):
         ports = int(extra.get("ports_per_server", 0))
         hosts = extra.get("hosts", ())
-        others = sum(host["count"] * host["ports"] for host in hosts if "nic" not in host)
+        more_ports = sum(host["count"] * host["ports"] for host in hosts if "nic" not in host)
         on_splitters = sum(host["count"] * host["ports"] for host in hosts if "nic" in host)
-        below = servers.number * ports + others
+        below = servers.number * ports + more_ports
         for leaves in range(2, total) if ports else ():
             up, rest = divmod(fibres - below, leaves)
             if up > 0 and not rest and up % (total - leaves) == 0:
                 down = -(-(below + on_splitters) // leaves)
                 tiers = {"leaf": {"downlinks": down, "uplinks": up}, "spine": {"count": total - leaves}}
                 for homing in ({"homing": "single"}, {}):
-                    yield merge({"tiers": 2}, homing, tiers, extra), 1 + given
+                    yield merge({"tiers": 2}, homing, tiers, extra), 1 + guesses
 
 
 STAGES = (usual_structures, lumped_structures, rarer_structures, fixed_structures)
@@ -151,12 +357,12 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
     counts, shapes = count_tiers(scope), list[Plan]()
     total = sum_pieces(line for line in scope.of_kind("switch") if line.id == switch["switch"])
     flat = "spine" not in counts and total > 1
-    for each in _structures()[scope.role]:
-        when = each.get("when")
+    for form in _structures()[scope.role]:
+        when = form.get("when")
         if (when == "single" and total != 1) or (when == "flat" and not flat):
             continue
-        units = _units(servers, counts.get("leaf")) if each.get("units") else ()
-        shapes += [dict(each["fabric"]), *({**each["fabric"], "scalable_unit": {"servers": unit}} for unit in units)]
+        units = _units(servers, counts.get("leaf")) if form.get("units") else ()
+        shapes += [dict(form["fabric"]), *({**form["fabric"], "scalable_unit": {"servers": unit}} for unit in units)]
     return shapes
 
 
@@ -166,34 +372,34 @@ def _structures() -> Mapping[str, Any]:
 
 
 def _units(servers: Servers, leaves: int | None) -> list[int]:
-    found = set[int]()
+    sizes = set[int]()
     for rails in (rails for rails in range(1, servers.nics + 1) if leaves and servers.nics % rails == 0):
         units, rest = divmod((leaves or 0) * rails, servers.nics)
         if not rest and 1 < units <= servers.number:
-            found.add(-(-servers.number // units))
-    return sorted(found) or [unit for unit in USUAL_UNITS if unit < servers.number]
+            sizes.add(-(-servers.number // units))
+    return sorted(sizes) or [unit for unit in USUAL_UNITS if unit < servers.number]
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
-    found = dict[str, None]()
+    ratios = dict[str, None]()
     kinds = SERVER_LEAF, leaf_spine()
     cables = (count_cables(scope, links, catalog) for links in kinds)
     engines = (count_engines_at(scope, links, "leaf", catalog) for links in kinds)
     for down, up in (cables, engines):
         ratio = Fraction(down, up) if down and up else Fraction(0)
         if ratio > 1:
-            found[f"{float(ratio):.6g}"] = None
-            found[str(-(-ratio.numerator // ratio.denominator))] = None
-    return [*sorted(found, key=len), *(each for each in USUAL_RATIOS if each not in found)]
+            ratios[f"{float(ratio):.6g}"] = None
+            ratios[str(-(-ratio.numerator // ratio.denominator))] = None
+    return [*sorted(ratios, key=len), *(usual for usual in USUAL_RATIOS if usual not in ratios)]
 
 
 def merge(*plans: Plan) -> Plan:
     """Return nested mappings merged, later ones taking precedence."""
-    found: Plan = {}
+    merged: Plan = {}
     for key, value in (pair for plan in plans for pair in plan.items()):
-        below = found.get(key)
-        found[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return found
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
 
 
 # links --------------------------------------------------------------------------------------------------------------
@@ -205,8 +411,8 @@ MOST_MEDIA = 6
 def list_switches(scope: Scope) -> Iterator[Plan]:
     """Yield the switches of a fabric in plan keys."""
     lines = sorted(scope.of_kind("switch"), key=lambda line: -(line.quantity or 0))
-    own = [line for line in scope.own if line.kind == "switch"]
-    tiers = {line.place.tier: line.id for line in own if line.place.tier}
+    switches = [line for line in scope.own if line.kind == "switch"]
+    tiers = {line.place.tier: line.id for line in switches if line.place.tier}
     if tiers.get("leaf"):
         fabric: Plan = {"switch": tiers["leaf"]}
         for tier in ("spine", "core"):
@@ -214,7 +420,7 @@ def list_switches(scope: Scope) -> Iterator[Plan]:
                 fabric[tier] = {"switch": tiers[tier]}
         yield fabric
         return
-    kinds = list(dict.fromkeys(line.id for line in own or lines or scope.others))
+    kinds = list(dict.fromkeys(line.id for line in switches or lines or scope.others))
     if len(kinds) == 2 and not tiers:
         leaf, spine = kinds
         yield {"switch": leaf, "spine": {"switch": spine}}
@@ -224,7 +430,7 @@ def list_switches(scope: Scope) -> Iterator[Plan]:
 
 def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     """Yield the links in plan keys that the modules and cables of a bill suggest; an empty mapping if it has none."""
-    known = rules(catalog)
+    cage_rules = rules(catalog)
     cage = str(catalog.find_original("switch", switch).value("cage") or "any")
     modules = [line for line in scope.of_kind("transceiver") if line.quantity]
     at = {
@@ -235,10 +441,12 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     unplaced = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
     plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
     # If the line of one end is missing, a module of another end may be used there too.
-    in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], known)]
+    in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], cage_rules)]
     if unplaced:
-        others = [line.id for line in unplaced if not (line.place.tier or accepts(cage, plugs[line.id], known))]
-        in_server = others or in_switch
+        at_servers = [
+            line.id for line in unplaced if not (line.place.tier or accepts(cage, plugs[line.id], cage_rules))
+        ]
+        in_server = at_servers or in_switch
     else:
         in_server = [line.id for line in modules if plugs[line.id] == "any"]
     ends = {

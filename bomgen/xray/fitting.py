@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from bomgen.fabric.types import SERVER
 from bomgen.reading.bills import ANY_SWITCH, SentLine
-from bomgen.xray.forward import COMPARED, PlacedPart
 from bomgen.xray.laws import SPARE_SHARE
-from bomgen.xray.lines import sum_pieces
+from bomgen.xray.lines import COMPARED, PlacedPart, sum_pieces
 
 MOST_SUBSETS = 12
 """Maximum number of lines of one part without position for which all subsets are tried."""
@@ -61,20 +60,20 @@ class DesignFit(NamedTuple):
     def swapped(self) -> tuple[NeededPart, ...]:
         """Return two kinds of switches with each other's number of pieces; empty without such a pair."""
         switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
-        given, expected = [part.given for part in switches], [part.expected for part in reversed(switches)]
-        return tuple(switches) if len(switches) == 2 and given == expected else ()
+        listed, expected = [part.given for part in switches], [part.expected for part in reversed(switches)]
+        return tuple(switches) if len(switches) == 2 and listed == expected else ()
 
     @property
     def substituted(self) -> tuple[tuple[NeededPart, NeededPart], ...]:
         """Return lines without a position in the design, with a part of their category that lacks their pieces."""
         lacking = [part for part in self.wrong if part.slots and part.off < 0]
-        found = list[tuple[NeededPart, NeededPart]]()
+        pairs = list[tuple[NeededPart, NeededPart]]()
         for part in (part for part in self.wrong if not part.slots):
-            alike = [each for each in lacking if each.slots[0].category == part.lines[0].kind]
-            if needed := next((each for each in alike if not each.lines or -each.off == part.given), None):
+            alike = [lack for lack in lacking if lack.slots[0].category == part.lines[0].kind]
+            if needed := next((lack for lack in alike if not lack.lines or -lack.off == part.given), None):
                 lacking.remove(needed)
-                found.append((part, needed))
-        return tuple(found)
+                pairs.append((part, needed))
+        return tuple(pairs)
 
     @property
     def matched(self) -> int:
@@ -100,7 +99,7 @@ class DesignFit(NamedTuple):
 
 def fit(
     slots: Sequence[PlacedPart],
-    own: Sequence[SentLine],
+    stated: Sequence[SentLine],
     free: Sequence[SentLine],
     has_spares: bool,
     listed: Collection[str] = (),
@@ -112,19 +111,19 @@ def fit(
     takes the pieces it needs from free lines, and leaves the others to other networks. `has_spares`: whether the bill
     has a column of spares; without one a small surplus may be spares.
     """
-    categories = {line.kind for line in (*own, *free)} | {*listed}
+    categories = {line.kind for line in (*stated, *free)} | {*listed}
     wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
     parts = list[NeededPart]()
     claimed = set[int]()
-    for group in _groups(wanted, [*own, *free]):
-        own_lines = [line for line in own if _compatible_any(line, group)]
+    for group in _groups(wanted, [*stated, *free]):
+        own_lines = [line for line in stated if _compatible_any(line, group)]
         free_lines = [line for line in free if _compatible_any(line, group)]
         expected = sum(slot.pieces for slot in group)
         wanted_free = expected - sum_pieces(own_lines)
         lines = (*own_lines, *(_take(free_lines, wanted_free) if shared else _chosen(free_lines, wanted_free)))
         claimed.update(id(line) for line in lines)
         parts.append(NeededPart(tuple(group), tuple(lines), expected, sum_pieces(lines)))
-    for line in own:
+    for line in stated:
         if id(line) not in claimed and line.kind in COMPARED and line.quantity:
             parts.append(NeededPart((), (line,), 0, line.quantity))
     return DesignFit(tuple(parts if has_spares else _allow_spares(parts)))
@@ -149,16 +148,16 @@ def _most_spares(part: NeededPart) -> int:
 
 def compatible(line: SentLine, slot: PlacedPart) -> bool:
     """Return whether a line may fill a position of a design: the same part, without contradicting statements."""
-    named, place = line.recognition.named, line.place
+    named, stated = line.recognition.named, line.place
     if named is None or (named.kind, named.id) != (slot.kind, slot.id):
         return False
     if slot.category in ("server", "nic"):
         return True
-    if place.links and slot.links and place.links != slot.links:
+    if stated.links and slot.links and stated.links != slot.links:
         return False
-    if place.tier == ANY_SWITCH:
+    if stated.tier == ANY_SWITCH:
         return slot.tier != SERVER
-    return not (place.tier and slot.tier and place.tier != slot.tier)
+    return not (stated.tier and slot.tier and stated.tier != slot.tier)
 
 
 def _compatible_any(line: SentLine, slots: Sequence[PlacedPart]) -> bool:
@@ -169,14 +168,14 @@ def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[
     """Yield groups of positions that lines cannot distinguish; a position without a line is a group of its own."""
     left = list(slots)
     while left:
-        group, found = [left.pop(0)], True
-        while found:
-            found = False
+        group, grown = [left.pop(0)], True
+        while grown:
+            grown = False
             reached = [line for line in lines if _compatible_any(line, group)]
             for slot in [slot for slot in left if any(compatible(line, slot) for line in reached)]:
                 group.append(slot)
                 left.remove(slot)
-                found = True
+                grown = True
         yield group
 
 
@@ -193,5 +192,5 @@ def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
     if wanted <= 0 or not lines:
         return ()
     tried = lines[:MOST_SUBSETS]
-    choices = (each for size in range(len(tried) + 1) for each in combinations(tried, size))
-    return min(choices, key=lambda each: (abs(sum_pieces(each) - wanted), len(each)))
+    choices = (some for size in range(len(tried) + 1) for some in combinations(tried, size))
+    return min(choices, key=lambda some: (abs(sum_pieces(some) - wanted), len(some)))

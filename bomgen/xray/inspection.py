@@ -16,12 +16,10 @@ from bomgen.plan.types import IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.fitting import DesignFit, NeededPart
-from bomgen.xray.forward import COMPARED, Designs
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
-from bomgen.xray.lines import SERVER_LEAF, Scope, count_rj45_ports, list_scopes
-from bomgen.xray.parts import Requirements, check_parts
+from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, count_rj45_ports, list_scopes
+from bomgen.xray.parts import Requirements, check_parts, check_prices
 from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
-from bomgen.xray.prices import check_prices
 from bomgen.xray.types import (
     GENERAL,
     LIKELY,
@@ -75,8 +73,8 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
     swapped = fit.swapped
     for part in swapped:
         line = part.lines[0]
-        given, expected = part.given, part.expected
-        yield at_line("doubt", line, "swapped", part.off, PINPOINTED, part=line.shown, given=given, expected=expected)
+        listed, expected = part.given, part.expected
+        yield at_line("doubt", line, "swapped", part.off, PINPOINTED, part=line.shown, given=listed, expected=expected)
     settled = [*swapped, *(part for pair in fit.substituted for part in pair)]
     for part in (part for part in fit.wrong if part not in settled):
         if unknown := _stand_in(part, scope, bill):
@@ -100,15 +98,15 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
 def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None:
     lacking, kind = -part.off, part.slots[0].category if part.slots else ""
     most = lacking if bill.has_spares else lacking + ceil(lacking * SPARE_SHARE)
-    own = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
-    unknown = (line for line in own if lacking <= (line.quantity or 0) <= most)
+    unread = [line for line in bill.lines if not line.kind and line.place.fabric in ("", scope.name)]
+    unknown = (line for line in unread if lacking <= (line.quantity or 0) <= most)
     return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
 
 
 def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     """Yield a finding if servers with two-port NICs use one port of a network: half of the links may be missing."""
     server = str(best[0].candidate.cluster.get("server"))
-    used = max(int(each.candidate.fabric.get("ports_per_server", 0)) for each in best)
+    used = max(int(fitted.candidate.fabric.get("ports_per_server", 0)) for fitted in best)
     sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
     if not used or len(sharing) > 1 or server not in {line.id for line in scope.servers}:
         return
@@ -123,8 +121,8 @@ def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, ca
 
 def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
-    name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
-    said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
+    name, position = part.slots[0].name, part.slots[0].links or part.slots[0].tier
+    said = message("xray-missing", pieces=part.expected, part=name, place=position or part.slots[0].category)
     kind = part.slots[0].category
     unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
     may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
@@ -222,12 +220,12 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         guesses = {}
     designs: Designs = {}
     with budget(MAX_STEPS):
-        found = _inspect(_read_as(bill, guesses), catalog, designs)
-        whole = [fabric.best[0].fit for fabric in found.fabrics if fabric.explains == WHOLE]
+        inspection = _inspect(_read_as(bill, guesses), catalog, designs)
+        whole = [fabric.best[0].fit for fabric in inspection.fabrics if fabric.explains == WHOLE]
         needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
         here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
         kept = {line.mark: guesses[line.mark] for line in here}
-        return found if kept == guesses else _inspect(_read_as(bill, kept), catalog, designs)
+        return inspection if kept == guesses else _inspect(_read_as(bill, kept), catalog, designs)
 
 
 def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
@@ -261,28 +259,28 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         if networks.found[0][0].shared:
             trusted = is_trusted(networks.fit, scope._replace(own=scope.lines))
             if trusted:
-                own, laws = _judge(networks.fit, scope, bill, laws)
-                findings += own
+                judged, laws = _judge(networks.fit, scope, bill, laws)
+                findings += judged
             agreed = {line.mark for line in networks.fit.matched_lines}
             claimed.update((cluster, line.mark) for line in scope.lines if trusted or line.mark in agreed)
-            for each, found in networks.found:
-                lines = [line for line in found.best[0].fit.lines if line.kind != SERVER]
+            for member, result in networks.found:
+                lines = [line for line in result.best[0].fit.lines if line.kind != SERVER]
                 explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
-                fabrics.append(Explained(each.name or each.role, each.role, cluster, found.best, explains))
+                fabrics.append(Explained(member.name or member.role, member.role, cluster, result.best, explains))
             continue
-        [(_, found)] = networks.found
-        trusted = found.usual is not None and found.is_usual and is_trusted(found.usual.fit, scope)
-        if found.usual and trusted:
-            own, laws = _judge(found.usual.fit, scope, bill, laws)
-            if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
-                own = [each._replace(weight=LIKELY) for each in own]
-            findings += own
-            if found.rival and is_trusted(found.rival.fit, scope):
-                findings += find_mismatches(found.rival.fit, scope, bill)
-            findings += find_idle_ports(found.best, scope, bill, catalog)
-        best = found.best
-        if trusted and found.usual and found.usual.fit.wrong and found.usual not in best:
-            best = (found.usual, *best)  # lines that findings refer to are shown too
+        [(_, result)] = networks.found
+        trusted = result.usual is not None and result.is_usual and is_trusted(result.usual.fit, scope)
+        if result.usual and trusted:
+            judged, laws = _judge(result.usual.fit, scope, bill, laws)
+            if result.best[0].candidate.given and not result.best[0].fit.wrong and not result.best[0].broken:
+                judged = [finding._replace(weight=LIKELY) for finding in judged]
+            findings += judged
+            if result.rival and is_trusted(result.rival.fit, scope):
+                findings += find_mismatches(result.rival.fit, scope, bill)
+            findings += find_idle_ports(result.best, scope, bill, catalog)
+        best = result.best
+        if trusted and result.usual and result.usual.fit.wrong and result.usual not in best:
+            best = (result.usual, *best)  # lines that findings refer to are shown too
         explains = _explains(best, trusted)
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
@@ -306,24 +304,22 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
 def _judge(
     fit: DesignFit, scope: Scope, bill: SentBill, laws: Sequence[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
-    own = list(find_mismatches(fit, scope, bill))
+    stated = list(find_mismatches(fit, scope, bill))
     here = {id(line) for line in scope.lines}
     broken = [finding for finding in laws if finding.code in GROUPED and finding.line and id(finding.line) in here]
     if not scope.name:  # a part that no design has may belong to a further network
-        own = [each._replace(severity="unknown") if each.code == "no-place" else each for each in own]
-    if broken and own:
-        sure = [each for each in own if each.code in ("few", "missing") and each.severity == "doubt"]
-        own = [each._replace(severity="error") if each in sure else each for each in own]
+        stated = [one._replace(severity="unknown") if one.code == "no-place" else one for one in stated]
+    if broken and stated:
+        sure = [one for one in stated if one.code in ("few", "missing") and one.severity == "doubt"]
+        stated = [one._replace(severity="error") if one in sure else one for one in stated]
     left = [finding for finding in laws if finding not in broken]
-    wrong = {
-        id(each.line): each.pieces for each in left if each.code in OF_PARTS and each.line and id(each.line) in here
-    }
-    own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
+    wrong = {id(one.line): one.pieces for one in left if one.code in OF_PARTS and one.line and id(one.line) in here}
+    stated = [one for one in stated if one.code != "instead" or id(one.line) not in wrong]
     absent = [part for part in fit.wrong if not part.lines and part.slots[0].category == "cable"]
     if sum(part.expected for part in absent) <= sum(wrong.values()):  # they are at the lines of the wrong fibre
         gone = {part.slots[0].id for part in absent}
-        own = [each for each in own if each.code != "missing" or each.part not in gone]
-    return own, left
+        stated = [one for one in stated if one.code != "missing" or one.part not in gone]
+    return stated, left
 
 
 def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:

@@ -47,10 +47,10 @@ class ConsistencyChecks:
         unplaced = {line.id for line in fabrics[0] if line.kind == "switch" and not line.place.fabric}
         mixed = len(fabrics) == 1 and len(unplaced) > 1
         for lines in fabrics:
-            found = [*self._check_ends(lines), *self._check_cages(lines)]
+            broken = [*self._check_ends(lines), *self._check_cages(lines)]
             for group in _by_links(lines):
-                found += self._check_fibres(group)
-            yield from (each._replace(severity="doubt", weight=GENERAL) if mixed else each for each in found)
+                broken += self._check_fibres(group)
+            yield from (finding._replace(severity="doubt", weight=GENERAL) if mixed else finding for finding in broken)
         yield from self._check_far_ends()
         yield from self._check_plugs()
         yield from self._check_spares()
@@ -119,12 +119,12 @@ class ConsistencyChecks:
                 part, device = alike[0].shown, absent.shown
                 yield at_line("error", alike[0], "no-module-fits", ends=missing, part=part, device=device)
             else:
-                line = min(lit, key=lambda each: each.quantity or 0)
+                line = min(lit, key=lambda module: module.quantity or 0)
                 pieces = -ceil(Fraction(missing, int(self._module(line).ports.value)))
                 most = engines + unknown
                 yield at_line("error", line, "ends", pieces, ends=ends, engines=most, missing=-pieces, part=line.shown)
-        given = [line.quantity for line in self.bill.lines if line.kind == "cable"]
-        if modules and given and not any(quantity is None or quantity for quantity in given):
+        counts = [line.quantity for line in self.bill.lines if line.kind == "cable"]
+        if modules and counts and not any(quantity is None or quantity for quantity in counts):
             yield at_line("doubt", modules[0], "no-cables", part=modules[0].shown)
 
     def _absent_end(self, modules: Sequence[SentLine]) -> SentLine | None:
@@ -154,7 +154,7 @@ class ConsistencyChecks:
         if kind not in self.unknown:
             maybe = [line for line in self.bill.lines if line.may_be(kind)]
             by_fabric = group_by(maybe, lambda line: line.place.fabric)
-            self.unknown[kind] = {name: sum(line.quantity or 0 for line in own) for name, own in by_fabric.items()}
+            self.unknown[kind] = {name: sum(line.quantity or 0 for line in group) for name, group in by_fabric.items()}
         fabrics = {line.place.fabric for line in lines} | {""}
         return sum(self.unknown[kind].get(fabric, 0) for fabric in fabrics)
 
@@ -186,7 +186,7 @@ class ConsistencyChecks:
             return  # a breakout cable has more ends at one side
         links = ends // 2
         slack = max(unknown, 0 if self.bill.has_spares else ceil(links * SPARE_SHARE))
-        at = {tier: self._engines(own) for tier, own in by_tier.items()}
+        at = {tier: self._engines(modules_of_tier) for tier, modules_of_tier in by_tier.items()}
         short = [tier for tier in tiers if at[tier] + slack < links]
         if not short or not links:
             return
@@ -208,25 +208,25 @@ class ConsistencyChecks:
         by_tier = group_by(
             (line for line in lines if line.place.tier and line.quantity), lambda line: (line.kind, line.place.tier)
         )
-        for (kind, tier), own in by_tier.items():
+        for (kind, tier), switch_lines in by_tier.items():
             if kind != "switch":
                 continue
-            switches = [self._switch(line) for line in own]
+            switches = [self._switch(line) for line in switch_lines]
             modules = by_tier.get(("transceiver", tier), [])
             records = (self.catalog.find_original("transceiver", line.id) for line in modules)
             if None in switches or any(record.data.get("vendor") == GENERIC for record in records):
                 continue
             cages = 0
-            for line, switch in zip(own, switches, strict=True):
+            for line, switch in zip(switch_lines, switches, strict=True):
                 if switch is None or switch.chassis:
                     cages = 0
                     break
-                each = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
-                cages += (line.quantity or 0) * each * int(switch.switches_per_unit.value)
+                cages_of_switch = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
+                cages += (line.quantity or 0) * cages_of_switch * int(switch.switches_per_unit.value)
             needed = sum(line.quantity or 0 for line in modules)
             slack = 0 if self.bill.has_spares else ceil(needed * SPARE_SHARE)
             if cages and needed > cages + slack:
-                line, pieces = own[0], -ceil(Fraction(needed - cages, cages) * (own[0].quantity or 1))
+                line, pieces = switch_lines[0], -ceil(Fraction(needed - cages, cages) * (switch_lines[0].quantity or 1))
                 yield at_line("error", line, "cages", pieces, needed=needed, cages=cages, part=line.shown)
 
     def _check_plugs(self) -> Iterator[Finding]:
@@ -236,7 +236,7 @@ class ConsistencyChecks:
         states_fabric = "fabric" in self.bill.columns
         by_fabric = group_by(switch_lines, lambda line: line.place.fabric) if states_fabric else {}
         by_fabric[""] = switch_lines  # a line without a stated fabric may be at any switch
-        switches = {fabric: [self._switch(line) for line in own] for fabric, own in by_fabric.items()}
+        switches = {fabric: [self._switch(line) for line in listed] for fabric, listed in by_fabric.items()}
         for line in self.bill.lines:
             cable = self._cable(line) if line.kind == "cable" and line.quantity else None
             here = switches.get(line.place.fabric if states_fabric else "", [])
@@ -266,15 +266,15 @@ class ConsistencyChecks:
             if needed and cable.polarity and cable.polarity != needed:
                 yield say("polarity", polarity=cable.polarity, needed=needed)
             alike = [module for module in modules if module.fibre in (cable.fibre, ANY)]
-            own = {each for each in (cable.connector, cable.far_connector) if each}
+            plugs = {connector for connector in (cable.connector, cable.far_connector) if connector}
             # A placeholder module represents one of any connector.
-            fitting = [each for each in alike if ANY in (each.fibre, each.connector, *own) or each.connector in own]
+            fitting = [each for each in alike if ANY in (each.fibre, each.connector, *plugs) or each.connector in plugs]
             length = line.recognition.named.length_m if line.recognition.named else None
             reaches = [module.reach_m.value if module.reach_m else None for module in fitting]
             reach = max(reach or 0 for reach in reaches) if reaches and None not in reaches else None
             if modules and not alike:
                 yield say("wrong-fibre", fibre=str(cable.fibre), needed=modules[0].fibre)
-            elif alike and own and not fitting:
+            elif alike and plugs and not fitting:
                 yield say("wrong-connector", connector=str(cable.connector), needed=alike[0].connector)
             elif length and reach and length > reach:
                 yield say("reach", reach=f"{float(reach):g}", length=f"{float(length):g}")
@@ -283,10 +283,10 @@ class ConsistencyChecks:
         for kind in SPARED if self.bill.has_spares else ():
             lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
             by_part = group_by(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
-            spared = {part for part, own in by_part.items() if any(line.spare for line in own)}
-            for part, own in by_part.items():
+            spared = {part for part, listed in by_part.items() if any(line.spare for line in listed)}
+            for part, listed in by_part.items():
                 if spared and part not in spared:
-                    yield at_line("doubt", own[0], "no-spares", weight=LIKELY, part=own[0].shown)
+                    yield at_line("doubt", listed[0], "no-spares", weight=LIKELY, part=listed[0].shown)
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:

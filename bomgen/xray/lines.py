@@ -1,25 +1,90 @@
-"""The lines of a bill that each fabric may consist of, and their counts."""
+"""The forward model, the parts that bomgen bills for a plan, and the lines of a bill by the fabric they may be for."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.parts import ANY
+from bomgen.catalog.parts import ANY, Identity
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.grouping import group_by
+from bomgen.core.work_budget import OF_BILL_PLAN, spend
+from bomgen.core.yaml_source import read
+from bomgen.design.assembly import Design
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import link_kinds, topology
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.optics.types import RJ45
+from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
+from bomgen.pricing.bill import Bill, bill
+from bomgen.pricing.bill_line import Line
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.xray.forward import COMPARED
+from bomgen.workflow.pipeline import design_cluster
+
+Plan = dict[str, Any]
+"""Data of a plan, or of a part of one."""
+Designs = dict[str, tuple[Design, Bill] | None]
+"""Designs and their bills by plan; None for a plan that cannot be built."""
+NAME = "<x-ray>"
+COMPARED = ("server", "nic", "switch", "transceiver", "cable")
+"""Categories whose counts follow from the fabrics."""
+
+
+class PlacedPart(NamedTuple):
+    """A part in one position of a design, with its pieces."""
+
+    category: str
+    kind: str
+    id: str
+    """Catalogue id; for a cable that of its family."""
+    name: str
+    fabric: str
+    links: str
+    tier: str
+    pieces: int
+
+
+def build_design(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | None:
+    """Return the design and bill of a valid generated plan, without checks; None if it cannot be built.
+
+    Raises TooMuch if the designs of a bill take more steps than its budget has.
+    """
+    spend(OF_BILL_PLAN)
+    source = read(json.dumps(plan), NAME, trusted=True)
+    try:
+        designed = design_cluster(bind(source, catalog), catalog)
+        return designed, bill(catalog, designed)
+    except PlanErrors:
+        return None
+
+
+def list_slots(billed: Bill) -> Iterator[PlacedPart]:
+    """Yield the pieces of each part in each position of a design, without spares."""
+    for line in billed.lines:
+        if line.category in COMPARED and line.required_by is None:
+            yield slot_of(line)
+
+
+def slot_of(line: Line) -> PlacedPart:
+    """Return part and position of a line."""
+    links, _, tier = (line.role or "").partition("/")
+    if "-" not in links:
+        links, tier = "", links
+    identity: Identity | None = line.identity
+    id = identity.id if identity else line.part or ""
+    kind = identity.kind if identity else line.category
+    return PlacedPart(
+        line.category, kind, id, str(line.description), line.fabric or "", links, tier, int(line.quantity.value)
+    )
+
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 APPLIANCE = "appliance"
@@ -68,24 +133,24 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
     if "fabric" not in bill.columns:
         lines = _replace_by_plugs(lines, catalog)
     machines = [line for line in lines if _is_server(line)]
-    others = [line for line in lines if line not in machines]
+    parts = [line for line in lines if line not in machines]
     named = dict.fromkeys(
         (line.cluster, line.place.fabric)
-        for line in others
+        for line in parts
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
     if not named:
-        management = [line for line in others if line.kind in COMPARED and _is_rj45(line, catalog)]
+        management = [line for line in parts if line.kind in COMPARED and _is_rj45(line, catalog)]
         if management:
             yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
-        own = [line for line in others if line.kind in COMPARED and line not in management]
-        hosts = tuple(line for line in others if _is_host(line))
-        yield Scope("", COMPUTE, tuple(own), (), tuple(machines), hosts=hosts), ""
+        network = [line for line in parts if line.kind in COMPARED and line not in management]
+        hosts = tuple(line for line in parts if _is_host(line))
+        yield Scope("", COMPUTE, tuple(network), (), tuple(machines), hosts=hosts), ""
         return
-    listed = frozenset(line.kind for line in others if line.kind in ("transceiver", "cable") and line.place.fabric)
-    by_fabric = group_by(others, lambda line: (line.cluster, line.place.fabric))
-    switches = [line for line in others if line.kind == "switch"]
-    unplaced = [line for line in others if not line.place.fabric and line.kind in COMPARED]
+    listed = frozenset(line.kind for line in parts if line.kind in ("transceiver", "cable") and line.place.fabric)
+    by_fabric = group_by(parts, lambda line: (line.cluster, line.place.fabric))
+    switches = [line for line in parts if line.kind == "switch"]
+    unplaced = [line for line in parts if not line.place.fabric and line.kind in COMPARED]
     order = sorted(named, key=lambda name: (name[0], ROLES.index(name[1]) if name[1] in ROLES else 0))
     for cluster, of_cluster in groupby(order, key=itemgetter(0)):
         own_or_shared = (
@@ -95,7 +160,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
         )
         free = tuple(line for line in own_or_shared if line)
         here = tuple(line for line in machines if line.cluster == cluster or not clusters or not line.cluster)
-        hosts = tuple(line for line in others if _is_host(line) and line.cluster in (cluster, ""))
+        hosts = tuple(line for line in parts if _is_host(line) and line.cluster in (cluster, ""))
         for name in of_cluster:
             fabric = name[1]
             role = fabric if fabric in ROLES else COMPUTE
@@ -105,7 +170,7 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
 
 def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
     """Return the lines, without the fabric of cables that fit none of its switches but fit others."""
-    known = rules(catalog)
+    cage_rules = rules(catalog)
     cages: dict[str, set[str]] = {}
     for line in lines:
         if line.kind == "switch":
@@ -117,7 +182,7 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
     def fits(line: SentLine, fabric: str) -> bool:
         record = catalog.find_original("cable", line.id)
         plugs = {str(record.value(end, "cage") or ANY) for end in ("a", "b")}
-        return any(accepts(cage, plug, known) for cage in cages.get(fabric, {ANY}) for plug in plugs)
+        return any(accepts(cage, plug, cage_rules) for cage in cages.get(fabric, {ANY}) for plug in plugs)
 
     return [
         line._replace(place=line.place._replace(fabric=""))
@@ -250,7 +315,7 @@ def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
     if not at_server and not any(line.place.links for line in scope.own):
         at_server = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
     at_leaf = count_engines_at(scope, SERVER_LEAF, "leaf", catalog)
-    return Counter(each for each in (cables, at_server, at_leaf) if each)
+    return Counter(links for links in (cables, at_server, at_leaf) if links)
 
 
 def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
@@ -262,10 +327,10 @@ def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
 
 def list_modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
     """Yield the modules at servers: as stated, or because they fit no switch."""
-    known = rules(catalog)
+    cage_rules = rules(catalog)
     cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
     for line in scope.of_kind("transceiver"):
         plug = str(catalog.find_original("transceiver", line.id).value("cage") or "any")
-        fits = any(accepts(cage, plug, known) for cage in cages)
+        fits = any(accepts(cage, plug, cage_rules) for cage in cages)
         if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
             yield line

@@ -1,10 +1,11 @@
-"""Checks of individual parts of a bill, and of the required parts of an order."""
+"""Checks of single lines of a bill and of the parts that an order requires: parts, quantities, amounts, taxes, sums."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -13,11 +14,15 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record, UnknownPart
 from bomgen.catalog.identity import identity, unavailable_message
 from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
-from bomgen.reading.bills import SentBill, SentLine
+from bomgen.core.messages import message
+from bomgen.core.units import ANY_AMOUNT, minor_unit
+from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
+from bomgen.reading.cells import TENTHS, Broken
+from bomgen.reading.list_columns import QUANTITY
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.reading.part_words import gpus_of
 from bomgen.xray.laws import SPARE_SHARE, SPARED
-from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line
+from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line, name_place
 
 _FIBRES: Mapping[str, re.Pattern[str]] = {
     "single-mode": re.compile(r"\bsmf?\b|single[- ]?mode|单模|\bos2\b"),
@@ -50,8 +55,8 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
         if named is None:
             continue
         if line.recognition.others:
-            others = ", ".join(each.part for each in line.recognition.others)
-            yield at_line("doubt", line, "two-parts", part=named.part, others=others)
+            names = ", ".join(other_part.part for other_part in line.recognition.others)
+            yield at_line("doubt", line, "two-parts", part=named.part, others=names)
         record = catalog.find_original(named.kind, named.id)
         if named.certain and record.data.get("vendor") != GENERIC:
             yield from _contradictions(line, record, catalog)
@@ -82,7 +87,7 @@ def _unknown(line: SentLine) -> Finding:
 def _unsold(line: SentLine, family: Record) -> Finding:
     unsold = line.recognition.unsold
     length = f"{float(unsold.length_m or 0):g}" if unsold else ""
-    lengths = tuple(f"{float(each):g}" for each in family.value("lengths_m"))
+    lengths = tuple(f"{float(metres):g}" for metres in family.value("lengths_m"))
     part = str(family.value(PART_NUMBER) or family.id)
     return at_line("doubt", line, "unsold", 0, PINPOINTED, part=part, length=length, lengths=lengths)
 
@@ -93,7 +98,7 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
         module = part_records.module(record, catalog)
         fibre, reach = module.fibre, module.reach_m.value if module.reach_m else None
         said = {kind for kind, words in _FIBRES.items() if words.search(text)}
-        said |= {_NANOMETRES[found] for found in _WAVELENGTH.findall(text)}
+        said |= {_NANOMETRES[wavelength] for wavelength in _WAVELENGTH.findall(text)}
         if len(said) == 1 and fibre in _FIBRES and fibre not in said:
             yield _contradicted(line, record, said.pop(), fibre)
         elif fibre in _FIBRES and not said and _COPPER.search(text):
@@ -101,22 +106,22 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
         if (reach_said := _REACH.search(text)) and reach and len(said) < 2 and fibre not in said ^ {fibre}:
             metres = Fraction(reach_said.group(1)) * (KILOMETRE if reach_said.group(2) else 1)
             if metres > reach:
-                found = _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")
-                yield found._replace(severity="doubt")
+                finding = _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")
+                yield finding._replace(severity="doubt")
     elif record.kind == "cable":
         cable = part_records.cable(record, catalog)
         said = {kind for kind, words in _FIBRES.items() if words.search(text)}
         if cable.medium == "fibre" and len(said) == 1 and cable.fibre in _FIBRES and cable.fibre not in said:
             yield _contradicted(line, record, said.pop(), str(cable.fibre))
         length = line.recognition.named.length_m if line.recognition.named else None
-        lengths = {Fraction(each) for each in _LENGTH.findall(text)}
+        lengths = {Fraction(written) for written in _LENGTH.findall(text)}
         if length and len(lengths) == 1 and length not in lengths:
             yield _contradicted(line, record, f"{float(lengths.pop()):g} m", f"{float(length):g} m")
 
 
-def _contradicted(line: SentLine, record: Record, said: str, known: str) -> Finding:
+def _contradicted(line: SentLine, record: Record, said: str, recorded: str) -> Finding:
     part = str(record.value("part_number") or record.id)
-    return at_line("error", line, "contradicted", weight=PINPOINTED, part=part, said=said, known=known)
+    return at_line("error", line, "contradicted", weight=PINPOINTED, part=part, said=said, known=recorded)
 
 
 # bill requirements --------------------------------------------------------------------------------------------------
@@ -156,9 +161,9 @@ class Requirements:
         """Return the number of required parts with a wrong quantity after the surplus of others is removed."""
         lacking = dict(self.lacking)
         for kind, id, pieces in surplus:
-            for needed, each in self._fixed_of(kind, id).items():
+            for needed, per_piece in self._fixed_of(kind, id).items():
                 if needed in lacking:
-                    lacking[needed] -= each * pieces
+                    lacking[needed] -= per_piece * pieces
         return sum(1 for pieces in lacking.values() if pieces)
 
     def findings(self) -> Iterator[Finding]:
@@ -190,42 +195,39 @@ class Requirements:
         self, id: str, wanted: Mapping[str, int], sure: int, by: Mapping[str | tuple[str, ...], SentLine]
     ) -> Iterator[Finding]:
         odd, lacking = _odd([line for line in self.bill.lines if line.id == id], wanted)
-        pieces, given = sum(wanted.values()), self.have[id]
+        pieces, have = sum(wanted.values()), self.have[id]
         name, first = self._name(id), by[next(iter(wanted))]
         if odd is None and sure:
-            severity: Severity = "unknown" if self._may_be_there([id]) else "doubt"
-            found = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
-            yield found._replace(part=id, money=None)
-        elif odd and given not in (sure, pieces) and pieces - given not in self._saved(id):
-            code = "required-few" if given < pieces else "required-many"
+            kind = self.catalog.find_part(id).kind
+            severity: Severity = "unknown" if any(line.may_be(kind) for line in self.bill.lines) else "doubt"
+            finding = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
+            yield finding._replace(part=id, money=None)
+        elif odd and have not in (sure, pieces) and pieces - have not in self._saved(id):
+            code = "required-few" if have < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
-            yield at_line("doubt", odd, code, given - pieces, LIKELY, part=name, pieces=pieces, given=given, by=asking)
-
-    def _may_be_there(self, parts: Iterable[str]) -> bool:
-        kinds = {self.catalog.find_part(part).kind for part in parts}
-        return any(line.may_be(kind) for line in self.bill.lines for kind in kinds)
+            yield at_line("doubt", odd, code, have - pieces, LIKELY, part=name, pieces=pieces, given=have, by=asking)
 
     def _saved(self, id: str) -> set[int]:
         """Return the possible savings of a required part by spares that are not in a separate column."""
         saved = {0}
         for line in () if self.bill.has_spares else self.bill.lines:
-            each = self._fixed_of(line.kind, line.id).get(id)
-            if each and line.kind in SPARED:
+            per_piece = self._fixed_of(line.kind, line.id).get(id)
+            if per_piece and line.kind in SPARED:
                 most = ceil((line.quantity or 0) * SPARE_SHARE)
-                saved = {other + ceil(each * spares) for other in saved for spares in range(most + 1)}
+                saved = {count + ceil(per_piece * spares) for count in saved for spares in range(most + 1)}
         return saved
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
-        given = sum(self.have[part] for part in parts)
+        listed = sum(self.have[part] for part in parts)
         names = tuple(map(self._name, parts))
-        if not given and pieces:
+        if not listed and pieces:
             yield at_line("unknown", first, "choose-pieces", 0, GENERAL, pieces=pieces, parts=names, by=first.shown)
-        elif not given:
+        elif not listed:
             yield at_line("unknown", first, "choose", 0, GENERAL, parts=names, by=first.shown)
-        elif given < pieces:
+        elif listed < pieces:
             line = next(line for line in self.bill.lines if line.id in parts)
-            off, part, by = given - pieces, line.shown, first.shown
-            yield at_line("doubt", line, "required-few", off, LIKELY, part=part, pieces=pieces, given=given, by=by)
+            off, part, by = listed - pieces, line.shown, first.shown
+            yield at_line("doubt", line, "required-few", off, LIKELY, part=part, pieces=pieces, given=listed, by=by)
 
     def _name(self, id: str) -> str:
         return identity(self.catalog.find_part(id)).name
@@ -268,3 +270,242 @@ def _odd(lines: Sequence[SentLine], wanted: Mapping[str, int]) -> tuple[SentLine
         else:
             del left[match]
     return next(iter((*odd, *lines)), None), next(iter(left), "")
+
+
+PRICE_DIGITS = Decimal("0.005")
+"""Maximum rounding error of a displayed unit price."""
+SHOWN_VALUE = 40
+"""Characters of a value in a finding."""
+PAID = "折"
+"""Sign in the heading of a discount that may be the paid share."""
+PER_CENT = 100
+HALF = Decimal("0.5")
+"""Maximum rounding error in units of the last digit."""
+_NONE = Decimal(0)
+
+
+def check_prices(bill: SentBill) -> Iterator[Finding]:
+    """Yield errors in the quantities, amounts, sums, prices and currencies of a bill."""
+    yield from filter(None, map(_check_quantity, bill.lines))
+    yield from _check_values(bill)
+    yield from (finding for line in bill.lines if (finding := _check_net_price(line, bill)))
+    yield from (finding for line in bill.lines if (finding := _check_amount(line, bill)))
+    yield from _check_sums(bill)
+    yield from _check_one_price(bill.lines)
+    yield from _check_currencies(bill)
+
+
+def _check_quantity(line: SentLine) -> Finding | None:
+    """Return a finding for a line without readable pieces, if it has a value there or names a part by number."""
+    unread = [value for column, value in line.unread if column == QUANTITY]
+    if not unread:
+        named = line.recognition.named
+        is_sure = line.quantity is None and line.part and named and named.certain
+        return at_line("unknown", line, "no-quantity", weight=GENERAL, part=line.shown) if is_sure else None
+    if isinstance(unread[0], Broken):
+        return at_line("unknown", line, "quantity", weight=GENERAL, shown=message("xray-formula"))
+    shown = f"{unread[0]:f}" if isinstance(unread[0], Decimal) else str(unread[0])
+    is_number = isinstance(unread[0], Decimal) or any(sign.isdigit() for sign in shown)
+    return at_line("doubt" if is_number else "unknown", line, "quantity", weight=GENERAL, shown=f"'{shown}'")
+
+
+def _check_values(bill: SentBill) -> Iterator[Finding]:
+    broken = [line for line in bill.lines if _lacks_value(line)]
+    if broken:
+        yield at_line("unknown", broken[0], "no-values", weight=GENERAL, lines=len(broken))
+    texts = [(line, next(_unread_amounts(line))) for line in bill.lines if any(_unread_amounts(line))]
+    if texts:
+        line, shown = texts[0]
+        yield at_line("unknown", line, "no-amount", weight=GENERAL, shown=shown[:SHOWN_VALUE], lines=len(texts))
+
+
+def _lacks_value(line: SentLine) -> bool:
+    return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
+
+
+def _unread_amounts(line: SentLine) -> Iterator[str]:
+    return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
+
+
+def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
+    net, listed = line.unit_price, line.listed
+    if net is None or listed is None or not listed.price:
+        return None
+    offs = [*_offs(listed, is_maybe_paid=PAID in bill.columns.get("discount", ""))]
+    rounding = max(minor_unit(bill.currency), HALF.scaleb(min(int(net.as_tuple().exponent), 0)))
+    # Without amounts, a net price may be for all pieces.
+    counts = {1, line.pieces, line.quantity or 1} if line.amount is None else {1}
+    for off, near in offs:
+        slack = ANY_AMOUNT.add(rounding, _times(near, listed.price))
+        if any(abs(net - count * _times(1 - off, listed.price)) <= count * slack for count in counts):
+            return None
+    expected = _times(1 - offs[0][0], listed.price)
+    finding = at_line(
+        "error",
+        line,
+        "net-price",
+        weight=PINPOINTED,
+        shown=_short(net),
+        price=_short(listed.price),
+        discount=_percent(offs[0][0]),
+        expected=_short(expected),
+    )
+    return finding._replace(money=_times(net - expected, Decimal(line.pieces)))
+
+
+def _offs(listed: Listed, is_maybe_paid: bool) -> Iterator[tuple[Decimal, Decimal]]:
+    """Yield the discounts that 15 (15 %, or an amount) or 0.5 may be, likely ones first, with their rounding errors."""
+    written = listed.discount
+    is_number = not written.paid and not written.percent
+    scales = [TENTHS] if written.paid else [1, PER_CENT] if is_number and written.value <= 1 else [PER_CENT]
+    for scale in scales:
+        share = written.value / scale
+        near = min(HALF.scaleb(-written.places) / scale, HALF / PER_CENT)
+        if share <= 1:
+            yield (1 - share if written.paid else share), near
+            if is_maybe_paid:
+                yield (share if written.paid else 1 - share), near
+    if is_number or written.value > PER_CENT:
+        yield written.value / listed.price, _NONE
+
+
+def _check_amount(line: SentLine, bill: SentBill) -> Finding | None:
+    if line.amount is None or line.unit_price is None or line.quantity is None:
+        return None
+    share = line.discount or _NONE
+    expected = [
+        _times(_times(Decimal(pieces), line.unit_price), factor)
+        for pieces in dict.fromkeys((line.pieces, line.quantity))
+        for factor in _factors(share, bill)
+    ]
+    rounding = _times(PRICE_DIGITS, Decimal(line.pieces)) if share else _NONE
+    slack = max(minor_unit(bill.currency), rounding)
+    if any(abs(line.amount - amount) <= slack for amount in expected):
+        return None
+    finding = at_line(
+        "error",
+        line,
+        "amount",
+        weight=PINPOINTED,
+        shown=_short(line.amount),
+        expected=_short(expected[0]),
+        pieces=line.pieces,
+        price=_short(line.unit_price),
+        less=message("xray-less", discount=_percent(share)) if share else "",
+    )
+    return finding._replace(money=line.amount - expected[0])
+
+
+def _factors(share: Decimal, bill: SentBill) -> list[Decimal]:
+    """Return the possible factors of a price: 1 for net prices; 折扣 may be deducted or paid."""
+    factors = [1 - share]
+    if "net" in bill.columns.get("price", "").lower():  # and so include the discount
+        factors.append(Decimal(1))
+    if PAID in bill.columns.get("discount", "") and share:
+        factors.append(share)
+    return factors
+
+
+class _Base:
+    """Lines that a sum may cover, and deductions and additions below them."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.beside = dict.fromkeys(("discount", "tax", "freight"), _NONE)
+
+
+def _check_sums(bill: SentBill) -> Iterator[Finding]:
+    """Yield wrong sums: compared with everything above, with their sheet, and with their section."""
+    slack = ANY_AMOUNT.multiply(minor_unit(bill.currency), Decimal(max(len(bill.lines), 1)))
+    bases = {name: _Base(0) for name in ("bill", "sheet", "total", "subtotal")}
+    sheet = ""
+    for row in bill.sums:
+        if row.mark.sheet != sheet:
+            sheet = row.mark.sheet
+            start = next((at for at, line in enumerate(bill.lines) if line.mark.sheet == sheet), row.lines)
+            bases |= {name: _Base(start) for name in ("sheet", "total", "subtotal")}
+        if any(line.amount is not None for line in bill.lines[: row.lines]):
+            allowed = {one for base in bases.values() for one in _allowed(row, bill.lines[base.start :], base, bill)}
+            if allowed and not any(abs(row.amount - one) <= slack for one in allowed):
+                yield _wrong_sum(row, min(allowed, key=lambda one: abs(row.amount - one)))
+        if row.kind in bases:
+            ended = ("total", "subtotal") if row.kind == "total" else ("subtotal",)
+            bases |= {name: _Base(row.lines) for name in ended}
+        else:
+            for base in bases.values():
+                base.beside[row.kind] += row.amount
+
+
+def _allowed(sum_row: SumRow, lines: Sequence[SentLine], base: _Base, bill: SentBill) -> Iterator[Decimal]:
+    """Yield the possible values of a sum over the lines of a base; nothing for a tax or discount without a rate."""
+    summed = lines[: sum_row.lines - base.start]
+    if not summed:
+        return
+    below, beside = _sum(summed, bill), base.beside
+    net = below - abs(beside["discount"])
+    if sum_row.kind in ("subtotal", "total"):
+        yield from (below, net)
+        if sum_row.kind == "total":
+            yield from (net + beside["tax"], net + beside["tax"] + beside["freight"], net + beside["freight"])
+    elif sum_row.share is not None and sum_row.kind == "tax":
+        yield from (_times(sum_row.share, one) for one in (net, below, net + beside["freight"]))
+    elif sum_row.share is not None and sum_row.kind == "discount":
+        yield from (_times(sum_row.share, below), -_times(sum_row.share, below))
+
+
+def _wrong_sum(sum_row: SumRow, expected: Decimal) -> Finding:
+    said = message(
+        "xray-sum", kind=message(f"xray-sum-{sum_row.kind}"), shown=_short(sum_row.amount), expected=_short(expected)
+    )
+    return Finding("error", said, sum_row.mark, money=sum_row.amount - expected, weight=PINPOINTED)
+
+
+def _check_one_price(lines: Sequence[SentLine]) -> Iterator[Finding]:
+    prices: dict[str, SentLine] = {}
+    for line in lines:
+        named = line.recognition.named
+        # Parts in stock or included with others are listed at 0.
+        if named is None or not named.certain or not line.unit_price or line.in_stock:
+            continue
+        first = prices.setdefault(named.part, line)
+        if first.unit_price is not None and first.unit_price != line.unit_price:
+            price, first_price = _short(line.unit_price), _short(first.unit_price)
+            yield at_line("doubt", line, "two-prices", price=price, other=first_price, at=name_place(first.mark))
+
+
+def _check_currencies(bill: SentBill) -> Iterator[Finding]:
+    counts = Counter(line.currency for line in bill.lines if line.currency and line.unit_price is not None)
+    if not counts:
+        return
+    [(most, _)] = counts.most_common(1)
+    odd = [line for line in bill.lines if line.unit_price is not None and line.currency not in ("", most)]
+    if not odd:
+        return
+    is_summed = any(row.kind in ("subtotal", "total") for row in bill.sums)
+    currencies = ", ".join(sorted(counts.keys() - {most}))
+    severity: Severity = "error" if is_summed else "doubt"
+    yield at_line(severity, odd[0], "currencies", weight=PINPOINTED, lines=len(odd), currencies=currencies, most=most)
+
+
+def _sum(lines: Sequence[SentLine], bill: SentBill) -> Decimal:
+    """Return the sum of lines, with pieces times price where the amount is a formula without a value."""
+    total = _NONE
+    for line in lines:
+        amount = line.amount
+        if amount is None and line.unit_price is not None and _lacks_value(line):
+            cost = _times(Decimal(line.pieces), line.unit_price)
+            amount = _times(cost, _factors(line.discount or _NONE, bill)[-1])
+        total = ANY_AMOUNT.add(total, amount or _NONE)
+    return total
+
+
+def _times(share: Decimal, amount: Decimal) -> Decimal:
+    return ANY_AMOUNT.multiply(share, amount)
+
+
+def _short(amount: Decimal) -> Decimal:
+    return amount.to_integral_value() if amount == amount.to_integral_value() else amount.normalize(ANY_AMOUNT)
+
+
+def _percent(share: Decimal) -> str:
+    return f"{(share * PER_CENT).normalize():f} %"

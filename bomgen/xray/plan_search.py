@@ -16,21 +16,33 @@ from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
 from bomgen.reading.bills import SentLine
-from bomgen.xray.candidates import STAGES, CandidatePlan, list_links, list_switches, merge, usual_structures
+from bomgen.xray.candidates import (
+    STAGES,
+    CandidatePlan,
+    Servers,
+    list_links,
+    list_servers,
+    list_switches,
+    merge,
+    usual_structures,
+)
 from bomgen.xray.fitting import DesignFit, NeededPart, fit
-from bomgen.xray.forward import COMPARED, Designs, Plan, build_design, list_slots
 from bomgen.xray.lines import (
+    COMPARED,
+    Designs,
+    Plan,
     Scope,
+    build_design,
     count_engines,
     count_links,
     is_fibre,
     kind_between,
     leaf_spine,
+    list_slots,
     port_gbps,
     spine_core,
     sum_pieces,
 )
-from bomgen.xray.machines import Servers, list_servers
 from bomgen.xray.parts import Requirements
 
 OF_SWITCHES = 2
@@ -134,26 +146,26 @@ class FitResult(NamedTuple):
 def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
     """Return the plans that explain the lines of a fabric best."""
     catalog = basis.catalog
-    found = list[FittedPlan]()
+    fitted = list[FittedPlan]()
     choices = list_servers(scope, catalog)
     runs, seen = 0, set[str]()
     for switch in islice(list_switches(scope) if choices else (), MOST_SWITCHES):
         media = _best_links(scope, choices[0], switch, basis)
         for stage, servers in product(STAGES, choices):
-            for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
+            for (shape, guesses), links in product(stage(scope, servers, switch, catalog), media):
                 fabric = _fabric(scope, servers, switch, shape, links, catalog)
                 key = repr((servers, fabric))
                 if key in seen or runs >= MOST_RUNS:
                     continue
                 seen.add(key)
                 runs += 1
-                if tried := _try(scope, CandidatePlan(servers.cluster, fabric, servers, given), basis):
-                    found.append(tried)
+                if tried := _try(scope, CandidatePlan(servers.cluster, fabric, servers, guesses), basis):
+                    fitted.append(tried)
                     if scope.shared and _takes_all(tried, scope):
-                        return _rank(found)
-            if any(not (each.fit.wrong or each.fit.spare_switches or each.candidate.given) for each in found):
+                        return _rank(fitted)
+            if any(not (plan.fit.wrong or plan.fit.spare_switches or plan.candidate.given) for plan in fitted):
                 break
-    return _rank(found)
+    return _rank(fitted)
 
 
 def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
@@ -164,11 +176,11 @@ def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
     if not fitted_plans:
         return FitResult((), None)
-    fitted_plans.sort(key=lambda each: each.cost)
+    fitted_plans.sort(key=lambda fitted: fitted.cost)
     best = [fitted_plan for fitted_plan in fitted_plans if fitted_plan.rank == fitted_plans[0].rank]
     alike = dict[Any, FittedPlan]()
-    for each in best:
-        alike.setdefault(describe_shape(each), each)
+    for fitted in best:
+        alike.setdefault(describe_shape(fitted), fitted)
     usual = next((fitted_plan for fitted_plan in fitted_plans if not fitted_plan.candidate.given), None)
     rival = _rival(usual, fitted_plans) if usual else None
     return FitResult(tuple(alike.values())[:MOST_ALIKE], usual, rival, tuple(fitted_plans))
@@ -198,10 +210,10 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
     for at, links in enumerate(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
-            if found := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
+            if fitted := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
                 # A design may explain the modules and cables of the bill, if not its number of switches.
-                tried.append((found.rank, at, links, all(part.is_switch for part in found.fit.wrong)))
-    tried.sort(key=lambda each: each[:2])
+                tried.append((fitted.rank, at, links, all(part.is_switch for part in fitted.fit.wrong)))
+    tried.sort(key=lambda trial: trial[:2])
     kept = list[Plan]()
     for found_at, (_, _, links, sure) in enumerate(tried):
         if links not in kept:
@@ -216,8 +228,8 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
     # A topology without spines may connect its leaves to each other: its keys for uplinks apply to these links.
     named = shape.get("topology")
     if named and (peer := kind_between("leaf", "leaf", named)) and not kind_between("leaf", "spine", named):
-        links = {peer if kind == leaf_spine() else kind: each for kind, each in links.items() if kind != spine_core()}
-        above = {peer if kind == leaf_spine() else kind: each for kind, each in shape.get("links", {}).items()}
+        links = {peer if kind == leaf_spine() else kind: link for kind, link in links.items() if kind != spine_core()}
+        above = {peer if kind == leaf_spine() else kind: link for kind, link in shape.get("links", {}).items()}
         shape = {**shape, "links": above}
     whole = merge(switch, shape, {"links": links} if links else {})
     if not whole.get("links"):
@@ -228,9 +240,9 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
         nics = free[:1] if scope.role == COMPUTE else free[-1:]
     if nics and servers.number:
         whole["nic"] = nics[0].id
-        each, rest = divmod(sum_pieces(nics), servers.number)
-        if scope.role == COMPUTE and not rest and each:
-            ratio = Fraction(servers.gpus, each)
+        nics_per_server, rest = divmod(sum_pieces(nics), servers.number)
+        if scope.role == COMPUTE and not rest and nics_per_server:
+            ratio = Fraction(servers.gpus, nics_per_server)
             if ratio != 1:
                 whole["gpus_per_nic"] = int(ratio) if ratio.denominator == 1 else str(ratio)
     elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
@@ -247,12 +259,13 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
     designed, billed = built
     slots = list(list_slots(billed))
     server = candidate.cluster.get("server")
-    own = [line for line in (*scope.own, *scope.servers) if line.kind != SERVER or line.id == server]
-    found = fit(slots, own, scope.free, basis.has_spares, scope.listed, scope.shared)
+    stated = [line for line in (*scope.own, *scope.servers) if line.kind != SERVER or line.id == server]
+    fitted = fit(slots, stated, scope.free, basis.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
-        found = DesignFit((*found.parts, *_links_of_managers(scope, found, reserved, basis.catalog)))
-    broken = basis.required.count_broken((*_named(part), part.off) for part in found.wrong)
-    return FittedPlan(candidate, designed, billed, found, broken)
+        fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved, basis.catalog)))
+    firsts = ((part.slots[0] if part.slots else part.lines[0], part.off) for part in fitted.wrong)
+    broken = basis.required.count_broken((first.kind, first.id, off) for first, off in firsts)
+    return FittedPlan(candidate, designed, billed, fitted, broken)
 
 
 def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog: Catalog) -> tuple[NeededPart, ...]:
@@ -268,13 +281,9 @@ def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog:
     return tuple(NeededPart((), (line,), line.quantity or 0, line.quantity or 0) for line in (module, fibre))
 
 
-def _named(part: NeededPart) -> tuple[str, str]:
-    return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
-
-
 def _size(value: Any) -> int:
     if isinstance(value, dict):
-        return sum(1 + _size(each) for each in value.values())
+        return sum(1 + _size(below) for below in value.values())
     return 0
 
 
@@ -328,11 +337,11 @@ def find_networks(scope: Scope, basis: Basis) -> Networks:
         for networks in _add_network(_join((), scope, basis), COMPUTE, scope, basis):
             for role in BESIDE:
                 added = _add_network(networks, role, scope, basis)
-                networks = min((networks, *added), key=lambda each: each.cost)
+                networks = min((networks, *added), key=lambda candidate: candidate.cost)
             tried.append(networks)
             if not networks.fit.wrong:
                 break
-    return min(tried, key=lambda each: each.cost)
+    return min(tried, key=lambda candidate: candidate.cost)
 
 
 def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> Iterator[Networks]:
@@ -343,16 +352,16 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
         free = tuple(line for line in left if line.kind != "switch" or line.id == switch)
         beside = scope._replace(name=role, role=role, own=(), free=free, shared=True, number=networks.servers)
         fit_result = fit_fabric(beside, basis)
-        for each in _likeliest(fit_result):
-            yield _join((*networks.found, (beside, each)), scope, basis)
-        if role == COMPUTE and any(not each.fit.wrong for each in fit_result.best):
+        for choice in _likeliest(fit_result):
+            yield _join((*networks.found, (beside, choice)), scope, basis)
+        if role == COMPUTE and any(not choice.fit.wrong for choice in fit_result.best):
             return  # the compute network has most of the switches
 
 
-def _join(found: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) -> Networks:
-    found = tuple(found)
-    slots = [slot for _, each in found if each.usual for slot in list_slots(each.usual.bill)]
-    return Networks(found, fit(slots, scope.lines, (), basis.has_spares))
+def _join(joined: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) -> Networks:
+    joined = tuple(joined)
+    slots = [slot for _, result in joined if result.usual for slot in list_slots(result.usual.bill)]
+    return Networks(joined, fit(slots, scope.lines, (), basis.has_spares))
 
 
 def _likeliest(fit_result: FitResult) -> list[FitResult]:
@@ -362,8 +371,8 @@ def _likeliest(fit_result: FitResult) -> list[FitResult]:
         return len(plan.fit.wrong), plan.fit.unexplained, -sum_pieces(plan.fit.lines)
 
     claims = dict[tuple[tuple[str, int], ...], FittedPlan]()
-    for each in sorted(fit_result.tried, key=weight):
-        claims.setdefault(tuple(sorted((line.id, line.quantity or 0) for line in each.fit.lines)), each)
+    for fitted in sorted(fit_result.tried, key=weight):
+        claims.setdefault(tuple(sorted((line.id, line.quantity or 0) for line in fitted.fit.lines)), fitted)
     return [FitResult((claim,), claim) for claim in list(claims.values())[:MOST_TRIED]]
 
 
@@ -373,8 +382,8 @@ def _most_first(lines: Iterable[SentLine]) -> list[SentLine]:
 
 def _left(lines: Sequence[SentLine], networks: Networks) -> tuple[SentLine, ...]:
     pieces = Counter[Mark]()
-    for _, found in networks.found:
-        for line in found.best[0].fit.lines:
+    for _, result in networks.found:
+        for line in result.best[0].fit.lines:
             pieces[line.mark] += line.quantity or 0
     left = (line._replace(quantity=(line.quantity or 0) - pieces[line.mark]) for line in lines)
     return tuple(line for line in left if line.quantity)

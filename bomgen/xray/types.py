@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from bomgen.core.messages import Message, Parameter, message
-from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Assumed, Figure, Mark
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.quote_workbook import name_cell
 

@@ -9,7 +9,7 @@ import pytest
 import bomgen
 from bomgen.catalog import part_records
 from bomgen.catalog.files import KINDS, NOT_PARTS, Catalog, schema_of_file
-from bomgen.catalog.plausible import implausible_figures, plausible_ranges
+from bomgen.catalog.part_file_checks import implausible_figures, plausible_ranges
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Given

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.catalog.servers import parse_pcie
+from bomgen.catalog.parts import parse_pcie
 from bomgen.core.provenance import Cited
 from bomgen.results.result import Report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from bomgen.core.caching import cache_one
+from bomgen.catalog.files import cache_one
 
 THREADS = 8
 

@@ -15,8 +15,8 @@ from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.shape import PlainDemand, round_up_to_divisor
 from bomgen.results.result import numbers_of
-from bomgen.sizing.interruptions import young_interval
 from bomgen.sizing.prediction import terms
+from bomgen.sizing.storage import young_interval
 
 ENGLISH = language("en")
 

@@ -27,7 +27,7 @@ from whole_plans import Whole, whole_plans
 
 from bomgen.core.document import Cell, Document
 from bomgen.core.language import language
-from bomgen.core.money import NO_TOTALS, from_minor_units, write_in_capitals
+from bomgen.core.units import NO_TOTALS, from_minor_units, write_in_capitals
 from bomgen.documents.customer_quote.contents import including_tax
 from bomgen.documents.customer_quote.record import QuotedLine
 from bomgen.output.registry import DocumentInputs

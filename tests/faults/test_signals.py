@@ -253,7 +253,7 @@ def test_a_handler_that_goes_on_is_told_that_nothing_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server notes a signal and ends later: what the signal broke off must not look as if it had been done."""
-    from bomgen.core.signals import Stopped
+    from bomgen.core.processes import Stopped
     from bomgen.output.writer import write_new
 
     monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), signal.SIGTERM))

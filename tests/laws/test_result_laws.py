@@ -19,8 +19,7 @@ import pytest
 import yaml
 from plan_reports import PLANS, report_of
 
-from bomgen.core.plain_data import json_value
-from bomgen.core.provenance import Derived, Figure, walk
+from bomgen.core.provenance import Derived, Figure, json_value, walk
 from bomgen.output.registry import DOCUMENTS
 from bomgen.results.numbers import Paths
 from bomgen.results.result import Report, numbers_of, result

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.results.numbers import numbers
 from bomgen.results.result import Report
-from bomgen.sizing.interruptions import RESOLUTION, square_root
+from bomgen.sizing.storage import RESOLUTION, square_root
 
 SECONDS_A_DAY = 86400
 HOURS_A_DAY = 24

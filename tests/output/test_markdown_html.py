@@ -15,7 +15,7 @@ import pytest
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
 from bomgen.core.language import language
-from bomgen.core.money import Tax, Totals
+from bomgen.core.units import Tax, Totals
 from bomgen.documents.totals import sums_of
 from bomgen.output import markdown_html as text
 

@@ -38,7 +38,7 @@ from bomgen.core.document import (
     Value,
 )
 from bomgen.core.language import Language, language
-from bomgen.core.money import Tax, Totals
+from bomgen.core.units import Tax, Totals
 from bomgen.output.writer import render
 from bomgen.output.xlsx.sheet import page_ends
 from bomgen.output.xlsx.workbook import workbook

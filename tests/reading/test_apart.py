@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bomgen.core import children, limits
-from bomgen.core.children import Child, start_python
+from bomgen.core import processes
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.processes import Child, start_python
 from bomgen.reading import apart
 
 OVER = r"a\.pdf:1:1: error: reading the file takes more than 10 s or 768 MiB of memory; .* \[read-limit\]"
@@ -22,7 +22,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
     def start(_module: str, _function: str, _arguments: Any, **given: Any) -> Child:
         return start_python(module, function, **given)
 
-    monkeypatch.setattr(children, "start_python", start)
+    monkeypatch.setattr(processes, "start_python", start)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_reader_that_fails_with_its_memory_used_up_is_over_its_limits(
 ) -> None:
     """Where no page is left, the system ends a process with SIGSEGV, or Python cannot report its MemoryError."""
     ends(monkeypatch, module, function)
-    monkeypatch.setattr(limits, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
+    monkeypatch.setattr(processes, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
     with pytest.raises(PlanErrors, match=OVER):
         apart.read_apart(apart.PDF, b"", "a.pdf")
 

@@ -19,9 +19,9 @@ from bomgen.core.resources import languages
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.bills import SentBill, require_whole
 from bomgen.reading.list_columns import read_asked
-from bomgen.xray.files import open_bill
+from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import inspect
-from bomgen.xray.prices import check_prices
+from bomgen.xray.parts import check_prices
 from bomgen.xray.types import name_place
 
 CATALOG = Catalog()

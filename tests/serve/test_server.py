@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bomgen.core.children import start_python
+from bomgen.core.processes import start_python
 from bomgen.serve import pages
 from bomgen.serve import server as server_module
 from bomgen.serve.server import MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer

@@ -11,7 +11,7 @@ import pytest
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Figure, Given, Mark
-from bomgen.sizing.attention import CONVENTIONS, products_of_token
+from bomgen.sizing.model_work import CONVENTIONS, products_of_token
 
 CATALOG = Catalog()
 SEQUENCE = 65536

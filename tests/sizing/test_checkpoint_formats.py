@@ -13,7 +13,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.plan.types import Inference
-from bomgen.sizing.serving.weights import GENERAL_FORMAT, bytes_of_rest, weights_of_model
+from bomgen.sizing.serving.gpu_memory import GENERAL_FORMAT, bytes_of_rest, weights_of_model
 
 SIXTEEN, EIGHT, FOUR = Fraction(2), Fraction(1), Fraction(9, 16)
 CASES = {

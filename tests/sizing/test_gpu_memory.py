@@ -15,7 +15,7 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark
 from bomgen.plan.types import DATA, Degrees, Inference
-from bomgen.sizing.serving import gpu_memory, weights
+from bomgen.sizing.serving import gpu_memory
 from bomgen.sizing.serving.replicas import Replica, choose, replica
 
 CATALOG = Catalog()
@@ -67,7 +67,7 @@ def held(inference: Inference, id: str, tensor: int) -> Replica:
 def test_embeddings_stay_in_16_bits() -> None:
     """Llama 3.1 8B in FP8: 2 * 128256 * 4096 values of two bytes, all others of one."""
     inference = served("llama-3.1-8b", "fp8")
-    assert inference.model.parameters.value + 2 * 128256 * 4096 == weights.weights_of_model(inference).value
+    assert inference.model.parameters.value + 2 * 128256 * 4096 == gpu_memory.weights_of_model(inference).value
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_embeddings_stay_in_16_bits() -> None:
 )
 def test_formats_beside_the_experts(model: str, precision: str, rest: Fraction) -> None:
     """Mixtures in 4 bits keep attention in 16 bits, DeepSeek in its 8; AWQ, GPTQ and dense models do not."""
-    assert rest == weights.formats_of_parts(served(model, precision)).rest.value
+    assert rest == gpu_memory.formats_of_parts(served(model, precision)).rest.value
 
 
 def test_published_files_are_scaled_to_their_size() -> None:
@@ -95,8 +95,8 @@ def test_published_files_are_scaled_to_their_size() -> None:
 def test_multi_token_prediction_is_loaded_for_speculation_alone() -> None:
     """The module is a 58th of the parameters in 8 bits, and embedding and head in 16."""
     files, module = 688586727753, Fraction(R1_PARAMETERS, 58) + 2 * R1_EMBEDDINGS
-    assert files - module == weights.weights_of_model(served("deepseek-r1", "fp8")).value
-    assert files == weights.weights_of_model(served("deepseek-r1", "fp8", drafted=1)).value
+    assert files - module == gpu_memory.weights_of_model(served("deepseek-r1", "fp8")).value
+    assert files == gpu_memory.weights_of_model(served("deepseek-r1", "fp8", drafted=1)).value
 
 
 def test_kv_projections_and_latents_are_repeated() -> None:

@@ -17,8 +17,9 @@ from bomgen.plan.types import Parallelism, Training
 from bomgen.results.explain import Explanation, Trees, text
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.fitting_counts import first_fitting
-from bomgen.sizing.training.memory import Memory, ParallelSplit
+from bomgen.sizing.training.memory import Memory
 from bomgen.sizing.training.parallelism import fit
+from bomgen.sizing.training.states import ParallelSplit
 
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9

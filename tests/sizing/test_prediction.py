@@ -18,10 +18,10 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Cited, Figure, walk
 from bomgen.core.resources import folder
+from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction import measurements, predict
 from bomgen.sizing.prediction.predict import Members, predict_steps
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, line_rate_terms
-from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 

@@ -72,7 +72,7 @@ def test_words_of_switches_and_cables(tmp_path: Path) -> None:
 
 def test_every_word_means_a_value_of_a_schema() -> None:
     """The values in the file of words are those of the part schemas."""
-    from bomgen.catalog.trade_words import FILE
+    from bomgen.catalog.part_file_checks import FILE
     from bomgen.core import schema
     from bomgen.core.resources import folder
     from bomgen.core.yaml_source import own

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import bomgen
 from bomgen.catalog.files import Catalog
-from bomgen.xray.files import open_bill
+from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import Inspection, inspect
 from bomgen.xray.types import Finding
 

@@ -10,11 +10,10 @@ from package_source import TREES
 from bomgen.catalog.files import Catalog
 from bomgen.core.language import language
 from bomgen.core.messages import places
-from bomgen.xray.files import open_bill
+from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import find_lacking
 from bomgen.xray.laws import ConsistencyChecks
-from bomgen.xray.parts import Requirements, check_parts
-from bomgen.xray.prices import check_prices
+from bomgen.xray.parts import Requirements, check_parts, check_prices
 
 CATALOG = Catalog()
 

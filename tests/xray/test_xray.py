@@ -13,8 +13,7 @@ from hypothesis import settings
 
 import bomgen
 from bomgen.catalog.files import Catalog
-from bomgen.xray.contents import to_data
-from bomgen.xray.files import open_bill, plan_text
+from bomgen.xray.contents import open_bill, plan_text, to_data
 from bomgen.xray.inspection import Inspection, inspect
 from bomgen.xray.laws import ConsistencyChecks
 from bomgen.xray.parts import Requirements, check_parts

@@ -8,7 +8,7 @@ import pytest
 from bills_with_errors import CATALOG, Row, look, rows_of
 from hypothesis import settings
 
-from bomgen.xray.files import open_bill
+from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import Inspection, inspect
 from bomgen.xray.types import WHOLE
 

@@ -54,15 +54,15 @@ def parameters(model: Model) -> Figure | None:
     """Return all parameters of a model, from its shape; None when keys of the shape are missing."""
     if missing(model):
         return None
-    found = {each.name: each for each in attention(model)}
+    by_name = {matrix.name: matrix for matrix in attention(model)}
     return all_parameters(
         embeddings=_embeddings(model),
-        attention=_add_matrices(_attention_weights(model, found), further_attention(model)),
+        attention=_add_matrices(_attention_weights(model, by_name), further_attention(model)),
         feed_forward=_block_weights(model, feed_forward(model)),
         experts=_add_matrices(_block_weights(model, experts(model)), beside_experts(model)),
         router=_router_weights(model),
         norms=_norms(model),
-        biases=_biases(model, found),
+        biases=_biases(model, by_name),
     )
 
 
@@ -74,26 +74,26 @@ def active_parameters(model: Model, parameters: Figure) -> Figure | None:
     return subtract_idle_experts(parameters, _matrices_of_block(model), up.inputs, up.outputs, up.count, up.active)
 
 
-def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
+def _attention_weights(model: Model, by_name: Mapping[str, Matrix]) -> Figure:
     if compressed(model):
         return ZERO_PARAMETERS
-    shape, hidden, layers = model.shape, model.shape["hidden"], found["o_proj"].count
+    shape, hidden, layers = model.shape, model.shape["hidden"], by_name["o_proj"].count
     if model.mla:
-        kept, expanded = found["kv_a_proj_with_mqa"].outputs, found["kv_b_proj"].outputs
-        rest = (kept, shape["kv_lora_rank"], expanded, found["o_proj"].inputs)
-        if "q_proj" in found:
-            return latent_weights(layers, hidden, found["q_proj"].outputs, *rest)
-        return latent_weights_with_query_rank(layers, hidden, shape["q_lora_rank"], found["q_b_proj"].outputs, *rest)
-    queries, keys = found["q_proj"].outputs, found["k_proj"].outputs
+        kept, expanded = by_name["kv_a_proj_with_mqa"].outputs, by_name["kv_b_proj"].outputs
+        rest = (kept, shape["kv_lora_rank"], expanded, by_name["o_proj"].inputs)
+        if "q_proj" in by_name:
+            return latent_weights(layers, hidden, by_name["q_proj"].outputs, *rest)
+        return latent_weights_with_query_rank(layers, hidden, shape["q_lora_rank"], by_name["q_b_proj"].outputs, *rest)
+    queries, keys = by_name["q_proj"].outputs, by_name["k_proj"].outputs
     if "v_head_dim" in shape:
-        return _add_matrices(ZERO_PARAMETERS, tuple(found.values()))
+        return _add_matrices(ZERO_PARAMETERS, tuple(by_name.values()))
     weights = attention_weights(layers, hidden, queries, keys)
     return add_relative_positions(weights, layers, hidden, queries) if model.relative_positions else weights
 
 
-def _add_matrices(weights: Figure, found: tuple[Matrix, ...]) -> Figure:
-    for each in found:
-        weights = add_matrix(weights, each.inputs, each.outputs, each.count)
+def _add_matrices(weights: Figure, matrices: tuple[Matrix, ...]) -> Figure:
+    for matrix in matrices:
+        weights = add_matrix(weights, matrix.inputs, matrix.outputs, matrix.count)
     return weights
 
 
@@ -101,10 +101,10 @@ def _matrices_of_block(model: Model) -> Figure:
     return PLAIN_MATRICES if model.mlp == PLAIN else GATED_MATRICES
 
 
-def _block_weights(model: Model, found: tuple[Matrix, ...]) -> Figure:
-    if not found:
+def _block_weights(model: Model, block: tuple[Matrix, ...]) -> Figure:
+    if not block:
         return ZERO_PARAMETERS
-    down = found[-1]
+    down = block[-1]
     return block_weights(_matrices_of_block(model), down.outputs, down.inputs, down.count)
 
 
@@ -134,17 +134,17 @@ def _norms(model: Model) -> Figure:
     return add_qk_norms(norms, layers, width_of_head(model)) if model.qk_norm else norms
 
 
-def _biases(model: Model, found: Mapping[str, Matrix]) -> Figure:
+def _biases(model: Model, by_name: Mapping[str, Matrix]) -> Figure:
     layers, hidden, biases = model.shape["layers"], model.shape["hidden"], ZERO_PARAMETERS
     if model.bias != NO_BIAS:
         back = hidden if model.bias == BIAS_OF_ALL else ZERO_PARAMETERS
-        biases = attention_biases(layers, found["q_proj"].outputs, found["k_proj"].outputs, back)
+        biases = attention_biases(layers, by_name["q_proj"].outputs, by_name["k_proj"].outputs, back)
     if model.bias == BIAS_OF_ALL:
         for block in filter(None, (feed_forward(model), experts(model))):
             down = block[-1]
             biases = add_block_biases(biases, down.count, _matrices_of_block(model), down.inputs, hidden)
     if model.relative_positions and not model.mla:
-        biases = add_position_biases(biases, layers, found["q_proj"].outputs)
+        biases = add_position_biases(biases, layers, by_name["q_proj"].outputs)
     return biases
 
 

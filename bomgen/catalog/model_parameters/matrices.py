@@ -95,7 +95,7 @@ def _lacking(model: Model) -> Iterator[tuple[str, str]]:
     if "window_layers" in model.shape and "window" not in model.shape:
         yield "window_layers", "window_layers without a window; set `window`, in tokens"
     for key, needed in _NEEDED.items():
-        lacking = [f"`{other}`" for other in needed if other not in model.shape]
+        lacking = [f"`{name}`" for name in needed if name not in model.shape]
         if key in model.shape and lacking:
             yield key, f"{key} without {', '.join(lacking)}; add what is missing"
 
@@ -103,11 +103,11 @@ def _lacking(model: Model) -> Iterator[tuple[str, str]]:
 def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
     """Yield the last kind of layers of a shape when all kinds together exceed the layers of the model."""
     for kinds in (("linear_layers", "ffn_layers", "window_layers"), ("csa_layers", "hca_layers")):
-        given = [key for key in kinds if key in model.shape]
-        total = sum(model.shape[key].value for key in given)
-        if len(given) > 1 and "layers" in model.shape and total > model.shape["layers"].value:
+        keys = [key for key in kinds if key in model.shape]
+        total = sum(model.shape[key].value for key in keys)
+        if len(keys) > 1 and "layers" in model.shape and total > model.shape["layers"].value:
             most = model.shape["layers"].value
-            yield given[-1], f"{' and '.join(given)} are {total} together; at most as many as layers: {most}"
+            yield keys[-1], f"{' and '.join(keys)} are {total} together; at most as many as layers: {most}"
 
 
 # the blocks of a model ----------------------------------------------------------------------------------------------
@@ -152,8 +152,8 @@ def global_kv_heads(model: Model) -> Figure | None:
 
 def head_dim(model: Model) -> Figure | None:
     """Return the width of a head: as recorded, else the hidden size over the heads; None when neither is known."""
-    known = {"hidden", "heads"} <= model.shape.keys()
-    return width_of_head(model) if known else model.shape.get("head_dim")
+    derivable = {"hidden", "heads"} <= model.shape.keys()
+    return width_of_head(model) if derivable else model.shape.get("head_dim")
 
 
 def width_of_head(model: Model) -> Figure:
@@ -368,14 +368,14 @@ def beside_experts(model: Model) -> tuple[Matrix, ...]:
     shape = model.shape
     if not model.moe or not {"ffn_shared", "moe_latent"} & shape.keys():
         return ()
-    hidden, layers, found = shape["hidden"], layers_with_experts(model), []
+    hidden, layers, beside = shape["hidden"], layers_with_experts(model), []
     if "moe_latent" in shape:
-        found += [_each("fc1_latent_proj", hidden, shape["moe_latent"], layers)]
-        found += [_each("fc2_latent_proj", shape["moe_latent"], hidden, layers)]
+        beside += [_each("fc1_latent_proj", hidden, shape["moe_latent"], layers)]
+        beside += [_each("fc2_latent_proj", shape["moe_latent"], hidden, layers)]
     if "shared" in shape and shape["shared"].value:
         copies = experts_of_layers(layers, shape["shared"])
-        found += _block(model, shape.get("ffn_shared") or shape["ffn_expert"], copies, copies)
-    return tuple(found)
+        beside += _block(model, shape.get("ffn_shared") or shape["ffn_expert"], copies, copies)
+    return tuple(beside)
 
 
 def layers_with_experts(model: Model) -> Figure:

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from bomgen.catalog.identity import key_of
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
-from bomgen.core.money import rounded
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Derived
+from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import price_note
 from bomgen.documents.chapters.writer import Writer

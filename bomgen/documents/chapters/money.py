@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section, Table, row_of
-from bomgen.core.money import minor_unit
+from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import Party
 from bomgen.pricing.price_book import Price

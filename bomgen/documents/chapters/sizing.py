@@ -12,11 +12,10 @@ from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE
 from bomgen.sizing.prediction.measurements import generation_name
-from bomgen.sizing.prediction.predict import Prediction, kind_of_model
-from bomgen.sizing.prediction.run import Predicted, nearest_to_run
-from bomgen.sizing.second_opinions import Opinions
+from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
 from bomgen.sizing.storage import Stored
 from bomgen.sizing.training.parallelism import describe_faster
+from bomgen.sizing.training.run import Opinions
 from bomgen.sizing.training.states import adapts
 
 # storage ------------------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core import money
+from bomgen.core import units
 from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Sum, Table, row_of
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
-from bomgen.core.money import Totals, minor_unit, rounded
+from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
 from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
 from bomgen.documents.tables import part_columns
@@ -132,8 +132,8 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
             shown = language.cell(_sums(quote, language)[-1].cell)
             said = word("quote-indicative-sum", range=shown), notes["indicative"]
             notes["indicative"] = word("list-sentences").join(said)
-    elif is_total(totals, lines) and language.code == CHINESE and totals.currency == money.CURRENCY:
-        notes["capitals"] = word("quote-in-capitals", amount=money.write_in_capitals(totals.amount))
+    elif is_total(totals, lines) and language.code == CHINESE and totals.currency == units.CURRENCY:
+        notes["capitals"] = word("quote-in-capitals", amount=units.write_in_capitals(totals.amount))
     shares = word("list-comma").join(language.share(part.share) for part in totals.taxes)
     covers = "quote-covers-taxes" if len(totals.taxes) > 1 else "quote-covers-tax"
     notes["tax"] = word(covers, share=shares) if totals.taxed else word("quote-no-tax")

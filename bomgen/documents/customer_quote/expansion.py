@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core.document import Column, Section, Table, row_of
-from bomgen.core.money import ANY_AMOUNT, Totals, rounded
+from bomgen.core.units import ANY_AMOUNT, Totals, rounded
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,

@@ -21,8 +21,8 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.document import AddressBlock, Cell, Column, Logo, Note, Row, Section, Table, row_of
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language, spaced
-from bomgen.core.money import Totals
 from bomgen.core.number_registry import Path, rows_below
+from bomgen.core.units import Totals
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.summary import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.writer import Writer

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
-from bomgen.core.money import minor_unit
+from bomgen.core.units import minor_unit
 from bomgen.documents.comparison import ComparedRow
 from bomgen.documents.diff.changes import describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change, split_line

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
-from bomgen.core.money import ANY_AMOUNT, Tax, minor_unit, rounded
+from bomgen.core.units import ANY_AMOUNT, Tax, minor_unit, rounded
 from bomgen.documents.comparison import Comparison
 from bomgen.documents.diff.changes import KeyChange, changed_keys, changed_numbers
 from bomgen.documents.diff.matching import NewNames, Pair, named_by_words, names, paired

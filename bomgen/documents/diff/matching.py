@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen import __version__
 from bomgen.core.grouping import group_by
-from bomgen.core.money import ANY_AMOUNT
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, sum_amounts
 from bomgen.reading.bills import SentBill, SentLine
 

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.core.yaml_source import Source
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import DEFAULT

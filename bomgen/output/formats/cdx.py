@@ -17,8 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from bomgen import __version__
 from bomgen.catalog.files import Record
-from bomgen.core.plain_data import json_value
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, json_value
 from bomgen.plan.commercial_terms import SERVICE, SOFTWARE
 from bomgen.pricing.bill_line import Line
 from bomgen.results.result import Report, digest, one_line

@@ -22,7 +22,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table
 from bomgen.core.grouping import group_by
 from bomgen.core.language import Language
-from bomgen.core.money import Tax, Totals
+from bomgen.core.units import Tax, Totals
 from bomgen.output.xlsx import looks
 from bomgen.output.xlsx.cells import Formula, Result, clean, cut, fixed, literal, money_format, places
 from bomgen.output.xlsx.sheet import Sheet

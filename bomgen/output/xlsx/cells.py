@@ -22,7 +22,7 @@ from openpyxl.writer.excel import ExcelWriter
 
 from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
-from bomgen.core.money import minor_unit
+from bomgen.core.units import minor_unit
 from bomgen.output.face import count_columns, is_wide
 from bomgen.output.xlsx import looks
 

@@ -24,7 +24,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.core.language import BEST, Language, as_power
-from bomgen.core.money import minor_unit
+from bomgen.core.units import minor_unit
 from bomgen.output.xlsx import cells, looks
 from bomgen.output.xlsx.cells import Formula, Result
 from bomgen.reading.quote_workbook import CELLS, CellPlace, QuoteCell

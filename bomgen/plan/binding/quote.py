@@ -9,8 +9,8 @@ from itertools import chain
 from itertools import count as numbered
 
 from bomgen.catalog.identity import slug
-from bomgen.core.money import MAX_PRICE, MONEY, decimal
 from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.core.units import MAX_PRICE, MONEY, decimal
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.commercial_terms import (
     DEFAULT,

@@ -41,11 +41,11 @@ def find_faster_split(
     `predictors` has one for each possible recomputation of the run.
     """
     best = None
-    for predict in predictors:
-        splits = _faster_splits(predict, int(gpus.value), gpus_per_server, best.seconds if best else seconds)
-        found = (split for split, fits in classify_splits(predict.training, gpu, gpus, splits) if fits)
-        if (fastest := next(found, None)) is not None:
-            best = _drop_replicas(predict, gpu, gpus, gpus_per_server, fastest)
+    for predictor in predictors:
+        splits = _faster_splits(predictor, int(gpus.value), gpus_per_server, best.seconds if best else seconds)
+        fitting = (split for split, fits in classify_splits(predictor.training, gpu, gpus, splits) if fits)
+        if (fastest := next(fitting, None)) is not None:
+            best = _drop_replicas(predictor, gpu, gpus, gpus_per_server, fastest)
     return best
 
 
@@ -82,10 +82,10 @@ def _faster_splits(predict: Predictor, gpus: int, gpus_per_server: int, seconds:
     splits = splits[:, predict.interleaves(splits[1], splits[4], splits[-1])]
     steps = predict.seconds(*splits.astype(float))
     recompute = str(predict.training.recompute.value)
-    for place in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
-        *found, data = map(int, splits[:, place])
-        candidate = ModelSplit(*found)
-        yield TimedSplit(float(steps[place]), candidate, candidate.size * data, recompute)
+    for column in np.argsort(steps, kind="stable")[: int((steps < seconds).sum())]:
+        *split, data = map(int, splits[:, column])
+        candidate = ModelSplit(*split)
+        yield TimedSplit(float(steps[column]), candidate, candidate.size * data, recompute)
 
 
 def _data_degrees(predict: Predictor, degrees: Any, unit: Any, most: Any) -> Iterator[Any]:
@@ -124,8 +124,8 @@ def unit_of_replicas(degrees: Any, gpus_per_server: int) -> Any:
 
 def degrees_of_splits(predict: Predictor, gpus: int) -> Any:
     """Return tensor, pipeline, context, expert and interleave of all replicas with at most this many GPUs."""
-    if (given := predict.training.parallelism) is not None:
-        degrees = (given.tensor, given.pipeline, given.context, given.expert, given.interleave)
+    if (fixed := predict.training.parallelism) is not None:
+        degrees = (fixed.tensor, fixed.pipeline, fixed.context, fixed.expert, fixed.interleave)
         return np.array([[degree.value] for degree in degrees])
     experts = int(predict.work.experts)
     heads = int(predict.training.model.shape["heads"].value)
@@ -210,8 +210,8 @@ class _Fits:
         if recompute not in self.given:
             counts = np.arange(unit, self.upto + 1, unit)
             self.given[recompute] = fitting(predict.training, self.gpus.gpu, self.gpus.first, counts)
-        found = self.given[recompute]
-        return found is not None and bool(found.fits[count // unit - 1])
+        by_count = self.given[recompute]
+        return by_count is not None and bool(by_count.fits[count // unit - 1])
 
     def _fits(self, predict: Predictor, candidate: ModelSplit, count: int) -> bool:
         split = TimedSplit(0.0, candidate, count, str(predict.training.recompute.value))
@@ -255,14 +255,14 @@ def _counts_of_short_range(
 ) -> Iterator[tuple[int, float]]:
     """Yield those numbers of GPUs for which a split that fits steps in `seconds`."""
     fast: dict[int, list[tuple[float, int, ModelSplit]]] = {}
-    for place, split in enumerate(splits):
+    for index, split in enumerate(splits):
         for candidate, seconds_of_counts in _steps(split, gpus.unit, counts):
             for row in np.flatnonzero(seconds_of_counts <= seconds).tolist():
-                fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), place, candidate))
+                fast.setdefault(int(counts[row]), []).append((float(seconds_of_counts[row]), index, candidate))
     predictors = [split.predict for split in splits]
     for count in sorted(fast):
-        found = (step for step, place, split in sorted(fast[count]) if fits(predictors[place], split, count))
-        if (step := next(found, None)) is not None:
+        steps_that_fit = (step for step, index, split in sorted(fast[count]) if fits(predictors[index], split, count))
+        if (step := next(steps_that_fit, None)) is not None:
             yield count, step
 
 
@@ -271,11 +271,11 @@ def _steps(splits: _Splits, unit: int, counts: Numbers) -> Iterator[tuple[ModelS
     predict, degrees = splits
     whole = degrees[:3].prod(axis=0) * unit_of_replicas(degrees, unit)
     rows, places = np.nonzero(counts[:, None] % whole == 0)
-    found = np.full((len(counts), degrees.shape[1]), np.inf)
+    seconds = np.full((len(counts), degrees.shape[1]), np.inf)
     if rows.size:
         replicas = counts[rows] / degrees[:3, places].prod(axis=0)
         chosen = np.vstack([degrees[:, places], replicas])
         regular = predict.interleaves(chosen[1], chosen[4], replicas)
-        found[rows, places] = np.where(regular, predict.seconds(*chosen), np.inf)
-    for place in np.unique(places).tolist():
-        yield ModelSplit(*map(int, degrees[:, place])), found[:, place]
+        seconds[rows, places] = np.where(regular, predict.seconds(*chosen), np.inf)
+    for column in np.unique(places).tolist():
+        yield ModelSplit(*map(int, degrees[:, column])), seconds[:, column]

@@ -20,8 +20,8 @@ from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.core.resources import content, folder
+from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction.terms import Machine, Split, Work
-from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.training.states import FULL, QUANTISED
 
 ROWS = "training-steps.csv"
@@ -104,10 +104,10 @@ def facts() -> dict[str, Any]:
 def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
     """Return all usable rows, and those left out."""
     rows, left_out = [], []
-    known: dict[tuple[str, ...], Work[float]] = {}
+    work_by_shape: dict[tuple[str, ...], Work[float]] = {}
     for number, fields in numbered_rows():
         try:
-            rows.append(_row(catalog, number, fields, known))
+            rows.append(_row(catalog, number, fields, work_by_shape))
         except Unusable as reason:
             left_out.append(UnusedRow(number, fields, str(reason)))
     return rows, left_out
@@ -120,7 +120,7 @@ def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _row(
-    catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[tuple[str, ...], Work[float]]
+    catalog: Catalog, number: int, fields: Mapping[str, str], work_by_shape: dict[tuple[str, ...], Work[float]]
 ) -> MeasuredStep:
     """Return a row as numbers; `known` caches the work of models. Raises Unusable."""
     cluster = facts()["clusters"].get(fields["cluster"])
@@ -135,9 +135,9 @@ def _row(
         raise Unusable("replicas are not published, or do not multiply to the number of GPUs")
     stack = _stack(fields["framework"])
     shape = tuple(fields[name] for name in ("model", "seq", *SHAPE, *TUNING))
-    if shape not in known:
-        known[shape] = _work(catalog, fields)
-    numbers = known[shape]
+    if shape not in work_by_shape:
+        work_by_shape[shape] = _work(catalog, fields)
+    numbers = work_by_shape[shape]
     gpu = part_records.gpu(catalog.find("gpu", cluster["gpu"]))
     precision = family(fields["precision"])
     settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
@@ -194,8 +194,8 @@ PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
 
 def generation(gpu: str) -> str | None:
     """Return the generation of an accelerator by its id; None: it has no measurements."""
-    known: dict[str, list[str]] = facts()["generations"]
-    return next((name for name, ids in known.items() if gpu in ids), None)
+    generations: dict[str, list[str]] = facts()["generations"]
+    return next((name for name, ids in generations.items() if gpu in ids), None)
 
 
 def generation_name(generation: str) -> str:
@@ -272,11 +272,11 @@ def _split(
 
 
 def _stack(framework: str) -> Mapping[str, Any]:
-    known: dict[str, Any] = facts()["stacks"]
-    for name in sorted(known, key=len, reverse=True):
+    stacks: dict[str, Any] = facts()["stacks"]
+    for name in sorted(stacks, key=len, reverse=True):
         if framework.startswith(name):
-            found: Mapping[str, Any] = known[name]
-            return found
+            stack: Mapping[str, Any] = stacks[name]
+            return stack
     raise Unusable("the software is not published")
 
 
@@ -329,7 +329,7 @@ def nearest_steps(
     born: str | None, precision: str, moe: bool, frozen: bool, compared: Mapping[str, float]
 ) -> list[Nearest]:
     """Return the nearest rows, each model, cluster and split once; `compared` has a number for each of `COMPARED`."""
-    found: dict[tuple[str, ...], Nearest] = {}
+    nearest: dict[tuple[str, ...], Nearest] = {}
     for _, fields in numbered_rows():
         cluster = facts()["clusters"].get(fields["cluster"])
         if cluster is None or not fields["iter_s"] or not all(fields[name] for name in COMPARED):
@@ -340,6 +340,6 @@ def nearest_steps(
         distance += OTHER_KIND * ((fields["moe"] == "1") != moe)
         distance += OTHER_TUNING * (adapts(fields) != frozen)
         key = (fields["cluster"], fields["model"])
-        if key not in found or distance < found[key].distance:
-            found[key] = Nearest(fields, distance)
-    return sorted(found.values(), key=lambda near: near.distance)[:NEAREST]
+        if key not in nearest or distance < nearest[key].distance:
+            nearest[key] = Nearest(fields, distance)
+    return sorted(nearest.values(), key=lambda near: near.distance)[:NEAREST]

@@ -1,4 +1,4 @@
-"""The predicted step time and utilisation of a run, from the prediction coefficients that `make fit` found."""
+"""The predicted step time and utilisation of a run, and its days and GPUs, from coefficients that `make fit` found."""
 
 from __future__ import annotations
 
@@ -16,35 +16,33 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require
 from bomgen.core.units import TERA
-from bomgen.plan.types import OwnStep, Training
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import OwnStep, Plan, Training
+from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction.measurements import (
     ALL_GATHERS,
     OVERLAPPED,
     PLAIN,
     SENT_ONCE,
+    Nearest,
     facts,
     file,
     generation,
     member,
+    nearest_steps,
     stack_name,
 )
-from bomgen.sizing.prediction.terms import (
-    HIDDEN,
-    HIDING,
-    Machine,
-    Split,
-    Terms,
-    Work,
-    add_seconds,
-    line_rate_terms,
-)
-from bomgen.sizing.prediction.work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Terms, Work, add_seconds, line_rate_terms
+from bomgen.sizing.servers import bytes_of_network, network_of_gpu
+from bomgen.sizing.training import run as training
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
 from bomgen.sizing.training.memory import data_parallel
-from bomgen.sizing.training.states import ParallelSplit
+from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
+from bomgen.sizing.training.run import TrainingRun
+from bomgen.sizing.training.states import ParallelSplit, adapts
 
 # fitted -------------------------------------------------------------------------------------------------------------
 # The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
@@ -126,24 +124,24 @@ def inverse_efficiencies(members: Members) -> Terms[float]:
 
     A generation or a mixture of experts without rows has those of an average one.
     """
-    found = fit()
-    rows = [found["base"]]
-    rows += [found[level][name] for level, name in members._asdict().items() if name in found[level]]
+    fitted = fit()
+    rows = [fitted["base"]]
+    rows += [fitted[level][name] for level, name in members._asdict().items() if name in fitted[level]]
     inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
     most = min(getattr(inverse, name) for name in HIDING)
     return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
 
 
-def spread_of_shares(found: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
+def spread_of_shares(fitted: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
     """Return the standard deviation of the log of a time from the shares of its terms.
 
     `found` are the spreads in the file of a fit; `unseen` the levels, such as a generation, that have no rows.
     """
-    parts = [(found["overall"], found["terms"])]
-    parts += [(found["unseen"][level]["overall"], found["unseen"][level]["terms"]) for level in unseen]
-    own, variance = list(shares), 0.0
+    parts = [(fitted["overall"], fitted["terms"])]
+    parts += [(fitted["unseen"][level]["overall"], fitted["unseen"][level]["terms"]) for level in unseen]
+    own_shares, variance = list(shares), 0.0
     for overall, terms in parts:
-        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own, terms, strict=True))
+        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own_shares, terms, strict=True))
     return sqrt(variance)
 
 
@@ -258,7 +256,9 @@ def predict(
     for coverage in COVERAGES:
         spreads = factor(moe, coverage)
         if coverage == WIDE and not errors:
-            spreads = max(spreads, _least_width(evidence) / width_of_run)
+            error = evidence.left_out_error
+            least = log(1 + float(error.value) if error else UNMEASURED_FACTOR)
+            spreads = max(spreads, least / width_of_run)
         times = Figure(spreads, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
         bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
         steps[coverage] = bounds
@@ -269,23 +269,17 @@ def predict(
     return Prediction(total, steps, terms, mfu, mfus, stack, members.generation, moe, evidence)
 
 
-def _least_width(evidence: Evidence) -> float:
-    """Return the least log between a step and the ends of its wide interval: the error of the rows behind it."""
-    error = evidence.left_out_error
-    return log(1 + float(error.value) if error else UNMEASURED_FACTOR)
-
-
 def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:
     """Return the measured steps of a generation and a kind of model, and how many of them are of a stack."""
-    found = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
+    rows = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
 
     def cited(value: float, unit: str, of: Message) -> Figure:
         return Figure(value, unit, Cited(of, (FIT_REFERENCE,), "high"))
 
     return Evidence(
-        cited(found["rows"] if found else 0, "steps", message("evidence-steps")),
-        cited(found["stacks"].get(stack, 0) if found else 0, "steps", message("evidence-of-stack", stack=stack)),
-        cited(found["error"], "share", message("evidence-error")) if found else None,
+        cited(rows["rows"] if rows else 0, "steps", message("evidence-steps")),
+        cited(rows["stacks"].get(stack, 0) if rows else 0, "steps", message("evidence-of-stack", stack=stack)),
+        cited(rows["error"], "share", message("evidence-error")) if rows else None,
     )
 
 
@@ -305,8 +299,8 @@ def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
     """
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
-    known = family and peak and plain and gpu.memory_bandwidth and training.sequence
-    if not known or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
+    complete = family and peak and plain and gpu.memory_bandwidth and training.sequence
+    if not complete or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
         return None
     work = work_of_model(training.model, training.sequence)
     if work is None:
@@ -381,14 +375,14 @@ def _terms(work: Work[Figure], machine: Machine[Figure], members: Members, split
     """Return the time of each term with work [s]."""
     efficiencies = inverse_efficiencies(members)
     priors = fit()["priors"]
-    found = {}
+    seconds_by_term = {}
     at_line_rate = trace(line_rate_terms, work, machine, split)
     for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
         if seconds.value > 0:
             of = message("prediction-term-prior" if name in priors else "prediction-term", term=name)
             factor = Figure(inverse, "ratio", Cited(of, (FIT_REFERENCE,), "low" if name in priors else "medium"))
-            found[name] = seconds_of_term(seconds, factor)
-    return found
+            seconds_by_term[name] = seconds_of_term(seconds, factor)
+    return seconds_by_term
 
 
 def _plain_step(training: Training, own_step: OwnStep, prepared: Prepared) -> float:
@@ -487,3 +481,100 @@ def upper_bound(step_seconds: float, times: float, spread: float) -> float:
 def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step_seconds: float, gpus: int, peak: float) -> Fraction:
     """Model FLOPs utilisation of a step."""
     return Fraction(float(flops_per_token * batch_tokens) / (step_seconds * gpus * peak))
+
+
+def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
+    """Return the links of a GPU of the plan's cluster; None where none are known.
+
+    GPUs of a server whose own links are not known reach each other over its NICs.
+    """
+    gpu, server = plan.cluster.gpu, plan.cluster.server
+    gpus = server.gpus if server else SERVER_GPUS
+    workload = plan.training or plan.inference
+    assumed = workload.network if workload else None
+    network = network_of_gpu(plan, attached, gpus) or assumed
+    if network is None:
+        return None
+    outward = bytes_of_network(network)
+    if gpu.scale_up:
+        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
+        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
+    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
+
+
+@formula("bytes/s")
+def one_way(scale_up: int) -> Fraction:
+    """Scale-up bandwidth one way; data sheets add both directions."""
+    return Fraction(scale_up) / 2
+
+
+domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
+"""GPUs of a rack whose scale-up links connect all of them."""
+
+
+# range --------------------------------------------------------------------------------------------------------------
+# The consequences of a predicted step for a run: days and GPUs between the ends of its interval.
+
+
+class Outlook(NamedTuple):
+    """A run at one utilisation."""
+
+    mfu: Figure
+    days: Figure
+    """Days on the GPUs of the cluster."""
+    gpus_required: Figure | None
+    """GPUs for the target days; None without a target."""
+
+
+class Predicted(NamedTuple):
+    """A predicted run: as predicted, and at the bounds of its intervals."""
+
+    step: Prediction
+    point: Outlook
+    ends: Mapping[int, tuple[Outlook, Outlook]]
+    """By coverage in percent: at the lowest utilisation, with the most days and GPUs, and at the highest."""
+
+
+def predict_run(
+    plan: Plan, workload: Training, run: TrainingRun, fit: MemoryFit, gpus: Figure, attached: Mapping[str, Attachment]
+) -> Predicted | None:
+    """Return the prediction for a run on a cluster's GPUs; None where inputs are unknown."""
+    links = links_of_gpu(plan, attached)
+    if links is None:
+        return None
+    settled = workload._replace(recompute=fit.recompute or workload.recompute)
+    prediction = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
+    if prediction is None:
+        return None
+    ends = {
+        coverage: (_outlook(workload, run, gpus, mfus.low), _outlook(workload, run, gpus, mfus.high))
+        for coverage, mfus in prediction.mfus.items()
+    }
+    return Predicted(prediction, _outlook(workload, run, gpus, prediction.mfu), ends)
+
+
+def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) -> Outlook:
+    run = run._replace(mfu=mfu)
+    required = None
+    if workload.target_days:
+        rates = (run.flops, run.peak_flops_per_gpu, mfu, workload.parallel_efficiency)
+        required = training.gpus_for_days(require(workload.target_days, "a target"), *rates, run.goodput)
+    return Outlook(mfu, training.days(workload, run, gpus), required)
+
+
+def nearest_to_run(workload: Training, predicted: Predicted, fit: MemoryFit, gpus: Figure) -> list[Nearest]:
+    """Return the measured steps nearest to a predicted run."""
+    if workload.sequence is None:
+        return []
+    shape = workload.model.shape
+    compared = {
+        "gpus": gpus,
+        "layers": shape["layers"],
+        "hidden": shape["hidden"],
+        "seq": workload.sequence,
+        "tp": fit.split.tensor,
+        "pp": fit.split.pipeline,
+    }
+    numbers = {name: float(figure.value) for name, figure in compared.items()}
+    family = FAMILIES[str(workload.precision.value)]
+    return nearest_steps(predicted.step.generation, family, predicted.step.moe, adapts(workload), numbers)

@@ -61,7 +61,7 @@ class Predictor(NamedTuple):
 
     def seconds(self, tensor: Any, pipeline: Any, context: Any, expert: Any, interleave: Any, data: Any) -> Any:
         """Return the step of a split [s], whether or not its micro-batches can be interleaved."""
-        given = self.training.parallelism
+        degrees = self.training.parallelism
         split = Split(
             batch=self.batch,
             micro_batch=self.micro_batch,
@@ -71,7 +71,7 @@ class Predictor(NamedTuple):
             data=data,
             context=context,
             expert=expert * tensor if self.work.expert_weights else expert,
-            sequence_parallel=float(given.splits_sequence) if given else (tensor > 1) * 1.0,
+            sequence_parallel=float(degrees.splits_sequence) if degrees else (tensor > 1) * 1.0,
             **self.fixed,
         )
         return predict_steps(self.work, self.machine, split, self.inverse)
@@ -125,8 +125,8 @@ def fastest_splits(predict: Predictor, gpu: Gpu, gpus: Figure, count: int, below
         if split.seconds >= below:
             return None
         if fits:
-            others = (other for other, fits in splits if fits)
-            return FastestSplits([split, *islice(others, count - 1)], too_large[::-1])
+            slower = (slow for slow, fits in splits if fits)
+            return FastestSplits([split, *islice(slower, count - 1)], too_large[::-1])
         too_large.append(split.candidate)
     return None
 
@@ -145,11 +145,11 @@ def classify_splits(
         one = split.candidate
         too_large = refused[one.tensor, one.pipeline]
         if any(
-            split.gpus <= other.gpus
-            and other.candidate.context % one.context == 0
-            and one.expert <= other.candidate.expert
-            and (other.candidate.interleave == 1 or 1 < one.interleave <= other.candidate.interleave)
-            for other in too_large
+            split.gpus <= larger.gpus
+            and larger.candidate.context % one.context == 0
+            and one.expert <= larger.candidate.expert
+            and (larger.candidate.interleave == 1 or 1 < one.interleave <= larger.candidate.interleave)
+            for larger in too_large
         ):
             continue
         count = replace(gpus, value=split.gpus)
@@ -176,13 +176,13 @@ def _by_speed(predict: Predictor, gpus: int) -> Iterator[TimedSplit]:
         waiting.append((predict.least_seconds(tensor, pipeline, context, slots), BOUNDED, candidate))
     heapify(waiting)
     while waiting:
-        seconds, known, candidate = heappop(waiting)
-        if known == PREDICTED:
+        seconds, stage, candidate = heappop(waiting)
+        if stage == PREDICTED:
             yield TimedSplit(seconds, candidate, gpus, recompute)
             continue
         one = [float(degree) for degree in (*candidate, gpus // candidate.size)]
         degrees = expert_degrees(predict.training, gpus // (candidate.tensor * candidate.pipeline))
-        if known == BOUNDED and len(degrees) > 1:
+        if stage == BOUNDED and len(degrees) > 1:
             least = float(dense.seconds(*one))
             for expert in degrees:
                 heappush(waiting, (least, BOUNDED_CLOSELY, candidate._replace(expert=expert)))

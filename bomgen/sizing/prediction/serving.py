@@ -17,6 +17,7 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Reference, formula, require
 from bomgen.plan.types import Inference
+from bomgen.sizing.model_work import ZERO
 from bomgen.sizing.prediction.measurements import file
 from bomgen.sizing.prediction.predict import (
     COVERAGES,
@@ -37,6 +38,7 @@ from bomgen.sizing.prediction.serving_rows import generation
 from bomgen.sizing.prediction.serving_terms import (
     CONSTANT_S,
     DECODE,
+    FORMAT_FAMILIES,
     HALF_STEP,
     PROMPT,
     ReplicaSplit,
@@ -44,11 +46,11 @@ from bomgen.sizing.prediction.serving_terms import (
     ServingMachine,
     ServingTerms,
     line_rate_terms,
+    peak_of_format,
+    served_work,
 )
-from bomgen.sizing.prediction.serving_work import FORMAT_FAMILIES, peak_of_format, served_work
 from bomgen.sizing.prediction.terms import add_seconds, greater
-from bomgen.sizing.prediction.work import NONE
-from bomgen.sizing.serving.weights import format_of_rest
+from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
 _FIT = Reference("bomgen, docs/serving.md and docs/serving-accuracy.md: fitted to published measurements")
@@ -89,14 +91,14 @@ class Coefficients(NamedTuple):
 @cache
 def coefficients(model: str, engine: str, gpu: str, precision: str) -> Coefficients:
     """Return the coefficients of a model, an engine, an accelerator and a family of precisions."""
-    found, born = fit(), generation(gpu)
+    fitted, born = fit(), generation(gpu)
     members = dict(zip(LEVELS, (engine, born, precision, model), strict=True))
-    rows = [found["base"]] + [found[level][name] for level, name in members.items() if name in found[level]]
+    rows = [fitted["base"]] + [fitted[level][name] for level, name in members.items() if name in fitted[level]]
     values = [exp(sum(logs)) for logs in zip(*rows, strict=True)]
-    unseen = tuple(level for level, name in members.items() if name not in found[level])
+    unseen = tuple(level for level, name in members.items() if name not in fitted[level])
     kind = "new" if {"model", "generation"} & set(unseen) else "known"
-    kind = "measured" if f"{model} {gpu}" in found["pairs"] else kind
-    return Coefficients(dict(zip(found["terms"], values, strict=True)), unseen, kind, engine)
+    kind = "measured" if f"{model} {gpu}" in fitted["pairs"] else kind
+    return Coefficients(dict(zip(fitted["terms"], values, strict=True)), unseen, kind, engine)
 
 
 class ReplicaSpeed(NamedTuple):
@@ -145,11 +147,11 @@ class ReplicaSpeed(NamedTuple):
         """Return the times at a load."""
         terms = self.terms(in_flight)
         step, prompt = sum(terms[: len(DECODE)]), sum(terms[len(DECODE) :])
-        own = prompts_of_others.plain(in_flight, float(self.ranks.value), float(self.pipeline.value))
+        prompts = prompts_of_others.plain(in_flight, float(self.ranks.value), float(self.pipeline.value))
         share = self.interleaving
         drafting = self.drafting_share(in_flight)
-        tpot = tpot_seconds.plain(step, share, own, prompt, self.output_tokens, drafting)
-        return Times(step, prompt, tpot, own, drafting)
+        tpot = tpot_seconds.plain(step, share, prompts, prompt, self.output_tokens, drafting)
+        return Times(step, prompt, tpot, prompts, drafting)
 
     def drafting_share(self, in_flight: float) -> float:
         """Return the share of the time of an output token that drafting leaves; 1 without it."""
@@ -185,7 +187,7 @@ class ReplicaSpeed(NamedTuple):
     @property
     def over_network(self) -> bool:
         """Whether tokens reach experts in other scale-up domains."""
-        width, ranks, domain = (float(each.value) for each in (self.width, self.ranks, self.machine.domain))
+        width, ranks, domain = (float(figure.value) for figure in (self.width, self.ranks, self.machine.domain))
         return ranks > 1 and width * ranks > domain
 
     @property
@@ -269,7 +271,7 @@ def prepare(
         inference.prompt_tokens,
         inference.output_tokens,
         degrees[0],
-        inference.prefix_cache or NONE,
+        inference.prefix_cache or ZERO,
     )
     if work is None or len(peaks) < len(names):
         return None
@@ -283,10 +285,10 @@ def prepare(
         network=floating(links.network),
         domain=floating(links.domain),
     )
-    found = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, FORMAT_FAMILIES[precision])
+    fitted = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, FORMAT_FAMILIES[precision])
     if degrees[1].value > 1:
         # attention by requests has few rows: what the model was measured with says less of it
-        found = found._replace(kind=KINDS[min(KINDS.index(found.kind) + 1, len(KINDS) - 1)])
+        fitted = fitted._replace(kind=KINDS[min(KINDS.index(fitted.kind) + 1, len(KINDS) - 1)])
     return ReplicaSpeed(
         work,
         machine,
@@ -294,7 +296,7 @@ def prepare(
         output=inference.output_tokens,
         mixed=mixed,
         drafting=_drafting_ratio(inference),
-        coefficients=found,
+        coefficients=fitted,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
     )
@@ -312,13 +314,13 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
     }
     step = reduce(add_seconds, (terms[name] for name in DECODE if name in terms))
     prompt = reduce(add_seconds, (terms[name] for name in PROMPT if name in terms))
-    others = prompts_of_others(in_flight, speed.ranks, speed.pipeline)
+    prompts = prompts_of_others(in_flight, speed.ranks, speed.pipeline)
     share = _coefficient(speed, INTERLEAVING) if speed.mixed else _known(0.0)
     drafting = _known(speed.drafting_share(float(in_flight.value)))
     output = at_least_one(speed.output)
-    tpot = tpot_seconds(step, share, others, prompt, output, drafting)
+    tpot = tpot_seconds(step, share, prompts, prompt, output, drafting)
     constant = constant_of_request(_coefficient(speed, CONSTANT))
-    ttft = ttft_seconds(constant, prompt, step, _coefficient(speed, BURST), others)
+    ttft = ttft_seconds(constant, prompt, step, _coefficient(speed, BURST), prompts)
     plain_split = speed.split(float(in_flight.value))
     plain = speed.at_line_rate(float(in_flight.value))
     parts = {
@@ -327,24 +329,24 @@ def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: 
         REQUEST: _request_parts(plain, plain_split, speed),
     }
     times = {TPOT: tpot, TTFT: ttft, REQUEST: request_seconds(ttft, tpot, output)}
-    own = _own_errors(speed, inference)
+    errors_by_kind = _own_errors(speed, inference)
     intervals = {}
     for kind, time in times.items():
         width = _spread(speed, parts[kind])
-        if errors := own[kind] or own[REQUEST]:
+        if errors := errors_by_kind[kind] or errors_by_kind[REQUEST]:
             correction, width = learn(errors, width, float(fit()["within"]))
             ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
             times[kind] = corrected(time, ratio)
         intervals[kind] = _interval(speed, kind, times[kind], width)
-    if own[TPOT] or own[TTFT]:
+    if errors_by_kind[TPOT] or errors_by_kind[TTFT]:
         times[REQUEST] = request_seconds(times[TTFT], times[TPOT], output)
     rate = tokens_per_second_of_gpu(in_flight, output, times[REQUEST], gpus)
     rates = {
         coverage: Interval(
-            tokens_per_second_of_gpu(in_flight, output, each.high, gpus),
-            tokens_per_second_of_gpu(in_flight, output, each.low, gpus),
+            tokens_per_second_of_gpu(in_flight, output, ends.high, gpus),
+            tokens_per_second_of_gpu(in_flight, output, ends.low, gpus),
         )
-        for coverage, each in intervals[REQUEST].items()
+        for coverage, ends in intervals[REQUEST].items()
     }
     return Speed(
         in_flight=in_flight,
@@ -398,9 +400,9 @@ def _factor(speed: ReplicaSpeed, kind: str, coverage: int, spread: float) -> flo
     """
     experts = "moe" if speed.work.experts_size.value else "dense"
     pooled = f"{kind} {experts}"
-    own = f"{pooled} {speed.coefficients.engine}"
-    known = (fit()["factors"][name] for name in KINDS[: KINDS.index(speed.coefficients.kind) + 1])
-    factor = max(float(found.get(own, found[pooled])[str(coverage)]) for found in known)
+    of_engine = f"{pooled} {speed.coefficients.engine}"
+    candidates = (fit()["factors"][name] for name in KINDS[: KINDS.index(speed.coefficients.kind) + 1])
+    factor = max(float(factors.get(of_engine, factors[pooled])[str(coverage)]) for factors in candidates)
     if (speed.over_network or "generation" in speed.coefficients.unseen) and coverage == WIDE:
         return max(factor, log(UNMEASURED_FACTOR) / spread)
     return factor
@@ -418,22 +420,22 @@ def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dic
 def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[float]]:
     """Return the logs of the user's measured times over those predicted, by kind of time."""
     errors: dict[str, list[float]] = {TPOT: [], TTFT: [], REQUEST: []}
-    for own in inference.measured:
-        asked = inference._replace(prompt_tokens=own.prompt_tokens, output_tokens=own.output_tokens)
+    for run in inference.measured:
+        asked = inference._replace(prompt_tokens=run.prompt_tokens, output_tokens=run.output_tokens)
         speed = require(speed.prepare(asked), "the model and the accelerator are known")
-        times = speed.times(float(own.concurrency.value))
+        times = speed.times(float(run.concurrency.value))
         ttft = speed.ttft(times)
-        output = max(1.0, float(own.output_tokens.value))
-        if own.tpot:
-            errors[TPOT].append(log(float(own.tpot.value) / times.tpot))
-        if own.ttft:
-            errors[TTFT].append(log(float(own.ttft.value) / ttft))
+        output = max(1.0, float(run.output_tokens.value))
+        if run.tpot:
+            errors[TPOT].append(log(float(run.tpot.value) / times.tpot))
+        if run.ttft:
+            errors[TTFT].append(log(float(run.ttft.value) / ttft))
         request = request_seconds.plain(ttft, times.tpot, output)
-        if own.tokens_per_second_per_gpu:
-            rate = tokens_per_second_of_gpu.plain(float(own.concurrency.value), output, request, speed.gpus)
-            errors[REQUEST].append(log(rate / float(own.tokens_per_second_per_gpu.value)))
-        elif own.tpot and own.ttft:
-            measured = request_seconds.plain(float(own.ttft.value), float(own.tpot.value), output)
+        if run.tokens_per_second_per_gpu:
+            rate = tokens_per_second_of_gpu.plain(float(run.concurrency.value), output, request, speed.gpus)
+            errors[REQUEST].append(log(rate / float(run.tokens_per_second_per_gpu.value)))
+        elif run.tpot and run.ttft:
+            measured = request_seconds.plain(float(run.ttft.value), float(run.tpot.value), output)
             errors[REQUEST].append(log(measured / request))
     return errors
 
@@ -447,22 +449,22 @@ def _drafting_ratio(inference: Inference) -> float | None:
 
 def tpot_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any], output: Any, mixed: Any) -> Parts:
     """Yield the parts of the time per output token; `mixed` is 1 where prompts share the GPUs, else 0."""
-    others = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
+    prompts = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
     for name in DECODE:
         yield (name,), getattr(terms, name)
     for name in PROMPT:
-        yield (name, INTERLEAVING), getattr(terms, name) * others * mixed / output
+        yield (name, INTERLEAVING), getattr(terms, name) * prompts * mixed / output
 
 
 def ttft_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any]) -> Parts:
     """Yield the parts of the time to the first token of a fixed number of requests in flight."""
-    others = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
+    prompts = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
     yield (CONSTANT,), CONSTANT_S
     for name in DECODE:
         yield (name,), getattr(terms, name) * HALF_STEP
     for name in PROMPT:
         yield (name,), getattr(terms, name)
-        yield (name, BURST), getattr(terms, name) * others
+        yield (name, BURST), getattr(terms, name) * prompts
 
 
 # formulas ------------------------------------------------------------------------------------------------------------

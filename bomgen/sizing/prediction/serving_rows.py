@@ -21,9 +21,8 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.sizing.prediction.measurements import GBPS, Unusable, UnusedRow, file
-from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine
-from bomgen.sizing.prediction.serving_work import peak_of_format, served_work
-from bomgen.sizing.serving.weights import format_of_rest
+from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine, peak_of_format, served_work
+from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 ROWS, FACTS = "serving-steps.csv", "serving-facts.json"
 RANDOM_LENGTHS = "0.8-1.0 random"
@@ -82,15 +81,15 @@ def facts() -> dict[str, Any]:
 
 def generation(gpu: str) -> str | None:
     """Return the generation of an accelerator by its id; None: it has no measurements of serving."""
-    known: dict[str, list[str]] = facts()["generations"]
-    return next((name for name, ids in known.items() if gpu in ids), None)
+    generations: dict[str, list[str]] = facts()["generations"]
+    return next((name for name, ids in generations.items() if gpu in ids), None)
 
 
 def years_before_newest(day: str) -> float:
     """Return how many years a day, month or year, as `2024-05-17`, is before the newest rows; 0 if not before."""
     parts = [int(part) for part in (day or facts()["undated"]).split("-")]
-    known = date(*(*parts, *MIDDLE[len(parts) :]))
-    return max(0.0, (date.fromisoformat(facts()["newest"]) - known).days / DAYS_A_YEAR)
+    released = date(*(*parts, *MIDDLE[len(parts) :]))
+    return max(0.0, (date.fromisoformat(facts()["newest"]) - released).days / DAYS_A_YEAR)
 
 
 def read() -> tuple[list[MeasuredServing], list[UnusedRow]]:
@@ -119,7 +118,8 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
     split, queued = _split(fields), _queued(fields)
     if queued is not None:
         split = split._replace(in_flight=split.in_flight * queued)
-    work = _work(fields, split.width)
+    formats = fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS
+    work = _known_work(*formats, _length(fields, "prompt"), _length(fields, "output"), split.width)
     precision, output = fields["precision"], float(_length(fields, "output"))
     throughput, whole = fields["tokens_per_second_per_gpu"], fields["disaggregated"] == ""
     measured = "computed" not in fields["throughput_counts"] and "prompt as well" not in fields["throughput_counts"]
@@ -163,7 +163,9 @@ def _split(fields: Mapping[str, str]) -> ReplicaSplit[float]:
     width, ranks, expert = (float(fields[key]) for key in ("tensor", "attention_data", "expert"))
     in_flight = float(fields["concurrency"])
     if pools := fields["disaggregated"]:
-        in_flight /= _replicas_of_decode(pools)
+        # `1x(t4 d1 e1) / 2x(t4 d1 e1) = 4/8 GPUs` has two replicas of decode.
+        _, slash, decode = pools.partition(" / ")
+        in_flight /= int(decode.partition("x")[0]) if slash else 1
     return ReplicaSplit(
         width=width,
         ranks=ranks,
@@ -186,20 +188,9 @@ def _queued(fields: Mapping[str, str]) -> float | None:
     return share if share < MOST_QUEUED else None
 
 
-def _replicas_of_decode(pools: str) -> int:
-    """Return the replicas of decode of `1x(t4 d1 e1) / 2x(t4 d1 e1) = 4/8 GPUs`."""
-    _, slash, decode = pools.partition(" / ")
-    return int(decode.partition("x")[0]) if slash else 1
-
-
 @cache
 def _model(id: str) -> Model:
     return part_records.model(Catalog().find("model", id))
-
-
-def _work(fields: Mapping[str, str], width: float) -> ServedWork[float]:
-    key = (fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS)
-    return _known_work(*key, _length(fields, "prompt"), _length(fields, "output"), width)
 
 
 @cache
@@ -210,10 +201,10 @@ def _known_work(
     sizes = [Figure(number, "tokens", origin) for number in (prompt, output)]
     model = _model(id)
     of_gpus = Figure(int(width), "count", origin)
-    found = served_work(model, (weight_format(id, precision), kv), sizes[0], sizes[1], of_gpus)
-    if found is None:
+    work = served_work(model, (weight_format(id, precision), kv), sizes[0], sizes[1], of_gpus)
+    if work is None:
         raise Unusable("the terms do not describe this kind of model")
-    return ServedWork(*(float(figure.value) for figure in found))
+    return ServedWork(*(float(figure.value) for figure in work))
 
 
 def weight_format(model: str, precision: str) -> str:

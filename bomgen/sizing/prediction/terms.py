@@ -348,8 +348,8 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
 
     def gradients(name: str, parameters: Any, parts: Any, copies: Any, bandwidth: Any) -> Any:
         trained = GRADIENT_BYTES * (parameters * w.trained)
-        found = where(s.gathers == 0, 2 * (copies - 1) / copies, 0.0) * trained / (parts * s.pipeline) / bandwidth
-        return step(name, "s", found, "All-reduce of gradients; none if each micro-batch gathers weights.")
+        reduction = where(s.gathers == 0, 2 * (copies - 1) / copies, 0.0) * trained / (parts * s.pipeline) / bandwidth
+        return step(name, "s", reduction, "All-reduce of gradients; none if each micro-batch gathers weights.")
 
     copies = step("copies", "GPUs", greatest(1.0, s.data * s.context * s.tensor / s.expert), "Replicas of an expert.")
     of_experts = gradients("more", w.expert_parameters, s.expert, copies, _ring_bandwidth(m, copies, s.expert))

@@ -206,8 +206,8 @@ def replicas_for_prompts(speed: ReplicaSpeed, demand: Demand) -> int | None:
 
 def fastest(speed: ReplicaSpeed, demand: Demand) -> tuple[float, float]:
     """Return the time to the first token, at the percentile, and per output token of a replica without load [s]."""
-    found = latency(speed, demand, LEAST_IN_FLIGHT, 0.0, 1)
-    return found.ttft_of_most, found.tpot
+    alone = latency(speed, demand, LEAST_IN_FLIGHT, 0.0, 1)
+    return alone.ttft_of_most, alone.tpot
 
 
 def limit(speed: ReplicaSpeed, in_flight: float) -> Limit:
@@ -225,8 +225,8 @@ def _serves(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> bool:
     rate = rate_of(speed, in_flight)
     if not speed.mixed:
         return speed.times(in_flight).tpot <= demand.tpot
-    found = latency(speed, demand, in_flight, rate, max(1, ceil(demand.per_second / rate)))
-    return found.tpot <= demand.tpot and found.ttft_of_most <= demand.ttft and found.busy <= BUSIEST
+    reached = latency(speed, demand, in_flight, rate, max(1, ceil(demand.per_second / rate)))
+    return reached.tpot <= demand.tpot and reached.ttft_of_most <= demand.ttft and reached.busy <= BUSIEST
 
 
 def load_at(speed: ReplicaSpeed, demand: Demand, replicas: int, held: float | None) -> float | None:
@@ -234,8 +234,8 @@ def load_at(speed: ReplicaSpeed, demand: Demand, replicas: int, held: float | No
     asked, most = demand.per_second / replicas, most_in_flight(held)
     if rate_of(speed, most) < asked:
         return None
-    found = _largest(lambda load: rate_of(speed, load) <= asked, most)
-    return most if found is None else found
+    most_at_rate = _largest(lambda load: rate_of(speed, load) <= asked, most)
+    return most if most_at_rate is None else most_at_rate
 
 
 def _largest(holds: Callable[[float], bool], most: float) -> float | None:

@@ -18,7 +18,7 @@ from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import EIGHT_BITS, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
-from bomgen.sizing.attention import Layers, layers_by_attention
+from bomgen.sizing.model_work import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
 _IEEE = Reference(
@@ -71,7 +71,7 @@ _FLASH_MLA = Reference(
     "https://github.com/deepseek-ai/FlashMLA",
     "2026-11-29",
 )
-_SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
+BY_REQUESTS = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
 
@@ -79,7 +79,7 @@ def _value(size: Number, name: str, *references: Reference) -> Figure:
     return Figure(size, "bytes", Cited(name, references, "high"))
 
 
-BYTES: Mapping[str, Figure] = {
+VALUE_BYTES: Mapping[str, Figure] = {
     "fp64": DOUBLE,
     "fp32": SINGLE,
     "tf32": SINGLE,
@@ -134,18 +134,18 @@ class Cache(NamedTuple):
 
 def cache(model: Model, precision: str) -> Cache | None:
     """Return the KV cache of a model in a number format; None when its shape is unknown."""
-    value = BYTES[precision]
+    value = VALUE_BYTES[precision]
     vector = key = value
     if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
         vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
-    found = [_kept(model, each, vector) for each in layers_by_attention(model)]
-    layers = [each for each in found if each is not None]
-    if not layers or len(layers) < len(found):
+    kept = [_kept(model, kind, vector) for kind in layers_by_attention(model)]
+    layers = [kind for kind in kept if kind is not None]
+    if not layers or len(layers) < len(kept):
         return None
     if (index := _index_keys(model, key)) is not None:
         layers.insert(1, index)
     growing = [layer for layer in layers if layer.window is None] if matrices.compressed(model) else layers
-    token = _sum([(each.add, each.token) for each in growing])
+    token = _sum([(kind.add, kind.token) for kind in growing])
     return Cache(token, tuple(layers), _state(model), model.shape.get("linear_value_heads"))
 
 
@@ -210,7 +210,7 @@ def _state(model: Model) -> Figure | None:
     if "linear_conv_kernel" not in shape:
         return state
     mixed = matrices.width_of_convolution(model)
-    return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, BYTES["bf16"])
+    return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, VALUE_BYTES["bf16"])
 
 
 def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
@@ -221,15 +221,15 @@ def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
 
 def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figure) -> Figure:
     """Return the size of the layers' cache, or of the part read, and the state, on a GPU of the fullest stage."""
-    found = []
-    for each, part in zip(held.layers, parts, strict=True):
+    terms = []
+    for kind, part in zip(held.layers, parts, strict=True):
         of_gpu = (
-            kv_bytes_of_gpu(part, stages, each.kv_heads, tensor) if each.kv_heads else latent_bytes_of_gpu(part, stages)
+            kv_bytes_of_gpu(part, stages, kind.kv_heads, tensor) if kind.kv_heads else latent_bytes_of_gpu(part, stages)
         )
-        found.append((each.add, of_gpu))
+        terms.append((kind.add, of_gpu))
     if held.state and held.state_heads:
-        found.append((add_state, kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)))
-    return _sum(found)
+        terms.append((add_state, kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)))
+    return _sum(terms)
 
 
 def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
@@ -240,7 +240,7 @@ def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
     return total
 
 
-kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=_SGLANG)
+kv_bytes_by_requests = quotient("kv_bytes_by_requests", "bytes", "kv_of_request", "tensor", source=BY_REQUESTS)
 """KV cache of a request, averaged over GPUs that each hold whole requests."""
 
 

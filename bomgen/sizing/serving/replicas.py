@@ -31,10 +31,9 @@ from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import kv_cache
-from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu
-from bomgen.sizing.serving.kv_cache import BYTES
-from bomgen.sizing.serving.weights import by_requests as by_requests
-from bomgen.sizing.serving.weights import weights_of_gpu
+from bomgen.sizing.serving.gpu_memory import by_requests as by_requests
+from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu, weights_of_gpu
+from bomgen.sizing.serving.kv_cache import VALUE_BYTES
 from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
 
@@ -177,15 +176,17 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Re
             reasons = tuple(_shortage(inference, gpu, one) for one in refused[: -MAX_REASONS - 1 : -1])
             return ReplicaChoice(candidate, reasons, None)
         refused.append(candidate)
-    raise _nothing_fits(inference, gpu, refused)
+    mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
+    shortage = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
+    raise PlanErrors([Problem(mark, "error", shortage, "infeasible", PATH)])
 
 
 def other_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
     """Yield replicas other than `than` that hold the model, fewest GPUs first; none if the plan sets the replica."""
     if inference.degrees is None:
-        for found in all_replicas(inference, gpu, gpus_per_server):
-            if found.fits is not False and found.degrees != than.degrees:
-                yield found
+        for candidate in all_replicas(inference, gpu, gpus_per_server):
+            if candidate.fits is not False and candidate.degrees != than.degrees:
+                yield candidate
 
 
 def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
@@ -193,8 +194,8 @@ def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None)
     if inference.degrees:
         yield replica(inference, gpu, inference.degrees.tensor, inference.degrees.pipeline)
         return
-    found = takewhile(lambda each: each.pipeline.value <= MOST_STAGES, _candidates(inference, gpu, gpus_per_server))
-    yield from merge(found, _by_requests(inference, gpu, gpus_per_server), key=lambda each: each.gpus.value)
+    whole = takewhile(lambda one: one.pipeline.value <= MOST_STAGES, _candidates(inference, gpu, gpus_per_server))
+    yield from merge(whole, _by_requests(inference, gpu, gpus_per_server), key=lambda one: one.gpus.value)
 
 
 def _by_requests(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
@@ -270,8 +271,8 @@ def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> ReplicaCho
             f"{layers.value}"
         )
         raise Infeasible(message, because=pipeline)
-    found = replica(inference, gpu, tensor, pipeline)
-    return ReplicaChoice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
+    specified = replica(inference, gpu, tensor, pipeline)
+    return ReplicaChoice(specified, (), _shortage(inference, gpu, specified) if specified.fits is False else None)
 
 
 def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:
@@ -299,6 +300,10 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
     seen, of_sheet = require(memory_seen(gpu), unknown).value, require(gpu.memory_bytes, unknown).value
     weights, cache = Fraction(refused.weights.value), Fraction(refused.request.value) if refused.request else None
     needed = memory_needed(inference, refused.reserve, weights, cache or Fraction(0))
+    smaller = (
+        (change, replica(changed, gpu, refused.tensor, refused.pipeline))
+        for change, changed in _changes(inference, gpu)
+    )
     return Shortage(
         tensor=refused.tensor.value,
         pipeline=refused.pipeline.value,
@@ -307,16 +312,8 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
         room=Fraction(require(refused.room, unknown).value),
         memory=Fraction(seen),
         enough=needed * of_sheet / seen,
-        remedy=_remedy(inference, gpu, refused),
+        remedy=next((change for change, changed in smaller if changed.fits is not False), None),
     )
-
-
-def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
-    """Return the mildest change of the plan that makes a replica fit; None when no single change does."""
-    for text, changed in _changes(inference, gpu):
-        if replica(changed, gpu, refused.tensor, refused.pipeline).fits is not False:
-            return text
-    return None
 
 
 def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
@@ -324,17 +321,17 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
 
     Weights in 8 bits, and in 4-bit integers, run on every GPU, with arithmetic in 16 bits where it has no other.
     """
-    cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
+    cache, weight = VALUE_BYTES[str(inference.kv_precision.value)], VALUE_BYTES[str(inference.precision.value)]
     if inference.memory_share.value < MOST_SHARE:
         share = replace(inference.memory_share, value=MOST_SHARE)
         yield f"`memory_share: {float(MOST_SHARE):.0%}`", inference._replace(memory_share=share)
     held = kv_cache.cache(inference.model, str(inference.kv_precision.value))
     for name in ("fp8", "int4"):
-        if held is not None and BYTES[name].value < cache.value:
+        if held is not None and VALUE_BYTES[name].value < cache.value:
             narrow = replace(inference.kv_precision, value=name)
             yield f"`kv_precision: {name}`", inference._replace(kv_precision=narrow)
     for name in ("fp8", *(["fp4"] if "fp4" in gpu.dense else []), "int4"):
-        if BYTES[name].value < weight.value:
+        if VALUE_BYTES[name].value < weight.value:
             narrow = replace(inference.precision, value=name)
             yield f"`precision: {name}`", inference._replace(precision=narrow)
     if inference.context is None:
@@ -345,26 +342,19 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
         tokens //= 2
 
 
-def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
-    """Return the error when no candidate fits: the last one, which is the largest, and its shortage."""
-    mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
-    message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
-    return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
-
-
-def check_whole(found: Replica, gpus: Figure, unit: int) -> None:
+def check_whole(replica: Replica, gpus: Figure, unit: int) -> None:
     """Raise Infeasible when a cluster's GPUs are not a whole number of the given replicas.
 
     The message names numbers that are, and that are multiples of `unit`, as the plan requires.
     """
-    size = found.gpus.value
+    size = replica.gpus.value
     if gpus.value % size:
         step = lcm(size, unit)
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
-            f"{gpus.value} GPUs are not a whole number of replicas of tensor {found.tensor.value} x pipeline "
-            f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"
+            f"{gpus.value} GPUs are not a whole number of replicas of tensor {replica.tensor.value} x pipeline "
+            f"{replica.pipeline.value} = {size} GPUs; {works} GPUs are"
         )
-        given = next((one for one in (found.tensor, found.pipeline) if first_given(one)), gpus)
-        raise Infeasible(message, because=given)
+        because = next((one for one in (replica.tensor, replica.pipeline) if first_given(one)), gpus)
+        raise Infeasible(message, because=because)

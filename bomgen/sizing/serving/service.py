@@ -45,11 +45,11 @@ from bomgen.sizing.prediction.serving import (
     predict,
     prepare,
 )
-from bomgen.sizing.serving import capacity, weights
+from bomgen.sizing.serving import capacity, gpu_memory
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as splits
 from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand, Limit
-from bomgen.sizing.serving.kv_cache import BYTES, Cache
+from bomgen.sizing.serving.kv_cache import VALUE_BYTES, Cache
 from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
 
 MILLI = 1000
@@ -224,15 +224,20 @@ def size_serving(
     demand = capacity.demand_of(inference)
     lacks = _missing(inference, gpu, links) if inference.tokens_per_second_per_gpu is None else None
     if lacks and (inference.requests_per_minute or inference.targets):
-        raise _unpredictable(inference, lacks)
+        mark = splits.plan_mark(inference, inference.requests_per_minute)
+        text = (
+            f"the throughput cannot be predicted without {LACKS[lacks]}; set it, "
+            "or a measured `tokens_per_second_per_gpu`"
+        )
+        raise PlanErrors([Problem(mark, "error", text, "missing-key", PATH)])
     candidate = partial(_candidate, inference, gpu, None if lacks else links, demand)
     smallest = best = candidate(choice.replica)
-    for other in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
-        if other.gpus.value > (best.gpus if best else at_most or inf):
+    for replica in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
+        if replica.gpus.value > (best.gpus if best else at_most or inf):
             break
-        found = candidate(other)
-        if found and (best is None or found.gpus < best.gpus):
-            best = found
+        fitting = candidate(replica)
+        if fitting and (best is None or fitting.gpus < best.gpus):
+            best = fitting
     if best is None:
         raise _unreachable(inference, gpu, links, gpus_per_server)
     replicas, prefill = _replicas_needed(inference, best, demand), None
@@ -271,78 +276,74 @@ def _missing(inference: Inference, gpu: Gpu, links: GpuLinks | None) -> str | No
     return None if prepare(inference, gpu, links, splits.ONE_GPU) else "shape"
 
 
-def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, found: Replica) -> Limit | None:
+def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, replica: Replica) -> Limit | None:
     """Return the upper bound of a measured throughput of a full replica; None without one, or where unknown."""
-    if inference.tokens_per_second_per_gpu is None or links is None or found.held is None:
+    if inference.tokens_per_second_per_gpu is None or links is None or replica.held is None:
         return None
-    speed = prepare(inference, gpu, links, found.degrees)
-    return capacity.limit(speed, max(1.0, float(found.held.value))) if speed else None
-
-
-def _unpredictable(inference: Inference, lacks: str) -> PlanErrors:
-    mark = splits.plan_mark(inference, inference.requests_per_minute)
-    message = (
-        f"the throughput cannot be predicted without {LACKS[lacks]}; set it, or a measured `tokens_per_second_per_gpu`"
-    )
-    return PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
+    speed = prepare(inference, gpu, links, replica.degrees)
+    return capacity.limit(speed, max(1.0, float(replica.held.value))) if speed else None
 
 
 def _candidate(
-    inference: Inference, gpu: Gpu, links: GpuLinks | None, demand: Demand | None, found: Replica
+    inference: Inference, gpu: Gpu, links: GpuLinks | None, demand: Demand | None, replica: Replica
 ) -> _Candidate | None:
     """Return the needs with a replica; None when no number of these keeps the targets."""
-    holding = _replicas_holding(inference, found)
+    holding = _replicas_holding(inference, replica)
     measured = inference.tokens_per_second_per_gpu
     if measured is not None:
-        served = _replicas_measured(inference, found, measured)
-        return _Candidate(found, None, None, max(holding, served.value if served else 1), None)
-    speed = prepare(inference, gpu, links, found.degrees) if links else None
+        served = _replicas_measured(inference, replica, measured)
+        return _Candidate(replica, None, None, max(holding, served.value if served else 1), None)
+    speed = prepare(inference, gpu, links, replica.degrees) if links else None
     if speed is None:
-        return _Candidate(found, None, None, holding, None)
+        return _Candidate(replica, None, None, holding, None)
     options = []
     if inference.pools != TWO_POOLS or demand is None:
-        options.append(_one_pool(inference, speed, demand, found, holding))
+        options.append(_one_pool(inference, speed, demand, replica, holding))
     if inference.pools != ONE_POOL and demand is not None:
-        options.append(_two_pools(inference, gpu, speed, demand, found, holding))
+        options.append(_two_pools(inference, gpu, speed, demand, replica, holding))
     return min((option for option in options if option), key=lambda option: option.gpus, default=None)
 
 
-def _replicas_holding(inference: Inference, found: Replica) -> int:
+def _replicas_holding(inference: Inference, replica: Replica) -> int:
     """Return the replicas that hold the requests in flight of the plan, at least one."""
-    in_flight, held = inference.concurrency, found.holds
+    in_flight, held = inference.concurrency, replica.holds
     return ceil(Fraction(in_flight.value, held)) if in_flight and held else 1
 
 
 def _one_pool(
-    inference: Inference, speed: ReplicaSpeed, demand: Demand | None, found: Replica, holding: int
+    inference: Inference, speed: ReplicaSpeed, demand: Demand | None, replica: Replica, holding: int
 ) -> _Candidate | None:
-    most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, found.holds)
+    most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, replica.holds)
     if most is None:
         return None
     if inference.concurrency and inference.targets:
         holding = max(holding, ceil(inference.concurrency.value / most))
     needed = capacity.replicas_at(speed, demand, most) if demand else 1
-    return _Candidate(found, speed, most, max(holding, needed), None)
+    return _Candidate(replica, speed, most, max(holding, needed), None)
 
 
 def _two_pools(
-    inference: Inference, gpu: Gpu, speed: ReplicaSpeed, demand: Demand, found: Replica, holding: int
+    inference: Inference, gpu: Gpu, speed: ReplicaSpeed, demand: Demand, replica: Replica, holding: int
 ) -> _Candidate | None:
     """Return the needs with replicas that only decode, and others that only prefill."""
-    decode = _one_pool(inference, speed._replace(mixed=False), demand, found, holding)
-    own = inference.prefill
-    prefill = splits.replica(inference._replace(degrees=own), gpu, own.tensor, own.pipeline) if own else found
-    first = speed.prepare(inference, prefill.degrees) if own else speed
+    decode = _one_pool(inference, speed._replace(mixed=False), demand, replica, holding)
+    degrees = inference.prefill
+    prefill = (
+        splits.replica(inference._replace(degrees=degrees), gpu, degrees.tensor, degrees.pipeline)
+        if degrees
+        else replica
+    )
+    first = speed.prepare(inference, prefill.degrees) if degrees else speed
     needed = capacity.replicas_for_prompts(first, demand) if first else None
     return decode._replace(prefill=(prefill, first, needed)) if decode and first and needed else None
 
 
-def _replicas_measured(inference: Inference, found: Replica, rate_of_gpu: Figure) -> Figure | None:
+def _replicas_measured(inference: Inference, replica: Replica, rate_of_gpu: Figure) -> Figure | None:
     of_minute, output = inference.requests_per_minute, inference.output_tokens
     if of_minute is None or output is None:
         return None
     asked = tokens_asked(_at_peak(inference, of_minute), output)
-    return replicas_of_gpus(gpus_for_rate(asked, rate_of_gpu), found.gpus)
+    return replicas_of_gpus(gpus_for_rate(asked, rate_of_gpu), replica.gpus)
 
 
 def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
@@ -351,14 +352,14 @@ def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
 
 def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | None) -> Figure:
     """Return the replicas of a candidate as a figure, without those that only prefill."""
-    found, in_flight = best.replica, inference.concurrency
-    needed = [replicas_for_requests(in_flight, found.held)] if in_flight and found.held else []
+    replica, in_flight = best.replica, inference.concurrency
+    needed = [replicas_for_requests(in_flight, replica.held)] if in_flight and replica.held else []
     if inference.tokens_per_second_per_gpu:
-        served = _replicas_measured(inference, found, inference.tokens_per_second_per_gpu)
+        served = _replicas_measured(inference, replica, inference.tokens_per_second_per_gpu)
         needed += [served] if served else []
     elif best.speed and best.most:
         most = _found(best.most, "requests", "load-of-replica")
-        tpot = predict(best.speed, inference, most, found.gpus).tpot
+        tpot = predict(best.speed, inference, most, replica.gpus).tpot
         if in_flight and inference.targets:
             needed.append(replicas_for_load(in_flight, most))
         if demand and inference.requests_per_minute and inference.output_tokens:
@@ -394,10 +395,10 @@ def _range_of_gpus(inference: Inference, best: _Candidate, demand: Demand | None
     holding = _replicas_holding(inference, best.replica)
 
     def gpus(speed: ReplicaSpeed) -> Figure | None:
-        found = capacity.replicas_for(speed, demand, held)
-        if found is None:
+        needed = capacity.replicas_for(speed, demand, held)
+        if needed is None:
             return None
-        return gpus_of_replicas(_found(max(found, holding), "replicas", "replicas-at-end"), best.replica.gpus)
+        return gpus_of_replicas(_found(max(needed, holding), "replicas", "replicas-at-end"), best.replica.gpus)
 
     fast, slow = (gpus(speed) for speed in best.speed.at_ends(best.most or 1.0))
     return EstimateRange(fast, slow)
@@ -412,22 +413,23 @@ def serve(
 
     Raises Infeasible when they hold no replica, or not a whole number of the plan's replicas.
     """
-    found = need.replica
+    replica = need.replica
     if unit and inference.degrees:
-        splits.check_whole(found, gpus, unit)
-    if gpus.value < found.gpus.value + (need.prefill.gpus.value if need.prefill else 0):
+        splits.check_whole(replica, gpus, unit)
+    if gpus.value < replica.gpus.value + (need.prefill.gpus.value if need.prefill else 0):
         raise _too_few_gpus(need, gpus, unit or 1)
-    decoding = replicas_of_cluster(gpus_of_decode(gpus, need.prefill.gpus) if need.prefill else gpus, found.gpus)
+    decoding = replicas_of_cluster(gpus_of_decode(gpus, need.prefill.gpus) if need.prefill else gpus, replica.gpus)
     replicas = replicas_with_prefill(decoding, need.prefill.replicas) if need.prefill else decoding
     cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     in_flight = _in_flight(inference, need, decoding)
     loaded = inference.concurrency or inference.batch or need.demand
     held = requests_on_busiest(in_flight) if in_flight and loaded else _found(1, "requests", "one-request")
-    formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
-    speed = predict(need.speed, inference, in_flight, found.gpus) if need.speed and in_flight else None
+    names = (str(precision.value) for precision in (inference.precision, inference.kv_precision))
+    formats = {name: VALUE_BYTES[name] for name in names}
+    speed = predict(need.speed, inference, in_flight, replica.gpus) if need.speed and in_flight else None
     rate = inference.tokens_per_second_per_gpu or (speed.of_gpu if speed else None)
-    put_out = tokens_of_cluster(rate, decoding, found.gpus) if rate else None
+    put_out = tokens_of_cluster(rate, decoding, replica.gpus) if rate else None
     served = _requests_served(inference, need, decoding, put_out)
     asked = inference.requests_per_minute
     cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
@@ -435,12 +437,15 @@ def serve(
     if unit:
         cautions += _target_cautions(inference, need, gpus, replicas, served)
     if transfer and network and transfer.value > network.value:
-        cautions.append(_transfer_caution(inference, transfer, network))
+        needed, most = (f"{float(figure.value / GIGA):.3g} GB/s" for figure in (transfer, network))
+        about = require(inference.requests_per_minute, "a rate is asked for")
+        text = message("kv-transfer", needed=needed, most=most)
+        cautions.append(Caution(about, text, "kv-transfer", "workload.kv_transfer"))
     return Serving(
         need=need,
         replicas=replicas,
-        model=_held(weights.weights_of_model(inference), request, held),
-        per_gpu=_held(found.weights, found.request, held),
+        model=_held(gpu_memory.weights_of_model(inference), request, held),
+        per_gpu=_held(replica.weights, replica.request, held),
         gpu_memory=gpu.memory_bytes,
         cache=cache,
         request=request,
@@ -469,8 +474,8 @@ def _in_flight(inference: Inference, need: Need, decoding: Figure) -> Figure | N
         load = capacity.load_at(need.speed, need.demand, int(decoding.value), need.replica.holds)
         return _found(load, "requests", "load-at-rate") if load else need.most
     if inference.concurrency:
-        own = requests_of_replica(inference.concurrency, decoding)
-        return requests_at_a_time(own, held) if held else own
+        of_load = requests_of_replica(inference.concurrency, decoding)
+        return requests_at_a_time(of_load, held) if held else of_load
     return need.most or (requests_full(held) if held else None)
 
 
@@ -500,8 +505,8 @@ def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -
             wait = mean_wait(capacity.chance_of_waiting(busy, replicas), delay)
             ttft = capacity.ttft_at_rate(speed.constant, alone.prompt, speed.step, wait)
             rate, load = float(per_replica.value), float(speed.in_flight.value)
-            found = capacity.latency(first, need.demand, load, rate, int(replicas.value))
-            of_most = _found(found.ttft_of_most, "s", "ttft-of-most")
+            times = capacity.latency(first, need.demand, load, rate, int(replicas.value))
+            of_most = _found(times.ttft_of_most, "s", "ttft-of-most")
     elif inference.concurrency and not inference.batch:
         asked = requests_of_replica(inference.concurrency, decoding)
         if asked.value > speed.in_flight.value:
@@ -529,12 +534,6 @@ def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding
     return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill.replicas, decoding)
 
 
-def _transfer_caution(inference: Inference, transfer: Figure, network: Figure) -> Caution:
-    needed, most = (f"{float(each.value / GIGA):.3g} GB/s" for each in (transfer, network))
-    about = require(inference.requests_per_minute, "a rate is asked for")
-    return Caution(about, message("kv-transfer", needed=needed, most=most), "kv-transfer", "workload.kv_transfer")
-
-
 def _range_of(figure: Figure | None, speed: Speed | None) -> EstimateRange | None:
     """Return the ends of a figure that is proportional to the predicted throughput."""
     if speed is None or figure is None:
@@ -559,14 +558,14 @@ def _unreachable(inference: Inference, gpu: Gpu, links: GpuLinks | None, gpus_pe
     targets = require(inference.targets, "only targets are unreachable")
     demand = capacity.demand_of(inference) or capacity.closed_demand(inference)
     nearest = None
-    for found in splits.all_replicas(inference, gpu, gpus_per_server):
-        speed = prepare(inference, gpu, require(links, "predicted"), found.degrees)
-        if speed is None or (found.fits is False and not inference.degrees):
+    for replica in splits.all_replicas(inference, gpu, gpus_per_server):
+        speed = prepare(inference, gpu, require(links, "predicted"), replica.degrees)
+        if speed is None or (replica.fits is False and not inference.degrees):
             continue
         ttft, tpot = capacity.fastest(speed, demand)
         missed = round(max(ttft / demand.ttft, tpot / demand.tpot), TARGET_DIGITS)
         if nearest is None or missed < nearest[0]:
-            nearest = missed, f"ttft {_milliseconds(ttft)} and tpot {_milliseconds(tpot)} with {found}"
+            nearest = missed, f"ttft {_milliseconds(ttft)} and tpot {_milliseconds(tpot)} with {replica}"
     reached = f"; the nearest is {nearest[1]}" if nearest else ""
     message = f"no split of the model on {gpu.identity.name} keeps the targets{reached}"
     return PlanErrors([Problem(targets.mark, "error", message, "targets", f"{PATH}.targets")])
@@ -577,12 +576,12 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
-    found = need.replica
-    enough = ceil(found.gpus.value / unit) * unit
+    replica = need.replica
+    enough = ceil(replica.gpus.value / unit) * unit
     why = f" ({need.reasons[0].message})" if need.reasons else ""
     message = (
-        f"{gpus.value} GPUs hold no replica of tensor {found.tensor.value} x pipeline {found.pipeline.value} = "
-        f"{found.gpus.value} GPUs; use {enough} or more{why}"
+        f"{gpus.value} GPUs hold no replica of tensor {replica.tensor.value} x pipeline {replica.pipeline.value} = "
+        f"{replica.gpus.value} GPUs; use {enough} or more{why}"
     )
     return Infeasible(message, because=gpus)
 

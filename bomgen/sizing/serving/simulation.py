@@ -142,7 +142,7 @@ def simulate(
     arrivals, now = [], 0.0
     for _ in range(requests):
         now += random.expovariate(demand.per_second)
-        prompt, output = (each.draw(random) for each in lengths)
+        prompt, output = (lengths_of_part.draw(random) for lengths_of_part in lengths)
         arrivals.append(_Request(now, prompt, max(1.0, output * lengths[1].mean)))
     if prefill is None:
         return _outcome(demand, _run(arrivals, [_Replica(speed, most) for _ in range(replicas)], speed, None), replicas)
@@ -153,7 +153,7 @@ def simulate(
         (end + alone.prompt * request.prompt * (1 - 1 / first.prompts_at_a_time), request)
         for end, request in zip(ends, arrivals, strict=True)
     ]
-    ready.sort(key=lambda each: each[0])
+    ready.sort(key=lambda lengths_of_part: lengths_of_part[0])
     pool = [_Replica(speed, most) for _ in range(replicas)]
     return _outcome(demand, _run(arrivals, pool, speed, ready), replicas)
 
@@ -211,13 +211,13 @@ def _run(
     order = 0
     done: list[_Done] = []
 
-    def schedule(place: int) -> None:
+    def schedule(index: int) -> None:
         nonlocal order
-        replica = pool[place]
+        replica = pool[index]
         replica.version += 1
         if (end := replica.next_end()) is not None:
             order += 1
-            heappush(events, (end, order, place, replica.version))
+            heappush(events, (end, order, index, replica.version))
 
     def begin(replica: _Replica, now: float) -> None:
         """Start to process the next prompt, or to generate the next output."""
@@ -238,11 +238,11 @@ def _run(
         first = now + latency
         heappush(replica.generating, (replica.tokens + request.output - 1, order, request, first))
 
-    place = 0
-    while place < len(incoming) or events:
-        if place < len(incoming) and (not events or incoming[place][0] <= events[0][0]):
-            now, request = incoming[place]
-            place += 1
+    index = 0
+    while index < len(incoming) or events:
+        if index < len(incoming) and (not events or incoming[index][0] <= events[0][0]):
+            now, request = incoming[index]
+            index += 1
             chosen = min(range(len(pool)), key=lambda number: pool[number].load)
             pool[chosen].advance(now)
             pool[chosen].waiting.append(request)
@@ -268,13 +268,15 @@ ROUNDING = 1e-9
 
 
 def _outcome(demand: Demand, done: list[_Done], replicas: int) -> Outcome:
-    done.sort(key=lambda each: each.request.arrival)
+    done.sort(key=lambda request: request.request.arrival)
     counted = done[int(len(done) * WARM_UP) :]
-    ttft = [each.first - each.request.arrival for each in counted]
+    ttft = [request.first - request.request.arrival for request in counted]
     tpot = [
-        (each.end - each.first) / (each.request.output - 1) for each in counted if each.request.output >= MANY_TOKENS
+        (request.end - request.first) / (request.request.output - 1)
+        for request in counted
+        if request.request.output >= MANY_TOKENS
     ]
-    whole = [each.end - each.request.arrival for each in counted]
+    whole = [request.end - request.request.arrival for request in counted]
     half = len(ttft) // 2
     early, late = sum(ttft[:half]) / half, sum(ttft[half:]) / (len(ttft) - half)
     span = counted[-1].request.arrival - counted[0].request.arrival

@@ -131,14 +131,22 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     as many tokens as it sends. The total is over tensor-parallel GPUs.
     """
     model = training.model
-    recomputed = _recomputes_latents(training)
+    has_latents = {"kv_lora_rank", "rope_head_dim", "v_head_dim"} <= model.shape.keys()
+    # There, selective recomputation covers up-projections, norms and experts' activation, not scores alone.
+    recomputed = model.moe and has_latents and training.recompute.value == SELECTIVE
     of_layer = _latent_bytes(model) if recomputed else _attention_bytes(training, hidden)
     attention = _mean_of_attention(model, of_layer)
     if {"layers", "linear_layers"} <= model.shape.keys():
-        attention = add_states(attention, _state_bytes(model))
+        values = matrices.heads_width(model.shape["linear_value_heads"], model.shape["linear_value_head_dim"])
+        kept = linear_attention_bytes(matrices.width_of_convolution(model), values, ELEMENT)
+        attention = add_states(attention, mean_of_layers(kept, model.shape["linear_layers"], model.shape["layers"]))
     whole = _whole_bytes(training)
     if not model.moe:
-        return whole, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(training, hidden)))
+        if ffn := model.shape.get("ffn"):
+            block = _inside_block(training, ffn, _tensors(training, model.mlp == matrices.GATED))
+        else:
+            block = bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
+        return whole, divided_bytes(attention, _mean_of_blocks(model, block))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
@@ -157,13 +165,6 @@ def _is_narrow(training: Training) -> bool:
     return str(training.precision.value) not in WEIGHTS
 
 
-def _recomputes_latents(training: Training) -> bool:
-    """Return whether selective recomputation covers up-projections, norms and experts' activation, not scores alone."""
-    model = training.model
-    known = {"kv_lora_rank", "rope_head_dim", "v_head_dim"} <= model.shape.keys()
-    return model.moe and known and training.recompute.value == SELECTIVE
-
-
 def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
     """Return the activations of layers with attention, as a mean over all layers [bytes]."""
     if "layers" not in model.shape or not {"linear_layers", "ffn_layers"} & model.shape.keys():
@@ -176,14 +177,6 @@ def _mean_of_blocks(model: Model, of_layer: Figure) -> Figure:
     if not {"layers", "ffn_layers"} <= model.shape.keys():
         return of_layer
     return mean_of_layers(of_layer, model.shape["ffn_layers"], model.shape["layers"])
-
-
-def _state_bytes(model: Model) -> Figure:
-    """Return the activations of layers with a state, as a mean over all layers [bytes]."""
-    shape = model.shape
-    values = matrices.heads_width(shape["linear_value_heads"], shape["linear_value_head_dim"])
-    kept = linear_attention_bytes(matrices.width_of_convolution(model), values, ELEMENT)
-    return mean_of_layers(kept, shape["linear_layers"], shape["layers"])
 
 
 def _attention_bytes(training: Training, hidden: Figure) -> Figure:
@@ -206,14 +199,6 @@ def _latent_bytes(model: Model) -> Figure:
     if "q_lora_rank" in shape:
         latents = add_queries(latents, shape["q_lora_rank"])
     return recomputed_attention_bytes(latents, shape["heads"], shape["v_head_dim"], ELEMENT)
-
-
-def _block_bytes(training: Training, hidden: Figure) -> Figure:
-    """Return the activations of a token inside the MLP of a layer [bytes]."""
-    width = training.model.shape.get("ffn")
-    if width is None:
-        return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
-    return _inside_block(training, width, _tensors(training, training.model.mlp == matrices.GATED))
 
 
 def _inside_block(training: Training, width: Figure, tensors: Figure) -> Figure:

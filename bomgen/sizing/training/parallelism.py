@@ -139,12 +139,12 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
 
 def _check_given(training: Training, parallelism: Parallelism, gpu: Gpu, gpus: Figure, unit: int) -> MemoryFit:
     check_degrees(training, parallelism, gpus, unit)
-    found = _fit_of_split(training, given_split(parallelism, gpus), gpu)
-    warnings = [] if found.fits is not False else [_shortage(training, found.split, found.per_gpu, gpu)]
+    memory_fit = _fit_of_split(training, given_split(parallelism, gpus), gpu)
+    warnings = [] if memory_fit.fits is not False else [_shortage(training, memory_fit.split, memory_fit.per_gpu, gpu)]
     warnings += _unequal_stages(training, parallelism.pipeline.value * parallelism.interleave.value)
     if warnings[1:]:
-        return found._replace(warning=message("two-sentences", first=warnings[0], second=warnings[1]))
-    return found._replace(warning=warnings[0]) if warnings else found
+        return memory_fit._replace(warning=message("two-sentences", first=warnings[0], second=warnings[1]))
+    return memory_fit._replace(warning=warnings[0]) if warnings else memory_fit
 
 
 def _fit_of_split(training: Training, split: ParallelSplit, gpu: Gpu) -> MemoryFit:
@@ -186,8 +186,8 @@ def check_degrees(training: Training, parallelism: Parallelism, gpus: Figure, un
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
     if heads is not None:
-        others = parallelism.pipeline.value * parallelism.context.value
-        whole = gcd(heads.value, gpus.value // others) if gpus.value % others == 0 else heads.value
+        stages = parallelism.pipeline.value * parallelism.context.value
+        whole = gcd(heads.value, gpus.value // stages) if gpus.value % stages == 0 else heads.value
         _must_divide("tensor", parallelism.tensor, "attention heads", heads.value, whole)
     if layers is not None and parallelism.pipeline.value * parallelism.interleave.value > layers.value:
         message = (
@@ -252,22 +252,25 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
         for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
             if chosen and (tensor * pipeline, 1) >= (chosen.size, chosen.context):
                 break
-            found = _narrowest_context(training, gpu, gpus, (tensor, pipeline), even, refused)
-            if found and (chosen is None or (found.size, found.context) < (chosen.size, chosen.context)):
-                chosen = found
+            candidate = _narrowest_context(training, gpu, gpus, (tensor, pipeline), even, refused)
+            if candidate and (chosen is None or (candidate.size, candidate.context) < (chosen.size, chosen.context)):
+                chosen = candidate
         if chosen:
-            return _fit_of(training, _narrow_experts(training, chosen, gpu, gpus), refused, gpu, gpus)
+            degrees = expert_degrees(training, gpus.value // (chosen.tensor * chosen.pipeline))
+            narrower = (chosen._replace(expert=expert) for expert in degrees)
+            chosen = next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
+            return _fit_of(training, chosen, refused, gpu, gpus)
     raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
 
 
 def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: Figure) -> MemoryFit:
     """Return the fastest split that fits, how much slower the next ones are, and why faster ones do not fit."""
-    chosen, *others = fastest.fitting
+    chosen, *slower_splits = fastest.fitting
     reasons = [message("split-fastest", split=str(chosen.candidate), seconds=seconds_text(chosen.seconds))]
-    for other in others[:MAX_REASONS]:
-        slower = f"{other.seconds / chosen.seconds - 1:.1%}"
+    for split in slower_splits[:MAX_REASONS]:
+        slower = f"{split.seconds / chosen.seconds - 1:.1%}"
         reasons.append(
-            message("split-runner-up", split=str(other.candidate), seconds=seconds_text(other.seconds), slower=slower)
+            message("split-runner-up", split=str(split.candidate), seconds=seconds_text(split.seconds), slower=slower)
         )
     reasons += [_reason(training, candidate, gpu, gpus) for candidate in fastest.too_large[:MAX_REASONS]]
     memory_fit = _fit_of(training, chosen.candidate, [], gpu, gpus, fastest=True)
@@ -277,14 +280,14 @@ def _fit_of_fastest(training: Training, fastest: FastestSplits, gpu: Gpu, gpus: 
 def _fit_of(
     training: Training, chosen: ModelSplit, refused: list[ModelSplit], gpu: Gpu, gpus: Figure, fastest: bool = False
 ) -> MemoryFit:
-    found = _fit_of_split(training, split_of(chosen, gpus, fastest), gpu)
+    memory_fit = _fit_of_split(training, split_of(chosen, gpus, fastest), gpu)
     alike = (one for one in refused if one.size <= chosen.size and (one.context == 1 or chosen.context > 1))
     smaller = sorted(alike, key=lambda one: one.size, reverse=True)
     reasons = [_reason(training, candidate, gpu, gpus) for candidate in smaller[:MAX_REASONS]]
-    if found.split.sequence_parallel:
+    if memory_fit.split.sequence_parallel:
         reasons.append(message("sequence-parallelism-on"))
     reasons += _unequal_stages(training, chosen.pipeline)
-    return found._replace(reasons=tuple(reasons))
+    return memory_fit._replace(reasons=tuple(reasons))
 
 
 def _pairs(training: Training, gpus: int, tensors: Iterable[int], even: bool) -> list[tuple[int, int]]:
@@ -313,12 +316,6 @@ def _narrowest_context(
         if candidate not in refused:
             refused.append(candidate)
     return None
-
-
-def _narrow_experts(training: Training, widest: ModelSplit, gpu: Gpu, gpus: Figure) -> ModelSplit:
-    degrees = expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
-    narrower = (widest._replace(expert=expert) for expert in degrees)
-    return next(one for one in narrower if fits_gpu(memory_needed(training, one, gpus), gpu) is not False)
 
 
 def _reason(training: Training, candidate: ModelSplit, gpu: Gpu, gpus: Figure) -> Message:

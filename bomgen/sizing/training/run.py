@@ -1,4 +1,4 @@
-"""A training run: FLOPs, rates, GPUs and days.
+"""A training run: FLOPs, rates, GPUs and days, with second opinions: a rule of thumb, and published runs.
 
 C = 6 N D model FLOPs for N active parameters and D tokens (Kaplan et al. 2020); a run takes C / (GPUs x achieved
 FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FLOPs and MFU leave out.
@@ -13,12 +13,15 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.catalog.part_records import REFERENCE_PRECISION
+from bomgen.catalog.parts import Gpu, PublishedRun
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, formula, product, require, sum_of
-from bomgen.core.units import TERA
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, product, require, sum_of
+from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
 from bomgen.plan.types import COUNTED, LEFT_OUT, Training
-from bomgen.sizing import attention as attention_flops
-from bomgen.sizing.attention import NONE
+from bomgen.sizing import model_work
+from bomgen.sizing.model_work import NONE
 from bomgen.sizing.servers import peak_flops
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
@@ -172,7 +175,7 @@ def size_training(training: Training, peak_tflops: Figure, goodput: Figure) -> T
     plain = usual if counted is model.active_parameters else _parameter_flops(training, counted)
     model_flops, attention = plain, None
     if training.attention.value != NONE:
-        attention = attention_flops.attention_flops_of_run(training, training.attention)
+        attention = model_work.attention_flops_of_run(training, training.attention)
         model_flops = sum_of_flops(plain, attention)
     hardware = _hardware(training, model_flops, attention)
     a_token = model_flops_per_token(model_flops, training.tokens, training.epochs)
@@ -207,8 +210,8 @@ def _counted_parameters(training: Training, embedding: str) -> Figure:
     vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
     if embedding == COUNTED or model.tied or vocab is None or hidden is None:
         return model.active_parameters
-    others = parameters_without_embedding(model.active_parameters, vocab, hidden)
-    return others if others.value > 0 else model.active_parameters
+    without = parameters_without_embedding(model.active_parameters, vocab, hidden)
+    return without if without.value > 0 else model.active_parameters
 
 
 def _parameter_flops(training: Training, active: Figure) -> Figure:
@@ -229,7 +232,7 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
             works = states.sum_of_parameters(works, states.active_adapters(training))
         again_per_token = training.recompute_flops_per_parameter_token
         again = recomputed_parameters(again_per_token, works, training.tokens, training.epochs)
-    twice = attention_flops.recomputed_attention(training, attention) if attention else None
+    twice = model_work.recomputed_attention(training, attention) if attention else None
     if twice:
         again = sum_of_recomputed(again, twice) if again else twice
     return hardware_flops(model_flops, again) if again else hardware_flops_without_recompute(model_flops)
@@ -237,17 +240,17 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
 
 def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
     """Return the run's MFU by every convention of counting attention, for comparison with published values."""
-    if training.attention.value == NONE and not attention_flops.can_count_attention(training):
+    if training.attention.value == NONE and not model_work.can_count_attention(training):
         return {}
     shares = {}
-    for convention, word in attention_flops.CONVENTIONS.items():
+    for convention, word in model_work.CONVENTIONS.items():
         if convention == training.attention.value:
             shares[convention] = mfu
             continue
         counted = plain
         if convention != NONE:
-            counted = sum_of_flops(plain, attention_flops.attention_flops_of_run(training, word))
-        shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
+            counted = sum_of_flops(plain, model_work.attention_flops_of_run(training, word))
+        shares[convention] = model_work.mfu_of_convention(mfu, model_flops, counted)
     return shares
 
 
@@ -263,9 +266,9 @@ def _mfu_by_embedding(
         active = _counted_parameters(training, embedding)
         if embedding == LEFT_OUT and active is training.model.active_parameters:
             return {}
-        other = _parameter_flops(training, active)
-        counted = sum_of_flops(other, attention) if attention else other
-        shares[embedding] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
+        products = _parameter_flops(training, active)
+        counted = sum_of_flops(products, attention) if attention else products
+        shares[embedding] = model_work.mfu_of_convention(mfu, model_flops, counted)
     return shares if shares[COUNTED].value != shares[LEFT_OUT].value else {}
 
 
@@ -292,7 +295,7 @@ def _utilisation(
     else:
         because = mfu = require(training.mfu, "a training run has a utilisation or a measured rate")
         if isinstance(mfu.origin, Assumed) and model_flops is not plain:
-            mfu = attention_flops.mfu_of_convention(mfu, plain, model_flops)
+            mfu = model_work.mfu_of_convention(mfu, plain, model_flops)
     if mfu.value * hardware.value > model_flops.value:
         share = float(mfu.value * hardware.value / model_flops.value)
         message = (
@@ -319,3 +322,141 @@ def tokens_per_second(training: Training, run: TrainingRun, gpus: Figure) -> Fig
     return token_rate(
         gpus, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput, run.flops_per_token
     )
+
+
+SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
+SHOWN = 4
+"""Number of published runs that a report shows: the nearest by active parameters."""
+
+_RULE_OF_THUMB = Reference(
+    "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal", None, "2026"
+)
+_RULE_NOTE = "6e18 FLOPs in 13.3 hours are 125.3 TFLOP/s: 40.2 % of the 312 TFLOP/s of an A100"
+RULE = Figure(
+    Fraction("13.3"),
+    "GPU-hours per 10¹⁸ parameters x tokens",
+    Cited(message("rule-of-thumb"), (_RULE_OF_THUMB,), "medium", _RULE_NOTE),
+)
+_DCPTX = Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026")
+A100_TFLOPS = Figure(312, "TFLOP/s", Cited(message("rule-of-thumb-peak"), (_DCPTX,), "high"))
+
+
+class SecondOpinion(NamedTuple):
+    """The result of the rule of thumb for A100 GPUs of 80 GB, whatever the GPU of the plan."""
+
+    gpu_hours: Figure
+    gpus_required: Figure | None
+    """GPUs for the target days."""
+    days: Figure
+    """Days on as many A100 GPUs as the cluster has GPUs."""
+    days_by_peak: Figure
+    """Days on the cluster's GPUs, scaled by their dense bf16 peak."""
+
+
+class RunComparison(NamedTuple):
+    """A published run, and the duration of the plan's run at its utilisation."""
+
+    run: PublishedRun
+    mfu: Figure
+    """MFU over the whole run, including its interruptions."""
+    days: Figure
+
+
+class Opinions(NamedTuple):
+    """All second opinions on a run."""
+
+    second: SecondOpinion
+    runs: tuple[RunComparison, ...]
+    """Published runs, the nearest by active parameters first."""
+    effective_mfu: Figure
+    """MFU of the plan's run: 6 N D over wall-clock time, comparable with that of published runs."""
+
+
+@formula("GPU-hours", source="rule of thumb: tokens x epochs x parameters x 13.3, both in billions")
+def hours_by_rule(active_parameters: int, tokens: int, epochs: int, rule: Fraction) -> Fraction:
+    """A100 GPU-hours of a run."""
+    return Fraction(active_parameters, GIGA) * tokens / GIGA * epochs * rule
+
+
+@formula("GPUs")
+def gpus_by_rule(gpu_hours: Fraction, target_days: Fraction) -> int:
+    """Whole A100 GPUs that finish in the target time."""
+    return ceil(gpu_hours / (target_days * HOURS_A_DAY))
+
+
+@formula("days")
+def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
+    """Days on a number of A100 GPUs."""
+    return gpu_hours / (gpus * HOURS_A_DAY)
+
+
+@formula("days")
+def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> Fraction:
+    """Days on GPUs with another peak at the same utilisation."""
+    return a100_days * Fraction(a100_peak) / peak
+
+
+@formula("share", source="MFU = 6 N D / (GPU-hours x peak)")
+def mfu_of_run(
+    flops_per_parameter_token: int, active_parameters: int, tokens: int, gpu_hours: int, peak: int
+) -> Fraction:
+    """MFU of a whole published run: the share of the dense peak spent on 6 N D FLOPs."""
+    return Fraction(flops_per_parameter_token * active_parameters * tokens) / (gpu_hours * SECONDS_AN_HOUR * peak)
+
+
+@formula("days")
+def days_at_mfu(parameter_flops: int, gpus: int, peak: int, mfu: Fraction) -> Fraction:
+    """Days of the planned run at the utilisation of a published one."""
+    return Fraction(parameter_flops) / (gpus * peak * mfu * SECONDS_A_DAY)
+
+
+@formula("share")
+def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Fraction) -> Fraction:
+    """MFU over wall-clock time: the share of the dense bf16 peak that a run spends on 6 N D FLOPs."""
+    return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
+
+
+def opinions(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
+    """Return second opinions on a training run on a number of GPUs; reads the catalogue's published runs.
+
+    Published utilisations are shares of the dense bf16 peak, and so is everything compared with them; for a GPU without
+    a bf16 peak, the peak that the run uses replaces it.
+    """
+    bf16 = gpu.dense.get(REFERENCE_PRECISION)
+    peak = peak_flops(bf16) if bf16 else run.peak_flops_per_gpu
+    active = training.model.active_parameters
+    hours = hours_by_rule(active, training.tokens, training.epochs, RULE)
+    target = training.target_days
+    on_a100 = days_by_rule(hours, gpus)
+    second = SecondOpinion(
+        gpu_hours=hours,
+        gpus_required=gpus_by_rule(hours, target) if target else None,
+        days=on_a100,
+        days_by_peak=scaled_by_peak(on_a100, peak_flops(A100_TFLOPS), peak),
+    )
+    flops = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
+    nearest = sorted(training.published_runs(), key=lambda published: _distance(published, active))[:SHOWN]
+    return Opinions(
+        second=second,
+        runs=tuple(_comparison(published, training, peak, flops, gpus) for published in nearest),
+        effective_mfu=mfu_of_wall_clock(flops, gpus, peak, run_days),
+    )
+
+
+def _distance(published: PublishedRun, active: Figure) -> Fraction:
+    """Return the factor by which the model of a published run is larger or smaller."""
+    ratio: Fraction = Fraction(published.active_parameters.value) / active.value
+    return max(ratio, 1 / ratio)
+
+
+def _comparison(
+    published: PublishedRun, training: Training, peak: Figure, flops: Figure, gpus: Figure
+) -> RunComparison:
+    mfu = mfu_of_run(
+        training.flops_per_parameter_token,
+        published.active_parameters,
+        published.tokens,
+        published.gpu_hours,
+        peak_flops(published.peak_tflops),
+    )
+    return RunComparison(published, mfu, days_at_mfu(flops, gpus, peak, mfu))

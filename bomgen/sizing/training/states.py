@@ -166,14 +166,14 @@ def _tuning(training: Training) -> Tuning:
 
 
 def _matrices(training: Training) -> tuple[Matrix, ...]:
-    found = matrices(training.model)
-    if found is None:
+    matrices_of_model = matrices(training.model)
+    if matrices_of_model is None:
         message = (
             f"the adapters of {training.model.identity.name} need its shape; name a catalogue model, or give "
             f"{', '.join(missing(training.model))}"
         )
         raise Infeasible(message, because=_tuning(training).method, rule="unknown-shape")
-    return tuple(matrix for matrix in found if matrix.name not in LEFT_ALONE)
+    return tuple(matrix for matrix in matrices_of_model if matrix.name not in LEFT_ALONE)
 
 
 def _adapted(training: Training) -> tuple[Matrix, ...]:

@@ -1,13 +1,20 @@
-"""Names of published checkpoints, such as `nvidia/Llama-3.1-405B-Instruct-FP8`: the model's name and its number format.
+"""Names of models: of published checkpoints, such as `nvidia/Llama-3.1-405B-Instruct-FP8`, and those without a size.
 
 A name on Hugging Face is that of a publisher and a checkpoint. Its ending says what was tuned or quantised, which
 leaves the shape of the model as it is.
+
+Some models are not sized, because their work does not follow from parameters and tokens; the beginnings of their names
+are data, `data/unsized-models.yaml`, by kind.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
 
 FORMATS: Mapping[str, str] = {
     "fp8": "fp8",
@@ -67,3 +74,21 @@ def format_of_checkpoint(name: str) -> str | None:
         short = short[: ending.start()]
     # GPTQ and AWQ name their bits behind them: the method, which comes first, says which matrices it takes.
     return next((FORMATS[word] for word in reversed(words) if word in FORMATS), None)
+
+
+FILE = "unsized-models.yaml"
+
+
+def kind_of_unsized(name: str) -> str | None:
+    """Return the kind of a model that is not sized, such as diffusion, by its name; None for any other."""
+    own_name = name.lower().rpartition("/")[2].replace("_", "-").replace(" ", "-")
+    # The whole name may be the family's alone: `vit`, of which the file has `vit-`.
+    kinds = (kind for kind, names in _names().items() if f"{own_name}-".startswith(tuple(names)))
+    return next(kinds, None)
+
+
+@cache
+def _names() -> Mapping[str, Sequence[str]]:
+    path = folder("data") / FILE
+    names: Mapping[str, Sequence[str]] = own(path, path.name).data
+    return names
