@@ -103,15 +103,15 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
     lost = group_by(missing, lambda line: line.cells["description"].value)
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
     for row in (*returned.lines, *returned.added):
-        candidates = lost.get(row.cells["description"].value, []) if row.id not in ids else []
-        if len(candidates) == 1:
-            lines.append(row._replace(id=candidates.pop().id))
-        elif candidates and sum(sum(line.pieces) for line in candidates) == sum(row.pieces):
-            counts = ({key: line.cells[key] for key in (QUANTITY, SPARE)} for line in candidates)
+        matches = lost.get(row.cells["description"].value, []) if row.id not in ids else []
+        if len(matches) == 1:
+            lines.append(row._replace(id=matches.pop().id))
+        elif matches and sum(sum(line.pieces) for line in matches) == sum(row.pieces):
+            counts = ({key: line.cells[key] for key in (QUANTITY, SPARE)} for line in matches)
             lines += [
-                ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(candidates, counts, strict=True)
+                ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(matches, counts, strict=True)
             ]
-            candidates.clear()
+            matches.clear()
         else:
             (lines if row.id else added).append(row)
     return returned._replace(lines=tuple(lines), added=tuple(added))

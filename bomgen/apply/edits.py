@@ -347,9 +347,7 @@ def _discount(proposal: Proposal, typed: Mapping[str, Fraction]) -> None:
         members = [line for line in lines.values() if line.line.category == category and not line.line.in_stock]
         shares = {typed.get(line.line.id, line.discount) for line in members}
         names = {name for line in members for name in line.line.names}
-        has_own = any(line.line.id in discounts.lines for line in members) or any(
-            name in discounts.parts for name in names
-        )
+        has_own = any(line.line.id in discounts.lines for line in members) or not names.isdisjoint(discounts.parts)
         if len(shares) == 1 and not has_own:
             proposal.set(("quote", "discount", category), write_share(shares.pop()))
             continue

@@ -364,11 +364,9 @@ def judge(
 
 def _moved_spares(proposal: Proposal, rebuilt: Base) -> set[str]:
     """Return the lines whose part has the spares of the workbook in the edited plan, on whichever of its lines."""
-    typed, spares = proposal.base.spares_in(proposal.returned), rebuilt.spares_in(rebuilt.returned)
+    typed, now = proposal.base.spares_in(proposal.returned), rebuilt.spares_in(rebuilt.returned)
     lines = [line.line for line in (*proposal.base.lines.values(), *rebuilt.lines.values())]
-    return {
-        line.id for line in lines if has_spares(line) and typed.get(part_key(line), 0) == spares.get(part_key(line))
-    }
+    return {line.id for line in lines if has_spares(line) and typed.get(part_key(line), 0) == now.get(part_key(line))}
 
 
 def _follows(

@@ -60,14 +60,14 @@ class _Numbering:
 
 def number_devices(design: Design) -> DeviceTable:
     """Return every device of a design, servers first, then switches fabric by fabric, then other machines."""
-    numbering = _Numbering(design.plan.digits)
+    numbers = _Numbering(design.plan.digits)
     prefix = f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.facility.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
-    of_servers = numbering.add(_server_kind(server, servers), f"{prefix}{stem}")
+    of_servers = numbers.add(_server_kind(server, servers), f"{prefix}{stem}")
     called = fabric_codes(design)
     tiers = {
-        (built.plan.name, tier.name): numbering.add(
+        (built.plan.name, tier.name): numbers.add(
             _switches(built, tier)._replace(code=called[built.plan.name]),
             f"{called[built.plan.name]}-{tier.name}",
             plane_names(built),
@@ -81,17 +81,15 @@ def number_devices(design: Design) -> DeviceTable:
         part = stored[machine.name].of if machine.name in stored else machine.part
         plain = machine.name.replace("'", "") if machine.customers else machine.name
         stem_of_host = "pdu" if machine.managed == PDUS else ascii_slug(plain) or HOST
-        hosts[machine.name] = numbering.add(_host(part, count), f"{prefix}{stem_of_host}")
+        hosts[machine.name] = numbers.add(_host(part, count), f"{prefix}{stem_of_host}")
     for name in [name for name in stored if name not in hosts]:
         unit = stored[name]
-        hosts[name] = numbering.add(_host(unit.of, int(unit.number.value)), f"{prefix}{ascii_slug(name) or HOST}")
+        hosts[name] = numbers.add(_host(unit.of, int(unit.number.value)), f"{prefix}{ascii_slug(name) or HOST}")
     spare = design.plan.cluster.spare_servers
     of_spare = (
-        numbering.add(_server_kind(server, spare), f"{prefix}spare-{stem}")
-        if server and spare and spare.value
-        else None
+        numbers.add(_server_kind(server, spare), f"{prefix}spare-{stem}") if server and spare and spare.value else None
     )
-    return DeviceTable(tuple(numbering.kinds), tiers, hosts, of_servers, of_spare)
+    return DeviceTable(tuple(numbers.kinds), tiers, hosts, of_servers, of_spare)
 
 
 def _server_kind(server: Server | None, count: Figure | None) -> DeviceKind:

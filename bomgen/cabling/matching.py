@@ -49,10 +49,8 @@ def match_devices(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Colum
     `renamed` are the new names of renamed fabrics.
     """
     numbers = _by_number(old, new, renamed)
-    by_stem = {_stem(kind, {}): kind for kind in new.kinds}
-    tiers = [
-        _Tier(kind, by_stem[stem]) for kind in old.kinds if kind.fabric and (stem := _stem(kind, renamed)) in by_stem
-    ]
+    kinds = {_stem(kind, {}): kind for kind in new.kinds}
+    tiers = [_Tier(kind, kinds[stem]) for kind in old.kinds if kind.fabric and (stem := _stem(kind, renamed)) in kinds]
     for _ in range(ROUNDS):
         gained = [_match_tier(old, new, tier, numbers) for tier in tiers]
         if not any(gained):

@@ -318,10 +318,10 @@ def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Col
     }
 
 
-def _planned_seats(new_end: _End, alike: Column, today: _End, seat: Column) -> Column:
+def _planned_seats(ends: _End, alike: Column, today: _End, seat: Column) -> Column:
     """Return `seat` for ends whose current port is also used by an equal end of the device in the new list."""
     stays = seat != GONE
-    columns = (alike, *new_end), (alike[stays], new_end.device[stays], *(column[seat[stays]] for column in today[1:]))
+    columns = (alike, *ends), (alike[stays], ends.device[stays], *(column[seat[stays]] for column in today[1:]))
     planned, wanted = _number_rows(*columns)
     seats = seat.copy()
     seats[stays] = np.where(np.isin(wanted, planned), seat[stays], GONE)
@@ -334,14 +334,14 @@ def _both_ends(wiring: Wiring) -> _End:
     return _End(*(np.concatenate(columns) for columns in zip(*ends, strict=True)))
 
 
-def _seat(wiring: Wiring, new_end: _End, today: _End, seat: Column, alike: Column) -> _End:
+def _seat(wiring: Wiring, ends: _End, today: _End, seat: Column, alike: Column) -> _End:
     """Return the ports of all ends: the current one where an end stays (`seat` is its row), else those left.
 
     The links of a plug move together. A plug takes the ports of another of its size on its device that is built alike.
     """
-    rows = np.arange(len(new_end.device), dtype=np.int64) // max(len(wiring), 1)
-    plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), new_end.device, new_end.cage))[0]
-    order = np.lexsort((new_end.lane, plug))
+    rows = np.arange(len(ends.device), dtype=np.int64) // max(len(wiring), 1)
+    plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), ends.device, ends.cage))[0]
+    order = np.lexsort((ends.lane, plug))
     first = np.flatnonzero(np.diff(plug[order], prepend=-1))
     size = np.diff(np.append(first, len(order)))
     of_plug = np.repeat(np.arange(len(first), dtype=np.int64), size)
@@ -349,21 +349,19 @@ def _seat(wiring: Wiring, new_end: _End, today: _End, seat: Column, alike: Colum
     kept = np.zeros(len(order), dtype=bool)
     kept[order] = stays[of_plug]
     ports = len(wiring.ports)
-    claimed = new_end.device[kept] * ports + today.port[seat[kept]]
-    taken = np.logical_or.reduceat(np.isin((new_end.device * ports + new_end.port)[order], claimed), first)
-    group = (alike[order[first]], new_end.device[order[first]], size)
+    claimed = ends.device[kept] * ports + today.port[seat[kept]]
+    taken = np.logical_or.reduceat(np.isin((ends.device * ports + ends.port)[order], claimed), first)
+    group = (alike[order[first]], ends.device[order[first]], size)
     moving, left = np.flatnonzero(~stays), np.flatnonzero(~taken)
     tables = ([column[plugs] for column in group] for plugs in (moving, left))
     at_moving, at_left = _pair_equals(*_number_rows(*tables))
     source = np.arange(len(first), dtype=np.int64)
     source[moving[at_moving]] = left[at_left]
     leg = np.arange(len(order), dtype=np.int64) - first[of_plug]
-    taken_from = np.empty_like(order)
-    taken_from[order] = order[first[source[of_plug]] + leg]
-    columns = (
-        np.where(kept, theirs[seat], mine[taken_from]) for mine, theirs in zip(new_end[1:], today[1:], strict=True)
-    )
-    return _End(new_end.device, *columns)
+    moved = np.empty_like(order)
+    moved[order] = order[first[source[of_plug]] + leg]
+    columns = (np.where(kept, theirs[seat], mine[moved]) for mine, theirs in zip(ends[1:], today[1:], strict=True))
+    return _End(ends.device, *columns)
 
 
 def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
@@ -393,12 +391,10 @@ def _number_sockets(*wirings: Wiring) -> list[Column]:
     return sockets
 
 
-def _has_port(new_end: _End, alike: Column, today: _End, alike_today: Column, seat: Column) -> Column:
+def _has_port(ends: _End, alike: Column, today: _End, alike_today: Column, seat: Column) -> Column:
     """Return whether an end can stay in its port: the plug there is equal, or an equal end has the port."""
     stays = seat != GONE
-    possible, wanted = _number_rows(
-        (alike, *new_end[1:]), (alike[stays], *(column[seat[stays]] for column in today[1:]))
-    )
+    possible, wanted = _number_rows((alike, *ends[1:]), (alike[stays], *(column[seat[stays]] for column in today[1:])))
     can_stay: Column = stays.copy()
     can_stay[stays] = (alike[stays] == alike_today[seat[stays]]) | np.isin(wanted, possible)
     return can_stay

@@ -116,12 +116,12 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             return _lacks(name, role, table, at, file)
     role = PART if QUANTITY in roles else QUANTITY
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
-    taken = {column for name, indices in roles.items() if name in (PART, DESCRIPTION, PRICE) for column in indices}
-    candidates = [
-        column for column in range(width) if column not in taken and _has_numbers(rows, column) == (role == QUANTITY)
+    taken = {index for name, indices in roles.items() if name in (PART, DESCRIPTION, PRICE) for index in indices}
+    columns = [
+        index for index in range(width) if index not in taken and _has_numbers(rows, index) == (role == QUANTITY)
     ]
     what = message("ask-no-quantities" if role == QUANTITY else "ask-no-parts")
-    return _question(role, candidates, table, at, file, what)
+    return _question(role, columns, table, at, file, what)
 
 
 def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[str, list[int]]]]:

@@ -451,12 +451,7 @@ class _BlockReader:
         if quantity is not None and _cell(row, self.columns, PART):
             return None
         texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
-        said = (
-            kind
-            for text in texts[:LEAST_COLUMNS]
-            for kind, patterns in words_of("sums").items()
-            if _any(patterns, text)
-        )
+        said = (kind for text in texts[:LEAST_COLUMNS] for kind, words in words_of("sums").items() if _any(words, text))
         kind = next(said, None)
         numbers = [amount for cell in row if (amount := self._amount(cell)) is not None] if kind else ()
         if kind is None or not numbers or any(_any(words_of("rates")["rate"], text) for text in texts[:1]):

@@ -399,16 +399,14 @@ class _Choice:
     def _prices(self) -> dict[str, RecognisedColumn]:
         columns: dict[str, RecognisedColumn] = {}
         for role in PRICES:
-            candidates = [
-                at for at in self.by_role.get(role, []) if at not in {column.at for column in columns.values()}
-            ]
-            quantities = [self.headings[at].from_quantity for at in candidates]
-            if len(set(quantities)) < len(candidates):
-                raise self._question(PRICE, candidates)
-            if candidates:
-                columns[role] = self._column(candidates[0])
+            free = [at for at in self.by_role.get(role, []) if at not in {column.at for column in columns.values()}]
+            quantities = [self.headings[at].from_quantity for at in free]
+            if len(set(quantities)) < len(free):
+                raise self._question(PRICE, free)
+            if free:
+                columns[role] = self._column(free[0])
             if any(quantities):
-                self.breaks += zip([role] * len(candidates), quantities, map(self._column, candidates), strict=True)
+                self.breaks += zip([role] * len(free), quantities, map(self._column, free), strict=True)
         is_net_known = not {NET, PRICE}.isdisjoint(columns) or (columns and not _DISCOUNTS.isdisjoint(self.by_role))
         if not is_net_known and (taxed := self.by_role.get(TAXED)):
             heading = self.headings[taxed[0]].text

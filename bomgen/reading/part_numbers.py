@@ -214,20 +214,16 @@ class PartIndex:
     def _called(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a name as printed in documents, or of every switch with a chip."""
         wanted = slug(name)
-        named = ((record, (record.value("name"), record.value("asic"))) for record in self._parts())
-        return tuple(
-            (record.kind, record.id) for record, names in named if wanted in [slug(str(name)) for name in names]
-        )
+        named = ((part, (part.value("name"), part.value("asic"))) for part in self._parts())
+        return tuple((part.kind, part.id) for part, names in named if wanted in [slug(str(name)) for name in names])
 
     def _of_words(self, text: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part whose vendor, name, chip and kind have all words of a text."""
         if len(text.split()) < 2:
             return ()
         words = {*_plain_words(text)}
-        told = ((record, [record.value(key) for key in ("vendor", "name", "asic")]) for record in self._parts())
-        return tuple(
-            (record.kind, record.id) for record, names in told if words <= {*_plain_words(f"{names} {record.kind}")}
-        )
+        told = ((part, [part.value(key) for key in ("vendor", "name", "asic")]) for part in self._parts())
+        return tuple((part.kind, part.id) for part, names in told if words <= {*_plain_words(f"{names} {part.kind}")})
 
     def _exactly(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a number: as it is, of a length, or with a known suffix."""

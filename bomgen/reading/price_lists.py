@@ -181,10 +181,8 @@ def _one_price_each(
         settings = [choice.setting for choice in choices]
         raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
     dropped = {id(part) for same in repeated for part in same} - {id(_kept(same, kept)) for same in repeated}
-    left_out = [part for part in priced if id(part) in dropped]
-    rows = [
-        UnpricedRow(part.mark, OTHER_PRICE, f"{part.entry['part']} | {part.entry.get('price')}") for part in left_out
-    ]
+    unused = [part for part in priced if id(part) in dropped]
+    rows = [UnpricedRow(part.mark, OTHER_PRICE, f"{part.entry['part']} | {part.entry.get('price')}") for part in unused]
     return [part for part in priced if id(part) not in dropped], rows
 
 

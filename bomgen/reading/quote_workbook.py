@@ -179,10 +179,8 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     computed = {line.cells[AMOUNT].formula for line in lines} | {""}
     added = [line for line in added if not _is_empty(line, computed)]
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
-    bill_columns = set(columns.values())
-    beside += [
-        cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in bill_columns
-    ]
+    listed = set(columns.values())
+    beside += [cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in listed]
     sheets = {sheet.name: sheet.rows for sheet in tables if sheet is not table}
     return ReturnedQuote(
         plan=name,

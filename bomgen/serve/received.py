@@ -77,21 +77,19 @@ def prices(workspace: Workspace, request: Request) -> Data:
     With the `path` and `text` of a plan, `text` is the plan that names the new price book, and `file` the book to save.
     """
     name, content = file_of(request)
-    words, price_list = language_of(request), None
+    words, sent = language_of(request), None
     try:
         asked = _asked(request)
         source = _own_book(content, name) if asked == NOTHING else None
         if source is None:
-            price_list = read_list(content, name, asked)
-            source = price_list.source
+            sent = read_list(content, name, asked)
+            source = sent.source
     except PlanErrors as errors:
         return _asking(errors, words, f"{CURRENCY}={_currency_of(request)}")
     answer = {
         "questions": [],
-        "problems": texts_of(price_list.warnings if price_list else (), words.message),
-        "html": html(describe(price_list, built_in_parts(), words=words), words, alone=False).decode()
-        if price_list
-        else "",
+        "problems": texts_of(sent.warnings if sent else (), words.message),
+        "html": html(describe(sent, built_in_parts(), words=words), words, alone=False).decode() if sent else "",
     }
     if not request.get("text"):
         return answer

@@ -424,10 +424,8 @@ def _form(name: str) -> str:
 
 def _either_case(text: str) -> str:
     return "".join(
-        f"[{character}{character.upper()}]"
-        if character.isascii() and character.isalpha()
-        else _SYNTAX.sub(r"\\\g<0>", character)
-        for character in text
+        f"[{sign}{sign.upper()}]" if sign.isascii() and sign.isalpha() else _SYNTAX.sub(r"\\\g<0>", sign)
+        for sign in text
     )
 
 

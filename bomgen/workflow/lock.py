@@ -289,11 +289,9 @@ def digest_of_plan(content: bytes, files: Sequence[tuple[str, bytes]]) -> str:
 
 def digest_of_lines(report: Report) -> str:
     """Return the digest of the bill lines and totals, including those of alternatives."""
-    bills = [
-        part
-        for result in (report, *report.alternatives)
-        for part in ([_locked(line) for line in lines_data(result)], [str(result.quote.totals.amount)])
-    ]
+    bills = list[list[Any]]()
+    for result in (report, *report.alternatives):
+        bills += [[_locked(line) for line in lines_data(result)], [str(result.quote.totals.amount)]]
     return result_digest(json.dumps(bills, ensure_ascii=False).encode())
 
 

@@ -304,10 +304,8 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shar
         message = f"only leaves of topology {linked} can be linked to another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
-        name = next((fabric_name for fabric_name in fabrics.data if _role(fabrics, fabric_name) == IN_BAND), name)
-    names = [
-        fabric_name for fabric_name in fabrics.data if fabric_name != ".".join(str(step) for step in section.path[1:])
-    ]
+        name = next((entry for entry in fabrics.data if _role(fabrics, entry) == IN_BAND), name)
+    names = [entry for entry in fabrics.data if entry != ".".join(str(step) for step in section.path[1:])]
     if name not in names:
         below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(names) or 'none'}", "uplink")
     name = shared[0] if name in shared else name
@@ -370,9 +368,7 @@ def _default_fabric(
     """
     role = _role(fabrics, name)
     kind = "converged" if name in shared else role.replace("_", "-")
-    if role == OUT_OF_BAND and any(
-        _role(fabrics, fabric_name) == IN_BAND and fabric_name not in shared for fabric_name in fabrics.data
-    ):
+    if role == OUT_OF_BAND and any(_role(fabrics, entry) == IN_BAND and entry not in shared for entry in fabrics.data):
         kind += "-linked"
     if (role == IN_BAND or name in shared) and server and server.base_command_manager:
         kind += "-managed"

@@ -179,11 +179,8 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
 
 
 def _alternatives(section: PlanSection) -> Iterator[Alternative]:
-    for alternative in section.items("alternatives"):
-        substitute = {str(key): str(value) for key, value in (alternative.data.get("substitute") or {}).items()}
+    for entry in section.items("alternatives"):
+        substitute = {str(key): str(value) for key, value in (entry.data.get("substitute") or {}).items()}
         yield Alternative(
-            **alternative.keys(Alternative),
-            substitute=substitute,
-            settings=alternative.data.get("set") or {},
-            mark=alternative.mark,
+            **entry.keys(Alternative), substitute=substitute, settings=entry.data.get("set") or {}, mark=entry.mark
         )
