@@ -9,7 +9,7 @@ Rows are integers over one common denominator: 64-bit integers while nothing can
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -28,6 +28,11 @@ class RowsDiffer(Exception):
     def __init__(self, rows: NDArray[np.bool_]) -> None:
         super().__init__("the rows of a vector differ")
         self.rows = rows
+
+    def divide(self, rows: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return which of the rows, by their names, the comparison is true for, and the others."""
+        found = [*zip(rows, self.rows.tolist(), strict=True)]
+        return [row for row, true in found if true], [row for row, true in found if not true]
 
 
 class RowAnswers:
@@ -152,15 +157,9 @@ class ExactVector:
         )
 
 
-def integer_vector(values: NDArray[Any]) -> ExactVector:
+def integer_vector(values: Sequence[int] | NDArray[Any]) -> ExactVector:
     """Return a vector of whole numbers."""
-    return ExactVector(values.astype(np.int64))
-
-
-def of_each_distinct(values: NDArray[np.int64], function: Callable[[int], int]) -> NDArray[Any]:
-    """Return the value of a function for each of some numbers, calling it once per distinct number."""
-    distinct, places = np.unique(values, return_inverse=True)
-    return np.array([function(value) for value in distinct.tolist()])[places].reshape(values.shape)
+    return ExactVector(np.asarray(values, np.int64))
 
 
 def _parts(value: Any) -> tuple[Any, int]:

@@ -39,8 +39,7 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.exact_vectors", "fabric.clos.many", "fabric.links.*"),
-        *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
+        *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "results.elevations.placement", "documents.search.*", "output.wiring.*"),
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
