@@ -9,9 +9,8 @@ from bomgen.core.calculation import trace
 from bomgen.core.provenance import Derived, Figure, difference, formula
 from bomgen.fabric.clos import ports_in_use, shape
 from bomgen.fabric.clos.counts import Context, Counts, count
-from bomgen.fabric.clos.leaf_divisions import most_down
 from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, LINK_KINDS, SPINE_CORE
-from bomgen.fabric.clos.search import largest_endpoints
+from bomgen.fabric.clos.search import largest_endpoints, most_down
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import SharedCages, ports_left_down

@@ -17,10 +17,16 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from bomgen.core.calculation import applied, divided_up, step, where
-from bomgen.fabric.clos.leaf_divisions import links_up_for, room_down, room_for_reserved
 from bomgen.fabric.clos.occupancy import Occupancy
 from bomgen.fabric.clos.ports_in_use import assign_leaves
-from bomgen.fabric.clos.search import require_smallest, spine_links_up_for, spine_room_down
+from bomgen.fabric.clos.search import (
+    links_up_for,
+    require_smallest,
+    room_down,
+    room_for_reserved,
+    spine_links_up_for,
+    spine_room_down,
+)
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand, round_up_to_divisor
 
 EVEN = "even spread: smallest divisor of the uplinks that reaches every switch below"

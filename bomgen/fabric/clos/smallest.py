@@ -15,16 +15,17 @@ from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.build import build
 from bomgen.fabric.clos.counts import Context, count
-from bomgen.fabric.clos.leaf_divisions import most_down, room_down
 from bomgen.fabric.clos.occupancy import Kinds
 from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, SPINE_CORE, kinds_of_spines
 from bomgen.fabric.clos.search import (
     MAX_TIERS,
     find_smallest,
     find_smallest_by_division,
+    most_down,
     most_down_of_spine,
     most_servers,
     reach,
+    room_down,
 )
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 from bomgen.fabric.declaration import SERVER_LEAF
