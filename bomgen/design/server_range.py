@@ -34,8 +34,8 @@ from bomgen.design.assembly import (
     raise_errors,
     server_cage,
 )
-from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS
 from bomgen.fabric.clos.smallest import ClosCounts, TierCount, clos_counter, has_counter
+from bomgen.fabric.declaration import LINK_KINDS, TIERS
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail
 from bomgen.fabric.types import SERVER, Demand

@@ -7,12 +7,11 @@ from typing import Any
 
 from bomgen.core.calculation import trace
 from bomgen.core.provenance import Derived, Figure, difference, formula
-from bomgen.fabric.clos import ports_in_use, shape
+from bomgen.fabric.clos import occupancy, shape
 from bomgen.fabric.clos.counts import Context, Counts, count
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, LINK_KINDS, SPINE_CORE
 from bomgen.fabric.clos.search import largest_endpoints, most_down
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.declaration import LEAF_SPINE, LINK_KINDS, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
@@ -85,12 +84,12 @@ def build(topology: str, demand: Demand, figures: dict[str, Figure], chosen: Clo
     if demand.reserved_ports is not None:
         above = reserved_elsewhere(demand.reserved_ports, c.leaves, room, attached)
         on_leaves = shape.endpoints_with_reserved(attached, reserved_on_leaves(demand.reserved_ports, above))
-    links_up, all_up = ports_in_use.links_of_leaves(c.occupancy), shape.links_up(c.leaves, c.up)
+    links_up, all_up = occupancy.links_of_leaves(c.occupancy), shape.links_up(c.leaves, c.up)
     if links_up.value == all_up.value:
         links_up, free_of_leaves = all_up, shape.free_ports(c.leaves, c.left, on_leaves)
     else:
         ports = figures["radix"], figures["up_radix"], figures["cages"]
-        free_of_leaves = ports_in_use.free_ports_of_leaves(c.occupancy, *ports)
+        free_of_leaves = occupancy.free_ports_of_leaves(c.occupancy, *ports)
     of_spines = c.spines, c.spine_left, links_up
     free = {
         "leaf": free_of_leaves,
@@ -118,9 +117,9 @@ def build(topology: str, demand: Demand, figures: dict[str, Figure], chosen: Clo
         tiers=tuple(tiers),
         links=tuple(links),
         switches=switches,
-        bisection_gbps=ports_in_use.bisection_of_pods(c.occupancy, *rates, c.pods, pod_gbps)
+        bisection_gbps=occupancy.bisection_of_pods(c.occupancy, *rates, c.pods, pod_gbps)
         if c.pods
-        else ports_in_use.bisection_of_leaves(c.occupancy, *rates),
+        else occupancy.bisection_of_leaves(c.occupancy, *rates),
         hops=shape.switches_on_the_way(figures["tiers"]),
         largest=largest_fabric(numbers) if c.cores or not demand.pod_leaves else None,
         free_ports=free,
@@ -136,7 +135,7 @@ def _leaf_tier(demand: Demand, radix: Figure, c: Counts) -> Tier:
     fitted: tuple[Fitted, ...] = (Fitted(c.leaves, c.down, c.up),)
     same = (((c.down.value, c.up.value), c.leaves.value),)
     if demand.populate_used_ports_only and c.occupancy.value.kinds() != same:
-        fitted = tuple(ports_in_use.fit_switches(ports_in_use.kinds_of_leaves(c.occupancy), has_up=True))
+        fitted = tuple(occupancy.fit_switches(occupancy.kinds_of_leaves(c.occupancy), has_up=True))
     ratio = shape.ratio_built(c.down, demand.rates[SERVER_LEAF.name], c.up, demand.rates[LEAF_SPINE.name])
     return Tier("leaf", demand.leaf.switch, c.leaves, radix, c.down, c.up, fitted, ratio)
 
@@ -147,8 +146,8 @@ def _spine_tier(demand: Demand, radix: Figure, c: Counts) -> Tier:
     if c.spine_up:
         rates = demand.rates
         ratio = shape.ratio_built(c.spine_down, rates[LEAF_SPINE.name], c.spine_up, rates[SPINE_CORE.name])
-    kinds = ports_in_use.kinds_of_spines(c.occupancy, c.pods or single_layer(), c.per_pod, c.spine_up or UNSET)
+    kinds = occupancy.kinds_of_spines(c.occupancy, c.pods or single_layer(), c.per_pod, c.spine_up or UNSET)
     [((filled, _), _), *others] = kinds.value
     if others or filled != c.spine_down.value:
-        fitted = tuple(ports_in_use.fit_switches(kinds, has_up=c.spine_up is not None))
+        fitted = tuple(occupancy.fit_switches(kinds, has_up=c.spine_up is not None))
     return Tier("spine", demand.spine.switch, c.spines, radix, c.spine_down, c.spine_up, fitted, ratio)

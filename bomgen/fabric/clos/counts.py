@@ -17,8 +17,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from bomgen.core.calculation import applied, divided_up, step, where
-from bomgen.fabric.clos.occupancy import Occupancy
-from bomgen.fabric.clos.ports_in_use import assign_leaves
+from bomgen.fabric.clos.occupancy import Occupancy, assign_leaves
 from bomgen.fabric.clos.search import (
     links_up_for,
     require_smallest,

@@ -15,8 +15,7 @@ from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.build import build
 from bomgen.fabric.clos.counts import Context, count
-from bomgen.fabric.clos.occupancy import Kinds
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, SPINE_CORE, kinds_of_spines
+from bomgen.fabric.clos.occupancy import Kinds, kinds_of_spines
 from bomgen.fabric.clos.search import (
     MAX_TIERS,
     find_smallest,
@@ -28,7 +27,7 @@ from bomgen.fabric.clos.search import (
     room_down,
 )
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import (
     all_endpoints,
