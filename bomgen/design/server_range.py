@@ -60,7 +60,7 @@ from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.power import Equipment, power_of
 from bomgen.site.rack_count import count_other_racks
-from bomgen.site.racks import pdus_of_racks, servers_of_rack, sum_of_racks
+from bomgen.site.racks import Warnings, servers_of_rack, sum_of_racks
 from bomgen.site.weight_and_heat import SiteContents
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers
@@ -114,9 +114,10 @@ def _take(counts: Mapping[int, Count], rows: Collection[int]) -> dict[int, Count
 def _with_racks(
     facility: Facility, site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
 ) -> Facility:
-    contents = _count_racks(site, server, servers, machines)
-    ends = [_count_racks(site, at, servers, others) for at, others in at_ends(server, machines)]
-    contents = with_rack_ranges(contents, ends)
+    """Return a facility with racks and PDUs, of which only the racks of servers follow from vectors by formulas."""
+    ends = [(server, machines), *at_ends(server, machines)]
+    contents, *at_end = (count_racks(site, one, servers, others, [], _pack_racks) for one, others in ends)
+    contents = with_rack_ranges(contents, at_end)
     compute, management = contents.compute_racks, contents.management_racks
     return facility._replace(
         racks=sum_of_racks(compute, management) if compute and management else compute or management,
@@ -127,18 +128,8 @@ def _with_racks(
     )
 
 
-def _count_racks(
-    site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
-) -> SiteContents:
-    contents = count_racks(site, server, servers, (), [])
-    if contents.management_racks is None and (management := _pack_racks(site, contents, machines)):
-        pdus = pdus_of_racks(management, site.management_pdus)
-        return contents._replace(management_racks=management, management_pdus=pdus)
-    return contents
-
-
-def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> Figure | None:
-    """Return the racks of everything but servers, packed for each row of their counts.
+def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment], warnings: Warnings) -> Figure | None:
+    """Return the racks of everything but servers, packed for each row of their counts; add no warnings.
 
     Only where the racks of the servers are so few that other machines may share them, their numbers matter as well.
     """
@@ -146,7 +137,7 @@ def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment
     counts = [figure.value if figure else 0 for figure in (racks, servers, *(machine.count for machine in machines))]
     rows = next((len(count) for count in counts if isinstance(count, ExactVector)), None)
     if rows is None:
-        return count_other_racks(site, contents, machines, [])
+        return count_other_racks(site, contents, machines, warnings)
 
     @cache
     def pack(racks_of_row: int, servers_of_row: int, *counts_of_row: int) -> Figure | None:
@@ -162,7 +153,7 @@ def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment
     columns = (each.integers().tolist() if isinstance(each, ExactVector) else [each] * rows for each in counts)
     packed = [pack(*(of_row if of_row[0] <= most else (0, 0, *of_row[2:]))) for of_row in zip(*columns, strict=True)]
     first = next((each for each in packed if each), None)
-    return first and replace(first, value=integer_vector([each.value if each else 0 for each in packed]))
+    return first and Figure(integer_vector([each.value if each else 0 for each in packed]), first.unit, first.origin)
 
 
 class FabricRange(NamedTuple):
@@ -180,7 +171,7 @@ class FabricRange(NamedTuple):
         """Return the fabric with vectors in place of counts."""
         built, connected = self.built, self.built.interconnect
         nics, *counts = (
-            replace(figure, value=integer_vector(counts))
+            Figure(integer_vector(counts), figure.unit, figure.origin)
             for figure, counts in zip(_counted_figures(built), zip(*self.counts.values(), strict=True), strict=True)
         )
         left = iter(counts)
