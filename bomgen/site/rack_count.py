@@ -6,6 +6,7 @@ to 0, they stand above the servers instead, in the height and power that these l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -289,7 +290,4 @@ def _powers(contents: SiteContents, machines: Iterable[Equipment]) -> Iterator[t
 
 def _first(holds: Callable[[int], bool], below: int, above: int) -> int:
     """Return the first number after `below` for which a condition holds, as it does for `above`."""
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if holds(middle) else (middle, above)
-    return above
+    return below + 1 + bisect_left(range(below + 1, above), True, key=holds)
