@@ -70,7 +70,7 @@ class ExactVector:
         return self._joined(other, operator.sub)
 
     def __rsub__(self, other: Any) -> ExactVector:
-        return -self + other
+        return (-self).__add__(other)
 
     def __neg__(self) -> ExactVector:
         return ExactVector(-self.numerators, self.denominator)

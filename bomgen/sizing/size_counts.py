@@ -59,7 +59,9 @@ class SizedCounts(NamedTuple):
     def refusal(self, row: int) -> Infeasible | PlanErrors:
         """Return why a cluster cannot be sized. Raises ValueError where it can."""
         count = int(self.counts[row])
-        return require(_refusal(with_count(self.plan, count), self.attached), f"{count} can be sized")
+        if refused := _refusal(with_count(self.plan, count), self.attached):
+            return refused
+        raise ValueError(f"{count} can be sized")
 
 
 def size_counts(

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import shape
-from bomgen.fabric.clos.build import build
-from bomgen.fabric.clos.counts import Context, count
+from bomgen.fabric.clos.build import Context, build, count
 from bomgen.fabric.clos.occupancy import Kinds, kinds_of_spines
 from bomgen.fabric.clos.search import (
     MAX_TIERS,
