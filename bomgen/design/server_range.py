@@ -405,10 +405,8 @@ def _links_together(counts: ClosCounts, planes: _Planes, attached: Attachment, f
         yield gcd(*(up // tier.above if up % tier.above == 0 else 1 for (_, up), _ in tier.kinds)) or 1
 
 
-class _Link(NamedTuple):
-    ends: _Ends
-    medium: Medium | None
-    """The medium; None if no part is known."""
+_Link = tuple[_Ends, Medium | None]
+"""The ends of a kind of link and its medium; None if no part is known."""
 
 
 def _connect(planes: _Planes, fabric: FabricPlan, context: _RangeContext, contents: _Contents) -> FabricRange | None:
@@ -427,7 +425,7 @@ def _connect(planes: _Planes, fabric: FabricPlan, context: _RangeContext, conten
     if any(option.reason == CAGES for choice in connected.choices for option in choice.others):
         return None
     media = {group.kind: group.medium for group in connected.link_groups}
-    links = [_Link(end, media[end.kind]) for end in _list_ends(planes, context)]
+    links = [(end, media[end.kind]) for end in _list_ends(planes, context)]
     of_tiers, found = _contents_of_tiers(planes.demand, links, contents), dict[int, tuple[int, ...]]()
     for row, counts in planes.counts.items():
         tiers = dict(zip(TIERS, zip(of_tiers, counts.tiers, strict=True), strict=False))

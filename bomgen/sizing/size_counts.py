@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, Given, function_of, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import ESTIMATE, Plan, Training
+from bomgen.plan.types import ESTIMATE, Plan
 from bomgen.sizing import interruptions, storage
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
@@ -29,22 +29,13 @@ from bomgen.sizing.training.fitting_counts import Truths, fitting
 class SizedCounts(NamedTuple):
     """Clusters of one plan, one row for each of many numbers of servers, racks or GPUs."""
 
-    plan: Plan
-    attached: Mapping[str, Attachment]
     counts: npt.NDArray[np.int64]
     """The number set by the plan: servers, racks or GPUs."""
-    servers: npt.NDArray[np.int64] | None
-    """Servers; None: no server is known for the GPU."""
     gpus: npt.NDArray[np.int64]
     sized: npt.NDArray[np.bool_]
     """Whether the cluster can be sized; `refusal` has the reason if not."""
     gpu_days: Sequence[Fraction | None]
     """Days of the run on one GPU; None: it cannot be sized, or the plan has no run."""
-
-    def days(self, row: int) -> Fraction | None:
-        """Return the days of the run, exactly; None where there are none."""
-        days = self.gpu_days[row]
-        return None if days is None else days / int(self.gpus[row])
 
     def rounded_days(self) -> npt.NDArray[np.float64]:
         """Return the days of each row as the nearest float: equal numbers are equal, larger ones never smaller.
@@ -55,13 +46,6 @@ class SizedCounts(NamedTuple):
         rows = zip(self.gpu_days, self.gpus.tolist(), strict=True)
         found = [np.nan if days is None else days.numerator / (days.denominator * gpus) for days, gpus in rows]
         return np.array(found, np.float64)
-
-    def refusal(self, row: int) -> Infeasible | PlanErrors:
-        """Return why a cluster cannot be sized. Raises ValueError where it can."""
-        count = int(self.counts[row])
-        if refused := _refusal(with_count(self.plan, count), self.attached):
-            return refused
-        raise ValueError(f"{count} can be sized")
 
 
 def size_counts(
@@ -76,7 +60,7 @@ def size_counts(
     if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
         return None
     nothing, no_days = np.zeros(len(numbers), np.int64), [None] * len(numbers)
-    found = SizedCounts(plan, attached, numbers, None, nothing, nothing.astype(np.bool_), no_days)
+    found = SizedCounts(numbers, nothing, nothing.astype(np.bool_), no_days)
     possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(plan.cluster) == 0)
     if not possible.any():
         return found
@@ -85,40 +69,37 @@ def size_counts(
         servers, gpus = count_servers(largest, None, attached)
     except (Infeasible, PlanErrors):
         return found
-    given, server = _given(largest), plan.cluster.server
-    found = found._replace(gpus=function_of(gpus, (given,))(numbers))
-    if server:
-        found = found._replace(servers=found.gpus // server.gpus.value)
+    found = found._replace(gpus=function_of(gpus, (_given(largest),))(numbers))
     if workload:
-        return _size_runs(found, possible, workload, given, servers, gpus)
+        return _size_runs(found, possible, largest, attached, servers, gpus)
     smallest = with_count(plan, int(numbers[possible].min()))
-    ends = {_refusal(end, attached) is None for end in (smallest, largest)}
+    ends = {refusal(end, attached) is None for end in (smallest, largest)}
     return found._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
 
 
 def _size_runs(
     sized_counts: SizedCounts,
     possible: Truths,
-    workload: Training,
-    given: Figure,
+    largest: Plan,
+    attached: Mapping[str, Attachment],
     servers: Figure | None,
     gpus: Figure,
 ) -> SizedCounts | None:
     """Return the days of a run, and whether it fits, trying recomputations in the order of `cluster_size`.
 
-    `servers` and `gpus` are those of the largest `given` number.
+    `servers` and `gpus` are those of the plan with the largest number.
     """
-    plan, gpu = sized_counts.plan, gpu_with_host(sized_counts.plan.cluster)
+    workload, gpu = require(largest.training, "a plan of a run"), gpu_with_host(largest.cluster)
     gpu_days = [*sized_counts.gpu_days]
     try:
-        top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
-        cabled = storage.as_cabled(plan, sized_counts.attached)
+        top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", largest.cluster.mark)
+        cabled = storage.as_cabled(largest, attached)
         lost = interruptions.lost_time(storage.contents(workload), cabled, gpus, servers)
     except (Infeasible, PlanErrors):
         return sized_counts
     goodput, shares = workload.goodput, dict[int, Fraction]()
     if goodput.value == ESTIMATE:
-        goodput, share = interruptions.FULL_GOODPUT, function_of(lost.goodput, (given,))
+        goodput, share = interruptions.FULL_GOODPUT, function_of(lost.goodput, (_given(largest),))
         shares = {row: share(int(sized_counts.counts[row])) for row in np.flatnonzero(possible).tolist()}
         possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
     choices = [*parallelism.with_recomputation(workload)]
@@ -144,7 +125,8 @@ def _size_runs(
     return sized_counts._replace(sized=sized, gpu_days=gpu_days)
 
 
-def _refusal(plan: Plan, attached: Mapping[str, Attachment]) -> Infeasible | PlanErrors | None:
+def refusal(plan: Plan, attached: Mapping[str, Attachment]) -> Infeasible | PlanErrors | None:
+    """Return why a cluster cannot be sized; None where it can."""
     try:
         size_cluster(plan, attached)
     except (Infeasible, PlanErrors) as error:

@@ -45,7 +45,7 @@ from bomgen.pricing.quote import quote
 from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
-from bomgen.sizing.size_counts import size_counts, with_count
+from bomgen.sizing.size_counts import refusal, size_counts, with_count
 from bomgen.workflow.inputs import Inputs, price_books_of, read_all, selling_books_of
 from bomgen.workflow.pipeline import work_out_variant
 
@@ -359,8 +359,8 @@ class DesignTables:
             return
         table.pending[family] = False
         refused, days = np.flatnonzero(~counts.sized), counts.rounded_days()
-        if refused.size:
-            table.refused[family, refused] = self._reason(_message(counts.refusal(int(refused[0]))))
+        if refused.size and (error := refusal(with_count(plan, self._counts[refused[0]]), attached)):
+            table.refused[family, refused] = self._reason(_message(error))
         sized = np.flatnonzero(counts.sized & ~np.isnan(days))
         table.put(family, sized, DAYS, days[sized])
 
