@@ -20,15 +20,20 @@ from bomgen.core.provenance import Cited, Figure, Reference
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.optics.cages import FIXED_FORMS
 from bomgen.optics.compatibility import Unbuildable
-from bomgen.optics.counting.per_device import (
+from bomgen.optics.counting.uses import (
+    CableUse,
+    Interconnect,
+    LinkGroup,
+    ModuleUse,
+    ShortLinks,
     cables_without_short,
     links_left,
     modules_without_short,
+    refuse_several_links,
     sum_of_cables,
     sum_of_links,
     sum_of_modules,
 )
-from bomgen.optics.counting.uses import CableUse, Interconnect, LinkGroup, ModuleUse, ShortLinks, refuse_several_links
 from bomgen.optics.selection import choose
 from bomgen.optics.types import AOC, AUTO, COPPER, Medium, PartsLookup
 from bomgen.plan.types import Site

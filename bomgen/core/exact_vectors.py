@@ -2,14 +2,16 @@
 
 A formula is a plain function of plain numbers, so it calculates a vector as it calculates a number: the same sums,
 products, divisions and roundings, once for all rows. Where a program branches on a vector, the answer has to be the
-same for all rows; otherwise `RowsDiffer` carries the rows for which it is true, and the caller splits the rows.
+same for all rows; otherwise `RowsDiffer` carries the rows for which it is true, and the caller splits the rows. A
+comparison gives a vector of 1 where it is true and 0 elsewhere.
 
 Rows are integers over one common denominator: 64-bit integers while nothing can overflow, otherwise Python's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -29,18 +31,10 @@ class RowsDiffer(Exception):
         super().__init__("the rows of a vector differ")
         self.rows = rows
 
-
-class RowAnswers:
-    """The results of a comparison, one per row. As a bool: the common result, or `RowsDiffer`."""
-
-    def __init__(self, rows: NDArray[np.bool_]) -> None:
-        self.rows = rows
-
-    def __bool__(self) -> bool:
-        first = bool(self.rows[0])
-        if (self.rows != first).any():
-            raise RowsDiffer(self.rows)
-        return first
+    def divide(self, rows: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return which of the rows, by their names, the comparison is true for, and the others."""
+        found = [*zip(rows, self.rows.tolist(), strict=True)]
+        return [row for row, true in found if true], [row for row, true in found if not true]
 
 
 class ExactVector:
@@ -55,10 +49,6 @@ class ExactVector:
     def __len__(self) -> int:
         return len(self.numerators)
 
-    def __getitem__(self, rows: Any) -> ExactVector:
-        """Return the vector of some rows, given by a mask or by their indices."""
-        return ExactVector(self.numerators[rows], self.denominator)
-
     def exact(self, row: int) -> Exact:
         """Return the number in a row."""
         fraction = Fraction(int(self.numerators[row]), self.denominator)
@@ -71,16 +61,16 @@ class ExactVector:
         return self.numerators // self.denominator
 
     def __add__(self, other: Any) -> ExactVector:
-        return self._joined(other, lambda mine, theirs: mine + theirs)
+        return self._joined(other, operator.add)
 
     def __radd__(self, other: Any) -> ExactVector:
         return self.__add__(other)
 
     def __sub__(self, other: Any) -> ExactVector:
-        return self._joined(other, lambda mine, theirs: mine - theirs)
+        return self._joined(other, operator.sub)
 
     def __rsub__(self, other: Any) -> ExactVector:
-        return self._joined(other, lambda mine, theirs: theirs - mine)
+        return (-self).__add__(other)
 
     def __neg__(self) -> ExactVector:
         return ExactVector(-self.numerators, self.denominator)
@@ -110,32 +100,38 @@ class ExactVector:
 
     def __int__(self) -> int:
         """Return the number common to all rows. Raises RowsDiffer where they differ."""
-        bool(RowAnswers(self.numerators == self.numerators[0]))
+        bool(self == self.exact(0))
         return int(self.exact(0))
 
     def __index__(self) -> int:
         return self.__int__()
 
     def __bool__(self) -> bool:
-        return bool(RowAnswers(self.numerators != 0))
+        rows = self.numerators != 0
+        if (rows != rows[0]).any():
+            raise RowsDiffer(rows)
+        return bool(rows[0])
 
-    def __eq__(self, other: object) -> RowAnswers:  # type: ignore[override]
-        return self._answers(other, lambda mine, theirs: mine == theirs)
+    def __eq__(self, other: object) -> ExactVector:  # type: ignore[override]
+        return self._compared(other, operator.eq)
 
-    def __ne__(self, other: object) -> RowAnswers:  # type: ignore[override]
-        return self._answers(other, lambda mine, theirs: mine != theirs)
+    def __ne__(self, other: object) -> ExactVector:  # type: ignore[override]
+        return self._compared(other, operator.ne)
 
-    def __lt__(self, other: Any) -> RowAnswers:
-        return self._answers(other, lambda mine, theirs: mine < theirs)
+    def __lt__(self, other: Any) -> ExactVector:
+        return self._compared(other, operator.lt)
 
-    def __le__(self, other: Any) -> RowAnswers:
-        return self._answers(other, lambda mine, theirs: mine <= theirs)
+    def __le__(self, other: Any) -> ExactVector:
+        return self._compared(other, operator.le)
 
-    def __gt__(self, other: Any) -> RowAnswers:
-        return self._answers(other, lambda mine, theirs: mine > theirs)
+    def __gt__(self, other: Any) -> ExactVector:
+        return self._compared(other, operator.gt)
 
-    def __ge__(self, other: Any) -> RowAnswers:
-        return self._answers(other, lambda mine, theirs: mine >= theirs)
+    def __ge__(self, other: Any) -> ExactVector:
+        return self._compared(other, operator.ge)
+
+    def _compared(self, other: Any, compare: Callable[[Any, Any], Any]) -> ExactVector:
+        return integer_vector(compare((self - other).numerators, 0))
 
     def _joined(self, other: Any, join: Callable[[Any, Any], Any]) -> ExactVector:
         numerators, denominator = _parts(other)
@@ -145,22 +141,10 @@ class ExactVector:
             mine, theirs = _unbounded(mine), _unbounded(theirs)
         return ExactVector(join(mine, theirs), common)
 
-    def _answers(self, other: Any, ask: Callable[[Any, Any], Any]) -> RowAnswers:
-        numerators, denominator = _parts(other)
-        return RowAnswers(
-            ask(_times(self.numerators, denominator), _times(numerators, self.denominator)).astype(np.bool_)
-        )
 
-
-def integer_vector(values: NDArray[Any]) -> ExactVector:
+def integer_vector(values: Sequence[int] | NDArray[Any]) -> ExactVector:
     """Return a vector of whole numbers."""
-    return ExactVector(values.astype(np.int64))
-
-
-def of_each_distinct(values: NDArray[np.int64], function: Callable[[int], int]) -> NDArray[Any]:
-    """Return the value of a function for each of some numbers, calling it once per distinct number."""
-    distinct, places = np.unique(values, return_inverse=True)
-    return np.array([function(value) for value in distinct.tolist()])[places].reshape(values.shape)
+    return ExactVector(np.asarray(values, np.int64))
 
 
 def _parts(value: Any) -> tuple[Any, int]:

@@ -21,11 +21,9 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
-from bomgen.fabric import line_cards as chassis
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.line_cards import FittedTier
-from bomgen.fabric.ports import largest_group, links_per_cage
+from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
 from bomgen.fabric.types import SERVER, Fabric, Tier
 from bomgen.optics.compatibility import Cage, rules
 from bomgen.optics.counting.connect import PartsRequest, count_parts, lacks_cages
@@ -499,11 +497,11 @@ def build_at_rates(fabric: FabricPlan, context: FabricContext) -> BuiltFabric:
             "`tiers: 2`, give larger pods, or write `allow_islands: true`"
         )
         raise Infeasible(message, because=fabric.pod_leaves or servers, rule="unreachable")
-    fitted = chassis.fit_line_cards(built, fabric.tier_plans)
+    fitted = fit_line_cards(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
         attached,
-        chassis.count_free_ports_on_cards(built, fitted),
+        count_free_ports_on_cards(built, fitted),
         _connect(built, fabric, fitted, context),
         nics_of_servers(servers, attached.nics_per_server),
         hosts,

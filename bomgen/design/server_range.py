@@ -1,24 +1,22 @@
 """The design of a plan for many numbers of servers at once: counts are vectors, everything else is as built.
 
 Numbers of servers whose fabrics have the same tiers and the same parts differ in counts alone. One of them is built;
-for the others its counts become vectors (`core/exact_vectors.py`), from which bill, money and power follow by the same
-formulas. Cases that are not covered are left to `design`: machines other than servers, reserved ports, fixed numbers of
-switches or links, chassis, and positions on a floor.
+for the others its switches, modules and cables are counted in plain numbers, and become vectors
+(`core/exact_vectors.py`), from which bill, money and power follow by the same formulas. Cases that are not covered are
+left to `design`: machines other than servers, reserved ports, fixed numbers of switches or links, chassis, and
+positions on a floor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from math import lcm
-from typing import NamedTuple
+from functools import cache
+from math import gcd, lcm
+from typing import NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bomgen.catalog.parts import Server
+from bomgen.catalog.parts import Server, Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.exact_vectors import ExactVector, RowsDiffer, integer_vector
 from bomgen.core.provenance import Figure, require
@@ -36,15 +34,23 @@ from bomgen.design.assembly import (
     raise_errors,
     server_cage,
 )
-from bomgen.fabric.clos.many import ClosCounts, Kinds, count_clos, is_covered
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, LINK_KINDS, SPINE_CORE, TIERS
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.clos.smallest import ClosCounts, TierCount, clos_counter, has_counter
+from bomgen.fabric.declaration import LINK_KINDS, TIERS
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail
 from bomgen.fabric.types import SERVER, Demand
-from bomgen.optics.cages import FIXED_FORMS, cage_of, plug_at
+from bomgen.optics.cages import (
+    FIXED_FORMS,
+    CagePlug,
+    PortDemand,
+    PortMap,
+    TooFewCages,
+    cage_of,
+    filled_places,
+    map_ports,
+    plug_at,
+)
 from bomgen.optics.compatibility import Cage, cable_reason, joins_two_cages
-from bomgen.optics.counting.columns import PieceCounter, TierLinks
 from bomgen.optics.counting.connect import CAGES
 from bomgen.optics.counting.uses import AdapterUse, CableUse, ModuleUse
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, Medium, PartsLookup
@@ -54,13 +60,12 @@ from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.power import Equipment, power_of
 from bomgen.site.rack_count import count_other_racks
-from bomgen.site.racks import pdus_of_racks, servers_of_rack, sum_of_racks
+from bomgen.site.racks import Warnings, servers_of_rack, sum_of_racks
 from bomgen.site.weight_and_heat import SiteContents
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers
 
-Integers = NDArray[np.int64]
-Rows = NDArray[np.int64]
+Count = TypeVar("Count")
 MEDIA = (*COPPER, AOC, COPPER_PAIRS)
 """Media of cables with fixed ends."""
 
@@ -68,29 +73,31 @@ MEDIA = (*COPPER, AOC, COPPER_PAIRS)
 class DesignRange(NamedTuple):
     """Designs of a plan that differ in counts alone."""
 
-    rows: Rows
-    """Their indices among the requested numbers of servers."""
     plan: Plan
-    servers: Integers
+    servers: Mapping[int, int]
+    """Servers by row: the index of the design among those requested."""
     fabrics: tuple[FabricRange, ...]
     parts: PartsLookup
 
-    def take(self, chosen: NDArray[np.bool_]) -> DesignRange:
+    @property
+    def rows(self) -> list[int]:
+        """Return the rows in the order of the vectors."""
+        return [*self.servers]
+
+    def take(self, rows: Collection[int]) -> DesignRange:
         """Return some of the designs."""
-        fabrics = tuple(fabric.take(chosen) for fabric in self.fabrics)
-        return self._replace(rows=self.rows[chosen], servers=self.servers[chosen], fabrics=fabrics)
+        fabrics = tuple(fabric.take(rows) for fabric in self.fabrics)
+        return self._replace(servers=_take(self.servers, rows), fabrics=fabrics)
 
     def with_vectors(self) -> Design:
         """Return one design whose counts are vectors; its facility has power, racks and PDUs."""
         plan, server = self.plan, require(self.plan.cluster.server, "a covered plan has a server")
-        servers = Figure(
-            integer_vector(self.servers), "servers", require(plan.cluster.servers, "they are given").origin
-        )
+        given = require(plan.cluster.servers, "they are given")
+        servers = replace(given, value=integer_vector([*self.servers.values()]))
         sizing = Sizing(gpus_of_servers(servers, server.gpus), servers)
         power = power_of_servers(plan, sizing)
         built = tuple(fabric.with_vectors() for fabric in self.fabrics)
-        one = sizing._replace(servers=plan.cluster.servers)
-        facility = facility_of(plan, one, tuple(fabric.built for fabric in self.fabrics))
+        facility = facility_of(plan, sizing._replace(servers=given), tuple(fabric.built for fabric in self.fabrics))
         server_in_rack, in_racks, machines = list_equipment(plan, sizing, built)
         gpu = plan.cluster.gpu.power_w
         drawn = sum_of_all_power(power or (gpu and power_of(sizing.gpus, gpu)), machines)
@@ -100,12 +107,17 @@ class DesignRange(NamedTuple):
         return Design(plan, sizing, built, None, power, facility, self.parts)
 
 
+def _take(counts: Mapping[int, Count], rows: Collection[int]) -> dict[int, Count]:
+    return {row: count for row, count in counts.items() if row in rows}
+
+
 def _with_racks(
     facility: Facility, site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
 ) -> Facility:
-    contents = _count_racks(site, server, servers, machines)
-    ends = [_count_racks(site, at, servers, others) for at, others in at_ends(server, machines)]
-    contents = with_rack_ranges(contents, ends)
+    """Return a facility with racks and PDUs, of which only the racks of servers follow from vectors by formulas."""
+    ends = [(server, machines), *at_ends(server, machines)]
+    contents, *at_end = (count_racks(site, one, servers, others, [], _pack_racks) for one, others in ends)
+    contents = with_rack_ranges(contents, at_end)
     compute, management = contents.compute_racks, contents.management_racks
     return facility._replace(
         racks=sum_of_racks(compute, management) if compute and management else compute or management,
@@ -116,67 +128,51 @@ def _with_racks(
     )
 
 
-def _count_racks(
-    site: Site, server: Server | None, servers: Figure | None, machines: Sequence[Equipment]
-) -> SiteContents:
-    contents = count_racks(site, server, servers, (), [])
-    if contents.management_racks is None and (management := _pack_racks(site, contents, machines)):
-        pdus = pdus_of_racks(management, site.management_pdus)
-        return contents._replace(management_racks=management, management_pdus=pdus)
-    return contents
-
-
-def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> Figure | None:
-    """Return the racks of everything but servers, packed for each row of their counts.
+def _pack_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment], warnings: Warnings) -> Figure | None:
+    """Return the racks of everything but servers, packed for each row of their counts; add no warnings.
 
     Only where the racks of the servers are so few that other machines may share them, their numbers matter as well.
     """
     servers, racks = contents.servers, contents.compute_racks
-    counts = [machine.count.value for machine in machines]
-    few = [figure.value if figure else 0 for figure in (racks, servers)]
-    rows = next((len(count) for count in (*counts, *few) if isinstance(count, ExactVector)), None)
+    counts = [figure.value if figure else 0 for figure in (racks, servers, *(machine.count for machine in machines))]
+    rows = next((len(count) for count in counts if isinstance(count, ExactVector)), None)
     if rows is None:
-        return count_other_racks(site, contents, machines, [])
-    vectors = [_integers(count, rows) for count in counts]
-    most = site.shared_racks.value if site.shared_racks else 0
-    shared = [np.where(_integers(few[0], rows) <= most, _integers(count, rows), 0) for count in few]
-    unique, inverse = np.unique(np.stack([*shared, *vectors]), axis=1, return_inverse=True)
-    packed = []
-    for racks_of_row, servers_of_row, *counts_of_row in unique.T.tolist():
+        return count_other_racks(site, contents, machines, warnings)
+
+    @cache
+    def pack(racks_of_row: int, servers_of_row: int, *counts_of_row: int) -> Figure | None:
         pieces = zip(machines, counts_of_row, strict=True)
         of_row = [replace(each, count=replace(each.count, value=count)) for each, count in pieces]
         at = contents._replace(
             servers=replace(servers, value=servers_of_row) if servers and racks_of_row else None,
             compute_racks=replace(racks, value=racks_of_row) if racks and racks_of_row else None,
         )
-        packed.append(count_other_racks(site, at, of_row, []))
-    numbers = [each.value if each else 0 for each in packed]
+        return count_other_racks(site, at, of_row, [])
+
+    most = site.shared_racks.value if site.shared_racks else 0
+    columns = (each.integers().tolist() if isinstance(each, ExactVector) else [each] * rows for each in counts)
+    packed = [pack(*(of_row if of_row[0] <= most else (0, 0, *of_row[2:]))) for of_row in zip(*columns, strict=True)]
     first = next((each for each in packed if each), None)
-    return first and Figure(integer_vector(np.array(numbers)[inverse.ravel()]), first.unit, first.origin)
-
-
-def _integers(count: ExactVector | int, rows: int) -> Integers:
-    return count.integers() if isinstance(count, ExactVector) else np.full(rows, count)
+    return first and Figure(integer_vector([each.value if each else 0 for each in packed]), first.unit, first.origin)
 
 
 class FabricRange(NamedTuple):
     """A fabric for several numbers of servers: as built for one of them, and the counts for all."""
 
-    rows: Rows
     built: BuiltFabric
-    counts: tuple[Integers, ...]
-    """The counts for each of `_counted_figures`."""
+    counts: Mapping[int, tuple[int, ...]]
+    """By row: the value of each of `_counted_figures`."""
 
-    def take(self, chosen: NDArray[np.bool_]) -> FabricRange:
+    def take(self, rows: Collection[int]) -> FabricRange:
         """Return the fabric for some of the rows."""
-        return FabricRange(self.rows[chosen], self.built, tuple(count[chosen] for count in self.counts))
+        return FabricRange(self.built, _take(self.counts, rows))
 
     def with_vectors(self) -> BuiltFabric:
         """Return the fabric with vectors in place of counts."""
         built, connected = self.built, self.built.interconnect
         nics, *counts = (
             Figure(integer_vector(counts), figure.unit, figure.origin)
-            for figure, counts in zip(_counted_figures(built), self.counts, strict=True)
+            for figure, counts in zip(_counted_figures(built), zip(*self.counts.values(), strict=True), strict=True)
         )
         left = iter(counts)
         tiers = [replace(tier, count=next(left)) for tier in built.fabric.tiers]
@@ -197,50 +193,36 @@ def _counted_figures(built: BuiltFabric) -> list[Figure]:
     return [built.nics, *(tier.count for tier in built.fabric.tiers), *(use.quantity for use in uses)]
 
 
-class DesignRanges(NamedTuple):
-    """Designs of a plan for many numbers of servers. Rows in neither field are not covered."""
-
-    covered: tuple[DesignRange, ...]
-    refused: Rows
-    """Rows for which `design` raises Infeasible: no fabric has the ports."""
-
-
-NOTHING = np.empty(0, np.int64)
-
-
 class _RangeContext(NamedTuple):
     plan: Plan
-    servers: Integers
+    servers: Mapping[int, int]
     parts: PartsLookup
     attached: Attachment
 
 
-def design_range(plan: Plan, servers: Integers, parts: PartsLookup, attached: Mapping[str, Attachment]) -> DesignRanges:
-    """Return the designs of a plan with a given number of servers, for each of these numbers instead."""
-    if not _is_covered(plan):
-        return DesignRanges((), NOTHING)
-    everything = np.flatnonzero(servers > _servers_of_one_rack(plan))
-    if not len(everything):
-        return DesignRanges((), NOTHING)
-    ranges: list[tuple[Rows, tuple[FabricRange, ...]]] = [(everything, ())]
-    refused = NOTHING
+def design_range(
+    plan: Plan, servers: Mapping[int, int], parts: PartsLookup, attached: Mapping[str, Attachment]
+) -> tuple[list[DesignRange], list[int]]:
+    """Return the designs of a plan with a given number of servers, for each of these numbers by row instead.
+
+    Also returns the rows for which `design` raises Infeasible: no fabric has the ports. Others are not covered.
+    """
+    servers = {row: count for row, count in servers.items() if count > _servers_of_one_rack(plan)}
+    if not servers or not _is_covered(plan):
+        return [], []
+    ranges, refused = [DesignRange(plan, servers, (), parts)], set[int]()
     for fabric in plan.fabrics:
         context = _RangeContext(plan, servers, parts, attached[fabric.name])
-        at_planned_rates, unknown = _range_at_rates(fabric, context, everything)
-        built = [each.rows for each in at_planned_rates]
-        refused = np.union1d(refused, np.setdiff1d(everything, np.concatenate([unknown, *built])))
+        at_planned_rates, unknown = _range_at_rates(fabric, context, servers)
+        refused |= servers.keys() - unknown.union(*(each.counts for each in at_planned_rates))
         best = [faster for each in at_planned_rates for faster in _with_faster_rates(each, context)]
-        ranges = [joined for rows, others in ranges for each in best for joined in _join(rows, others, each)]
-    covered = (DesignRange(rows, plan, servers[rows], built, parts) for rows, built in ranges)
-    return DesignRanges(tuple(covered), refused)
+        ranges = [joined for one in ranges for each in best if (joined := _join(one, each)).servers]
+    return ranges, sorted(refused)
 
 
-def _join(
-    rows: Rows, built: tuple[FabricRange, ...], more: FabricRange
-) -> Iterator[tuple[Rows, tuple[FabricRange, ...]]]:
-    shared = np.intersect1d(rows, more.rows)
-    if len(shared):
-        yield shared, tuple(each.take(np.isin(each.rows, shared)) for each in (*built, more))
+def _join(designs: DesignRange, fabric: FabricRange) -> DesignRange:
+    found = designs.take(fabric.counts.keys())
+    return found._replace(fabrics=(*found.fabrics, fabric.take(found.servers)))
 
 
 def _is_covered(plan: Plan) -> bool:
@@ -269,74 +251,65 @@ def _servers_of_one_rack(plan: Plan) -> int:
     return int(found.value) if found else 0
 
 
-def _with_faster_rates(fabric_range: FabricRange, context: _RangeContext) -> Iterator[FabricRange]:
-    """Yield a fabric at its rates, or faster between switches, as `design` decides for each row."""
+def _with_faster_rates(fabric_range: FabricRange, context: _RangeContext) -> list[FabricRange]:
+    """Return a fabric at its rates, or faster between switches, as `design` decides for each row."""
     fabric, best = fabric_range.built.plan, [fabric_range]
     for rates in faster_rates(fabric_range.built):
-        others, unknown = _range_at_rates(at_rates(fabric, rates), context, fabric_range.rows)
-        best = [one.take(~np.isin(one.rows, unknown)) for one in best]
+        others, unknown = _range_at_rates(at_rates(fabric, rates), context, fabric_range.counts)
+        best = [one.take(one.counts.keys() - unknown) for one in best]
         for other in others:
-            best = [each for one in best for each in _better_of(one, other, rates, context.parts) if len(each.rows)]
-    yield from (each for each in best if len(each.rows))
+            best = [each for one in best for each in _better_of(one, other, rates, context.parts)]
+    return [each for each in best if each.counts]
 
 
 def _better_of(
     one: FabricRange, other: FabricRange, rates: Mapping[str, Figure], parts: PartsLookup
 ) -> Iterator[FabricRange]:
     """Yield a fabric for the rows where another at these rates is no better, and the other for the rest."""
-    shared = np.isin(one.rows, other.rows)
-    other = other.take(np.isin(other.rows, one.rows))
-    better = np.zeros(len(one.rows), np.bool_)
-    if shared.any():
-        better[shared] = _where(partial(_is_better, rates, parts), other, one.take(shared))
-        yield other.take(better[shared])
-    yield one.take(~better)
+    shared = one.counts.keys() & other.counts.keys()
+    better = _better_rows(other.take(shared), one.take(shared), rates, parts) if shared else set[int]()
+    yield other.take(better)
+    yield one.take(one.counts.keys() - better)
 
 
-def _is_better(rates: Mapping[str, Figure], parts: PartsLookup, one: FabricRange, two: FabricRange) -> bool:
-    return is_better(one.with_vectors(), two.with_vectors(), rates, parts)
-
-
-def _where(ask: Callable[[FabricRange, FabricRange], bool], one: FabricRange, two: FabricRange) -> NDArray[np.bool_]:
-    """Return where a question about two fabrics of the same rows is answered yes."""
+def _better_rows(
+    one: FabricRange, than: FabricRange, rates: Mapping[str, Figure], parts: PartsLookup
+) -> Collection[int]:
+    """Return the rows where a fabric at these rates is better than another; both have the same rows."""
     try:
-        return np.full(len(one.rows), bool(ask(one, two)))
+        return one.counts if is_better(one.with_vectors(), than.with_vectors(), rates, parts) else ()
     except RowsDiffer as parting:
-        found = np.zeros(len(one.rows), np.bool_)
-        for some in (parting.rows, ~parting.rows):
-            found[some] = _where(ask, one.take(some), two.take(some))
-        return found
+        some = parting.divide(one.counts)
+        return {row for rows in some for row in _better_rows(one.take(rows), than.take(rows), rates, parts)}
 
 
-def _range_at_rates(fabric: FabricPlan, context: _RangeContext, rows: Rows) -> tuple[list[FabricRange], Rows]:
+def _range_at_rates(
+    fabric: FabricPlan, context: _RangeContext, rows: Collection[int]
+) -> tuple[list[FabricRange], set[int]]:
     """Return a fabric at given rates for some rows, and the rows not covered; the other rows cannot be built."""
-    found, unknown, counters = list[FabricRange](), list[Rows](), Counters()
+    found, unknown, contents = list[FabricRange](), set[int](), _Contents()
     for planes in _count_planes(fabric, context, rows):
         if planes is None:
-            return [], rows
-        for same_part in _same_parts(planes, fabric, context):
-            ranged = _connect(same_part, fabric, context, counters)
-            if ranged is None:
-                unknown.append(same_part.rows)
-            else:
-                found.append(ranged[0])
-                unknown.append(ranged[1])
-    return found, np.concatenate([NOTHING, *unknown])
+            return [], {*rows}
+        for alike in _same_parts(planes, fabric, context):
+            ranged = _connect(alike, fabric, context, contents)
+            unknown |= alike.counts.keys()
+            if ranged:
+                unknown -= ranged.counts.keys()
+                found.append(ranged)
+    return found, unknown
 
 
 class _Planes(NamedTuple):
-    rows: Rows
-    counts: ClosCounts
+    counts: Mapping[int, ClosCounts]
+    """By row, without those that cannot be built."""
     demand: Demand
     planes: int
 
-    def take(self, chosen: NDArray[np.bool_]) -> _Planes:
-        return self._replace(rows=self.rows[chosen], counts=self.counts.take(chosen))
 
-
-def _count_planes(fabric: FabricPlan, context: _RangeContext, rows: Rows) -> Iterator[_Planes | None]:
+def _count_planes(fabric: FabricPlan, context: _RangeContext, rows: Collection[int]) -> Iterator[_Planes | None]:
     """Yield the planes of a fabric for some rows, dual-homed or not; None where they are not covered."""
-    first = Figure(int(context.servers[rows[0]]), "servers", fabric.oversubscription.origin)
+    first = Figure(context.servers[next(iter(rows))], "servers", fabric.oversubscription.origin)
     as_asked = fabric.homing_asked or fabric.homing.value == fabric_demand.SINGLE
     try:
         whole = fabric_demand.demand(fabric, context.attached, first)
@@ -344,23 +317,25 @@ def _count_planes(fabric: FabricPlan, context: _RangeContext, rows: Rows) -> Ite
         one, two = _planes(fabric, single, context, rows), None
     except Infeasible:  # at any number of servers
         return
-    if as_asked:
-        yield one
-        return
-    if one and one.planes == 1:
+    if one and one.planes == 1 and not as_asked:
         with suppress(Infeasible):
             two = _planes(fabric, whole, context, rows)
     if one is None or two is None:
         yield one
         return
-    same = np.logical_and.reduce([one.counts.switches[tier] == two.counts.switches[tier] for tier in TIERS])
-    dual = same & (two.counts.tiers > 1) & (one.counts.switches["leaf"] > 1)
-    for planes, chosen in ((two, dual), (one, ~dual)):
-        if chosen.any():
-            yield planes.take(chosen)
+    dual = {row: counts for row, counts in two.counts.items() if _is_as_small(counts, one.counts.get(row))}
+    yield two._replace(counts=dual)
+    yield one._replace(counts=_take(one.counts, one.counts.keys() - dual))
 
 
-def _planes(fabric: FabricPlan, whole: Demand, context: _RangeContext, rows: Rows) -> _Planes | None:
+def _is_as_small(dual: ClosCounts, single: ClosCounts | None) -> bool:
+    """Return whether a dual-homed fabric has the switches of one that is not, on more than one leaf."""
+    if single is None or len(dual.tiers) == 1 or single.tiers[0].switches == 1:
+        return False
+    return [tier.switches for tier in dual.tiers] == [tier.switches for tier in single.tiers]
+
+
+def _planes(fabric: FabricPlan, whole: Demand, context: _RangeContext, rows: Collection[int]) -> _Planes | None:
     planes, declared = int(fabric.planes.value), fabric.declared
     demand = whole if planes == 1 else demand_of_one_plane(whole, fabric.planes, context.attached.ports_per_plane)
     rails: Figure | None = None
@@ -369,25 +344,24 @@ def _planes(fabric: FabricPlan, whole: Demand, context: _RangeContext, rows: Row
     else:
         planes *= int(demand.ports_per_server.value)
         demand = demand_of_one_plane(demand, demand.ports_per_server, one_rail())
-    if not is_covered(demand):
+    if not has_counter(demand):
         return None
-    counts = count_clos(demand, rails, context.servers[rows])
+    count = clos_counter(demand, rails)
+    found = {row: counts for row in rows if (counts := count(context.servers[row]))}
     if rails and not declared.has_rails:
-        counts = counts._replace(tiers=np.where(counts.tiers == 1, 0, counts.tiers))
-    return _Planes(rows, counts, demand, planes)
+        found = {row: counts for row, counts in found.items() if len(counts.tiers) > 1}
+    return _Planes(found, demand, planes)
 
 
 def _same_parts(planes: _Planes, fabric: FabricPlan, context: _RangeContext) -> Iterator[_Planes]:
     """Yield the planes split into those with the same parts for links: by tiers and by parallel links."""
-    counts, together = planes.counts, _links_together(planes, context.attached, fabric)
-    divided = [
-        np.gcd(together[ends.kind], _links_of_cables(ends, context.parts)) for ends in _list_ends(planes, context)
-    ]
-    keys = np.stack([counts.tiers, *divided])
-    for key in np.unique(keys, axis=1).T:
-        chosen = (keys == key[:, None]).all(axis=0)
-        if key[0]:
-            yield planes.take(chosen)
+    links = {ends.kind: _links_of_cables(ends, context.parts) for ends in _list_ends(planes, context)}
+    alike = dict[tuple[int, ...], dict[int, ClosCounts]]()
+    for row, counts in planes.counts.items():
+        together = _links_together(counts, planes, context.attached, fabric)
+        key = tuple(gcd(each, links[kind.name]) for kind, each in zip(LINK_KINDS, together, strict=False))
+        alike.setdefault(key, {})[row] = counts
+    yield from (planes._replace(counts=counts) for counts in alike.values())
 
 
 class _Ends(NamedTuple):
@@ -401,7 +375,7 @@ def _list_ends(planes: _Planes, context: _RangeContext) -> Iterator[_Ends]:
     """Yield the ends of the kinds of link of a fabric, as far as its switches have ports for them."""
     demand = planes.demand
     switches = {"leaf": demand.leaf.switch, "spine": demand.spine.switch, "core": demand.core.switch}
-    for kind in LINK_KINDS[: int(planes.counts.tiers.max())]:
+    for kind in LINK_KINDS[: max((len(counts.tiers) for counts in planes.counts.values()), default=0)]:
         rate = demand.rates[kind.name]
         lower, upper = (
             server_cage(context.plan, context.attached) if end == SERVER else cage_of(switches[end], end, rate)
@@ -422,44 +396,26 @@ def _links_of_cables(ends: _Ends, parts: PartsLookup) -> int:
     return lcm(*links)
 
 
-def _links_together(planes: _Planes, attached: Attachment, fabric: FabricPlan) -> dict[str, Integers]:
-    """Return the links that always run between the same two devices, by kind; the actual number is a multiple."""
-    counts = planes.counts
-    down, ports = counts.down["leaf"], int(attached.ports_per_server.value)
-    one_row = counts.rows * planes.planes == 1
-    if fabric.declared.isolated_rails:
-        one_row = np.full(len(down), ports == 1)
-    leaves, spines = counts.kinds["leaf"], counts.kinds["spine"]
-    return {
-        SERVER_LEAF.name: np.where(one_row, np.gcd(down, ports), 1),
-        LEAF_SPINE.name: _parallel(leaves, counts.switches["spine"] // counts.pods),
-        SPINE_CORE.name: _parallel(spines, counts.switches["core"]),
-    }
+def _links_together(counts: ClosCounts, planes: _Planes, attached: Attachment, fabric: FabricPlan) -> Iterator[int]:
+    """Yield the links that always run between the same two devices, by kind; the actual number is a multiple."""
+    ports, leaf = int(attached.ports_per_server.value), counts.tiers[0]
+    one_row = ports == 1 if fabric.declared.isolated_rails else counts.rows * planes.planes == 1
+    yield gcd(leaf.down, ports) if one_row else 1
+    for tier in counts.tiers[:-1]:
+        yield gcd(*(up // tier.above if up % tier.above == 0 else 1 for (_, up), _ in tier.kinds)) or 1
 
 
-def _parallel(kinds: Kinds, above: Integers) -> Integers:
-    """Return the links between a switch of a tier and each of `above` switches above it."""
-    above = np.maximum(above, 1)
-    each = np.where(kinds.up % above == 0, kinds.up // above, 1)
-    found: Integers = np.gcd.reduce(np.where(kinds.switches > 0, each, 0), axis=0)
-    return np.maximum(found, 1)
+_Link = tuple[_Ends, Medium | None]
+"""The ends of a kind of link and its medium; None if no part is known."""
 
 
-class _Link(NamedTuple):
-    ends: _Ends
-    medium: Medium | None
-    """The medium; None if no part is known."""
-
-
-def _connect(
-    planes: _Planes, fabric: FabricPlan, context: _RangeContext, known: Counters
-) -> tuple[FabricRange, Rows] | None:
-    """Return a fabric with parts for rows whose links are built alike, and the rows without enough cages.
+def _connect(planes: _Planes, fabric: FabricPlan, context: _RangeContext, contents: _Contents) -> FabricRange | None:
+    """Return a fabric with parts for rows whose links are built alike, without those that lack cages.
 
     None where it is not covered: where it cannot be built, or only with parts that share cages.
     """
     plan, servers, parts, attached = context
-    first = Figure(int(servers[planes.rows[0]]), "servers", require(plan.cluster.servers, "given").origin)
+    first = Figure(servers[next(iter(planes.counts))], "servers", require(plan.cluster.servers, "given").origin)
     try:
         built = build_at_rates(fabric, FabricContext(plan, first, parts, attached))
         raise_errors(built.interconnect)
@@ -469,62 +425,88 @@ def _connect(
     if any(option.reason == CAGES for choice in connected.choices for option in choice.others):
         return None
     media = {group.kind: group.medium for group in connected.link_groups}
-    links = [_Link(end, media[end.kind]) for end in _list_ends(planes, context)]
-    counters, counts = _piece_counters(planes, links, known), planes.counts
-    suffice = np.logical_and.reduce(
-        [counter.has_cages(counts.down[tier], counts.up[tier]) for tier, counter in counters.items()]
-    )
-    unknown, planes = planes.rows[~suffice], planes.take(suffice)
-    modules, cables = _count_parts(planes, links, counters, servers[planes.rows], attached)
-    counted = (
-        servers[planes.rows] * int(attached.nics_per_server.value),
-        *(planes.counts.switches[tier.name] * planes.planes for tier in built.fabric.tiers),
-        *(modules[use.kind, use.device] for use in connected.modules),
-        *(modules[use.kind, use.device] for use in connected.adapters),
-        *(cables[use.kind] for use in connected.cables),
-    )
-    whole, first_row = (
-        [figure.value for figure in _counted_figures(built)],
-        [int(each[0]) for each in counted],
-    )
-    if whole != first_row:
-        raise AssertionError(f"{fabric.name}: the vectors have {first_row}, the design {whole}")
-    return FabricRange(planes.rows, built, counted), unknown
+    links = [(end, media[end.kind]) for end in _list_ends(planes, context)]
+    of_tiers, found = _contents_of_tiers(planes.demand, links, contents), dict[int, tuple[int, ...]]()
+    for row, counts in planes.counts.items():
+        tiers = dict(zip(TIERS, zip(of_tiers, counts.tiers, strict=True), strict=False))
+        if any(content.maps(tier.down, tier.up) is None for content, tier in tiers.values()):
+            continue
+        modules, cables = _count_parts(links, tiers, planes.planes, servers[row], attached)
+        found[row] = (
+            servers[row] * int(attached.nics_per_server.value),
+            *(tier.switches * planes.planes for tier in counts.tiers),
+            *(modules[use.kind, use.device] for use in connected.modules),
+            *(modules[use.kind, use.device] for use in connected.adapters),
+            *(cables[use.kind] for use in connected.cables),
+        )
+    expected, first_row = [figure.value for figure in _counted_figures(built)], [*next(iter(found.values()))]
+    if expected != first_row:
+        raise AssertionError(f"{fabric.name}: the vectors have {first_row}, the design {expected}")
+    return FabricRange(built, found)
 
 
-Counters = dict[tuple[str, TierLinks], PieceCounter]
-"""Counters of pieces in the switches of a fabric at given rates, by tier and by the parts of its links in the cages."""
+class _Content:
+    """The cages of the switches of a tier by the parts of their links: downlinks, and uplinks where there are any.
+
+    What a switch contains follows from its ports in use; each such question is answered once for all fabrics.
+    """
+
+    def __init__(self, switch: Switch, links: Sequence[tuple[str, Figure, CagePlug]]) -> None:
+        self._switch, self._links = switch, links
+        self.maps, self.pieces = cache(self._maps), cache(self._pieces)
+
+    def _maps(self, down: int, up: int) -> list[PortMap] | None:
+        """Return the ports of a fully connected switch; None where its links fill more cages than it has."""
+        ports = zip(self._links, (down, up), strict=False)
+        wanted = [PortDemand(kind, count, rate, plug, bool(at)) for at, ((kind, rate, plug), count) in enumerate(ports)]
+        try:
+            return [*map_ports(self._switch, wanted).values()]
+        except TooFewCages:
+            return None
+
+    def _pieces(self, up: int, links_per_piece: int, full: tuple[int, int], used: tuple[int, int]) -> int:
+        """Return the pieces of the downlinks (0) or uplinks (1) on a switch with some of its ports in use."""
+        if links_per_piece == 1:
+            return used[up]
+        maps = require(self.maps(*full), "only switches with enough cages are counted")
+        found = filled_places(maps[up], used[up], links_per_piece)
+        if up and self._links[0][-1] == self._links[1][-1]:
+            found -= filled_places(maps[0], used[0], links_per_piece)
+        return len(found)
 
 
-def _piece_counters(planes: _Planes, links: Sequence[_Link], counters: Counters) -> dict[str, PieceCounter]:
-    """Return the counters of pieces in the switches of each tier; extend `counters`, those of other rows."""
-    demand, found = planes.demand, {}
-    for tier, choice in zip(TIERS, (demand.leaf, demand.spine, demand.core), strict=True):
-        ends = [(each, plug_at(medium, each.upper, True)) for each, medium in links if each.upper.device == tier]
-        ends += [(each, plug_at(medium, each.lower, False)) for each, medium in links if each.lower.device == tier]
-        if ends:
-            kinds, rates, plugs = zip(*((each.kind, each.rate, plug) for each, plug in ends), strict=True)
-            of_tier = TierLinks(kinds, rates, plugs)
-            found[tier] = counters.setdefault((tier, of_tier), PieceCounter(choice.switch, of_tier))
+_Contents = dict[tuple[str, tuple[tuple[str, Figure, CagePlug], ...]], _Content]
+"""By tier and the parts of its links in the cages: the contents of its switches at given rates."""
+
+
+def _contents_of_tiers(demand: Demand, links: Sequence[_Link], contents: _Contents) -> list[_Content]:
+    """Return the contents of the switches of each tier; extend `contents`, those of other rows."""
+    found = []
+    for name, tier in zip(TIERS, (demand.leaf, demand.spine, demand.core), strict=True):
+        of_tier = [(each, plug_at(medium, each.upper, True)) for each, medium in links if each.upper.device == name]
+        of_tier += [(each, plug_at(medium, each.lower, False)) for each, medium in links if each.lower.device == name]
+        if of_tier:
+            key = name, tuple((each.kind, each.rate, plug) for each, plug in of_tier)
+            found.append(contents.setdefault(key, _Content(tier.switch, key[1])))
     return found
 
 
 def _count_parts(
-    planes: _Planes,
     links: Sequence[_Link],
-    counters: Mapping[str, PieceCounter],
-    servers: Integers,
+    tiers: Mapping[str, tuple[_Content, TierCount]],
+    planes: int,
+    servers: int,
     attached: Attachment,
-) -> tuple[dict[tuple[str, str], Integers], dict[str, Integers]]:
-    counts, ports = planes.counts, int(attached.ports_per_server.value)
+) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+    """Return the modules by kind of link and device, and the cables by kind of link."""
+    ports = int(attached.ports_per_server.value)
 
-    def in_tier(tier: str, up: int, links_per_piece: Figure) -> Integers:
-        counted = counters[tier].count(
-            up, int(links_per_piece.value), counts.down[tier], counts.up[tier], counts.kinds[tier]
-        )
-        return counted * planes.planes
+    def in_tier(name: str, up: int, links_per_piece: Figure) -> int:
+        content, tier = tiers[name]
+        each, full = int(links_per_piece.value), (tier.down, tier.up)
+        return planes * sum(count * content.pieces(up, each, full, used) for used, count in tier.kinds)
 
-    modules, cables = dict[tuple[str, str], Integers](), dict[str, Integers]()
+    modules, cables = dict[tuple[str, str], int](), dict[str, int]()
     for (kind, lower, upper, _), medium in links:
         of_servers = lower.device == SERVER
         if medium and medium.lower and lower.form not in FIXED_FORMS:
@@ -535,7 +517,7 @@ def _count_parts(
             modules[kind, upper.device] = in_tier(upper.device, 0, medium.upper.ports)
         cable = medium and medium.cable
         if medium is None or cable is None or cable.links.value == 1:
-            cables[kind] = servers * ports if of_servers else counts.links[lower.device] * planes.planes
+            cables[kind] = servers * ports if of_servers else tiers[lower.device][1].links_up * planes
         elif medium.splits_at_lower_end:
             many = int(cable.links.value)
             cables[kind] = servers * -(-ports // many) if of_servers else in_tier(lower.device, 1, cable.links)

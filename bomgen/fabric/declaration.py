@@ -231,3 +231,34 @@ def build_fabric(name: str, demand: Demand | DirectDemand) -> Fabric:
     if undeclared := mismatch(declared, fabric):
         raise ValueError(undeclared)
     return fabric
+
+
+# folded Clos --------------------------------------------------------------------------------------------------------
+# The common parts of the folded Clos topologies: tiers, kinds of link, and the connection of ports.
+
+TIERS = ("leaf", "spine", "core")
+LEAF_SPINE = LinkKind(
+    *("leaf-spine", ("leaf", "spine"), "LS", "Leaf to spine", "Links from the leaf to the spine switches."),
+    {"medium": "transceiver", "module": "generic-400g", "length": "30 m"},
+    in_every_result=True,
+)
+SPINE_CORE = LinkKind(
+    *("spine-core", ("spine", "core"), "SC", "Spine to core"),
+    "Links from the spine to the core switches of a three-tier fabric.",
+    {"medium": "transceiver", "rate": "800G"},
+    in_every_result=True,
+)
+LINK_KINDS = (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
+
+
+def connect_tiers(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
+    """Yield the links of leaves to the spines of their pod, and of spines to cores, spread evenly.
+
+    Raises ValueError when links do not spread evenly, or the fabric has no seats.
+    """
+    from bomgen.fabric.links.patterns import connect_cores, connect_spines
+
+    if plane.tier("spine") is not None:
+        yield LEAF_SPINE, connect_spines(plane, seats)
+    if plane.tier("core") is not None:
+        yield SPINE_CORE, connect_cores(plane)

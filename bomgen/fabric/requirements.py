@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, ceil_div, formula
-from bomgen.fabric.clos import ports_in_use, shape
-from bomgen.fabric.clos.ports_in_use import LINK_KINDS
+from bomgen.fabric.clos import occupancy, shape
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.clos.shape import SPLIT, WHOLE, PlainDemand
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.declaration import LINK_KINDS, SERVER_LEAF
 from bomgen.fabric.ports import largest_group, radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -164,7 +163,7 @@ def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> F
     nic_ports = shape.nic_endpoints(demand.servers, demand.ports_per_server)
     others = (demand.host_ports or UNSET, demand.reserved_ports or UNSET)
     places = (nic_ports, *others, ONE_RAIL, down, down, up, leaves)
-    return ports_in_use.all_links_up(*places, demand.ports_per_server, down)
+    return occupancy.all_links_up(*places, demand.ports_per_server, down)
 
 
 def build_one_switch(demand: Demand, topology: str) -> Fabric:

@@ -16,7 +16,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import formula
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
-from bomgen.fabric.line_cards import CardUse, FittedTier
+from bomgen.fabric.ports import CardUse, FittedTier
 from bomgen.optics.counting.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import (
     CATEGORIES,

@@ -20,8 +20,8 @@ from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.shape import ClosShape, divisors
 from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
-from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.fabric.planes import demand_of_one_plane
+from bomgen.fabric.ports import CardUse, FittedTier
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.optics.counting.uses import Chosen
 from bomgen.optics.types import MediumOption, metres

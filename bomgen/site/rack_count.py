@@ -6,6 +6,7 @@ to 0, they stand above the servers instead, in the height and power that these l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -54,34 +55,6 @@ def racks_beside_servers(separate: int, compute_racks: int, shared_racks: int) -
     return 0 if compute_racks <= shared_racks else separate
 
 
-def count_racks(
-    site: Site | None,
-    server: Server | None,
-    servers: Figure | None,
-    machines: Sequence[Equipment],
-    warnings: Warnings,
-) -> SiteContents:
-    """Return the racks of a site and their PDUs, for arguments as those of `size_facility`.
-
-    Doubtful points are added to `warnings`.
-    """
-    per_rack = servers_of_rack(site, server, servers, warnings) if site and server else None
-    compute = None
-    if site and servers and server and server.trays:
-        compute = racks_of_systems(servers, server.trays)
-    elif servers and per_rack:
-        compute = racks_of_servers(servers, per_rack)
-    contents = SiteContents(server, servers, per_rack, compute, None, None, None)
-    if site is None:
-        return contents
-    management = count_other_racks(site, contents, machines, warnings)
-    return contents._replace(
-        management_racks=management,
-        compute_pdus=pdus_of_racks(compute, site.pdus_per_rack) if compute else None,
-        management_pdus=pdus_of_racks(management, site.management_pdus) if management else None,
-    )
-
-
 def count_other_racks(
     site: Site, contents: SiteContents, machines: Sequence[Equipment], warnings: Warnings
 ) -> Figure | None:
@@ -105,6 +78,35 @@ def count_other_racks(
             return racks_beside_servers(separate, beside.racks, limit)
     warnings += said
     return separate
+
+
+def count_racks(
+    site: Site | None,
+    server: Server | None,
+    servers: Figure | None,
+    machines: Sequence[Equipment],
+    warnings: Warnings,
+    count_others: Callable[[Site, SiteContents, Sequence[Equipment], Warnings], Figure | None] = count_other_racks,
+) -> SiteContents:
+    """Return the racks of a site and their PDUs, for arguments as those of `size_facility`.
+
+    Doubtful points are added to `warnings`. `count_others` gives the racks of everything but servers.
+    """
+    per_rack = servers_of_rack(site, server, servers, warnings) if site and server else None
+    compute = None
+    if site and servers and server and server.trays:
+        compute = racks_of_systems(servers, server.trays)
+    elif servers and per_rack:
+        compute = racks_of_servers(servers, per_rack)
+    contents = SiteContents(server, servers, per_rack, compute, None, None, None)
+    if site is None:
+        return contents
+    management = count_others(site, contents, machines, warnings)
+    return contents._replace(
+        management_racks=management,
+        compute_pdus=pdus_of_racks(compute, site.pdus_per_rack) if compute else None,
+        management_pdus=pdus_of_racks(management, site.management_pdus) if management else None,
+    )
 
 
 def _server_racks(contents: SiteContents) -> ServerRacks | None:
@@ -288,7 +290,4 @@ def _powers(contents: SiteContents, machines: Iterable[Equipment]) -> Iterator[t
 
 def _first(holds: Callable[[int], bool], below: int, above: int) -> int:
     """Return the first number after `below` for which a condition holds, as it does for `above`."""
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if holds(middle) else (middle, above)
-    return above
+    return below + 1 + bisect_left(range(below + 1, above), True, key=holds)

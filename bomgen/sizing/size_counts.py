@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, Given, function_of, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import ESTIMATE, Plan, Training
+from bomgen.plan.types import ESTIMATE, Plan
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
@@ -25,50 +25,27 @@ from bomgen.sizing.training import parallelism
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.fitting_counts import Truths, fitting
 
-NOT_SIZED = -1
-
 
 class SizedCounts(NamedTuple):
     """Clusters of one plan, one row for each of many numbers of servers, racks or GPUs."""
 
-    plan: Plan
-    attached: Mapping[str, Attachment]
     counts: npt.NDArray[np.int64]
     """The number set by the plan: servers, racks or GPUs."""
-    servers: npt.NDArray[np.int64] | None
-    """Servers; None: no server is known for the GPU."""
     gpus: npt.NDArray[np.int64]
     sized: npt.NDArray[np.bool_]
     """Whether the cluster can be sized; `refusal` has the reason if not."""
-    gpu_days: tuple[Fraction, ...]
-    """Days of the run on one GPU; several where they depend on the recomputation, or on the size of the cluster."""
-    gpu_days_index: npt.NDArray[np.int64]
-    """Index of a row's value in `gpu_days`; NOT_SIZED where it has no days."""
-
-    def days(self, row: int) -> Fraction | None:
-        """Return the days of the run, exactly; None: it cannot be sized, or the plan has no run."""
-        index = self.gpu_days_index[row]
-        return None if index == NOT_SIZED else self.gpu_days[index] / int(self.gpus[row])
+    gpu_days: Sequence[Fraction | None]
+    """Days of the run on one GPU; None: it cannot be sized, or the plan has no run."""
 
     def rounded_days(self) -> npt.NDArray[np.float64]:
         """Return the days of each row as the nearest float: equal numbers are equal, larger ones never smaller.
 
         NaN where there are none.
         """
-        result, rows = np.full(len(self.gpus), np.nan), np.flatnonzero(self.gpu_days_index != NOT_SIZED)
-        ratios = [days.as_integer_ratio() for days in self.gpu_days]
-        places = zip(self.gpu_days_index[rows].tolist(), self.gpus[rows].tolist(), strict=True)
         # Python rounds the quotient of two integers once, however large they are.
-        result[rows] = [ratios[index][0] / (ratios[index][1] * count) for index, count in places]
-        return result
-
-    def refusal(self, row: int) -> Infeasible | PlanErrors:
-        """Return why a cluster cannot be sized. Raises ValueError where it can."""
-        try:
-            size_cluster(with_count(self.plan, int(self.counts[row])), self.attached)
-        except (Infeasible, PlanErrors) as error:
-            return error
-        raise ValueError(f"{self.counts[row]} can be sized")
+        rows = zip(self.gpu_days, self.gpus.tolist(), strict=True)
+        quotients = [np.nan if days is None else days.numerator / (days.denominator * gpus) for days, gpus in rows]
+        return np.array(quotients, np.float64)
 
 
 def size_counts(
@@ -82,8 +59,8 @@ def size_counts(
     numbers, workload = np.asarray(counts, np.int64), plan.training
     if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
         return None
-    nothing = np.full(len(numbers), NOT_SIZED, np.int64)
-    sized = SizedCounts(plan, attached, numbers, None, nothing, nothing != NOT_SIZED, (), nothing)
+    nothing, no_days = np.zeros(len(numbers), np.int64), [None] * len(numbers)
+    sized = SizedCounts(numbers, nothing, nothing.astype(np.bool_), no_days)
     possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(plan.cluster) == 0)
     if not possible.any():
         return sized
@@ -92,38 +69,37 @@ def size_counts(
         servers, gpus = count_servers(largest, None, attached)
     except (Infeasible, PlanErrors):
         return sized
-    size, server = _given(largest), plan.cluster.server
-    sized = sized._replace(gpus=function_of(gpus, (size,))(numbers))
-    if server:
-        sized = sized._replace(servers=sized.gpus // server.gpus.value)
+    sized = sized._replace(gpus=function_of(gpus, (_given(largest),))(numbers))
     if workload:
-        return _size_runs(sized, possible, workload, _Size(size, servers, gpus))
+        return _size_runs(sized, possible, largest, attached, servers, gpus)
     smallest = with_count(plan, int(numbers[possible].min()))
-    ends = {_can_be_sized(end, attached) for end in (smallest, largest)}
+    ends = {refusal(end, attached) is None for end in (smallest, largest)}
     return sized._replace(sized=possible & ends.pop()) if len(ends) == 1 else None
 
 
-class _Size(NamedTuple):
-    """A number that the plan sets, and the resulting servers and GPUs."""
+def _size_runs(
+    sized_counts: SizedCounts,
+    possible: Truths,
+    largest: Plan,
+    attached: Mapping[str, Attachment],
+    servers: Figure | None,
+    gpus: Figure,
+) -> SizedCounts | None:
+    """Return the days of a run, and whether it fits, trying recomputations in the order of `cluster_size`.
 
-    given: Figure
-    servers: Figure | None
-    gpus: Figure
-
-
-def _size_runs(sized_counts: SizedCounts, possible: Truths, workload: Training, largest: _Size) -> SizedCounts | None:
-    """Return the days of a run, and whether it fits, trying recomputations in the order of `cluster_size`."""
-    plan, gpu = sized_counts.plan, gpu_with_host(sized_counts.plan.cluster)
-    gpu_days, gpu_days_index = list[Fraction](), sized_counts.gpu_days_index.copy()
+    `servers` and `gpus` are those of the plan with the largest number.
+    """
+    workload, gpu = require(largest.training, "a plan of a run"), gpu_with_host(largest.cluster)
+    gpu_days = [*sized_counts.gpu_days]
     try:
-        top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
-        cabled = storage.as_cabled(plan, sized_counts.attached)
-        lost = storage.lost_time(storage.contents(workload), cabled, largest.gpus, largest.servers)
+        top = peak_of_gpu(gpu, workload.precision, f"workload.{workload.block}", largest.cluster.mark)
+        cabled = storage.as_cabled(largest, attached)
+        lost = storage.lost_time(storage.contents(workload), cabled, gpus, servers)
     except (Infeasible, PlanErrors):
         return sized_counts
     goodput, shares = workload.goodput, dict[int, Fraction]()
     if goodput.value == ESTIMATE:
-        goodput, share = storage.FULL_GOODPUT, function_of(lost.goodput, (largest.given,))
+        goodput, share = storage.FULL_GOODPUT, function_of(lost.goodput, (_given(largest),))
         shares = {row: share(int(sized_counts.counts[row])) for row in np.flatnonzero(possible).tolist()}
         possible = np.array([bool(shares.get(row)) for row in range(len(possible))], np.bool_)
     choices = [*parallelism.with_recomputation(workload)]
@@ -137,25 +113,25 @@ def _size_runs(sized_counts: SizedCounts, possible: Truths, workload: Training, 
             run = training.size_training(choice, top, goodput)
         except Infeasible:
             break
-        fit = fitting(choice, gpu, largest.gpus, sized_counts.gpus[waiting])
+        fit = fitting(choice, gpu, gpus, sized_counts.gpus[waiting])
         if fit is None:
             return None
         taken = fit.possible if choice is choices[-1] else fit.fits
         rows, waiting = waiting[taken], waiting[~taken]
-        on_one = Fraction(training.days(choice, run, replace(largest.gpus, value=1)).value)
-        gpu_days_index[rows] = np.arange(len(rows)) + len(gpu_days) if shares else len(gpu_days)
-        gpu_days += [on_one / shares[row] for row in rows.tolist()] if shares else [on_one]
-    return sized_counts._replace(
-        sized=gpu_days_index != NOT_SIZED, gpu_days=tuple(gpu_days), gpu_days_index=gpu_days_index
-    )
+        on_one = Fraction(training.days(choice, run, replace(gpus, value=1)).value)
+        for row in rows.tolist():
+            gpu_days[row] = on_one / shares[row] if shares else on_one
+    sized = np.array([days is not None for days in gpu_days], np.bool_)
+    return sized_counts._replace(sized=sized, gpu_days=gpu_days)
 
 
-def _can_be_sized(plan: Plan, attached: Mapping[str, Attachment]) -> bool:
+def refusal(plan: Plan, attached: Mapping[str, Attachment]) -> Infeasible | PlanErrors | None:
+    """Return why a cluster cannot be sized; None where it can."""
     try:
         size_cluster(plan, attached)
-    except (Infeasible, PlanErrors):
-        return False
-    return True
+    except (Infeasible, PlanErrors) as error:
+        return error
+    return None
 
 
 def _given(plan: Plan) -> Figure:

@@ -45,7 +45,7 @@ from bomgen.results.designs import (
 )
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.servers import MAX_GPUS, servers_for_gpus, unit_of_counts
-from bomgen.sizing.size_counts import size_counts, with_count
+from bomgen.sizing.size_counts import refusal, size_counts, with_count
 from bomgen.workflow.inputs import Inputs, price_books_of, read_all, selling_books_of
 from bomgen.workflow.pipeline import work_out_variant
 
@@ -280,7 +280,7 @@ class DesignTables:
             self._put_range(family, table, ranged, catalog, books)
             table.pending[family, ranged.rows] = False
         for rows in refused:
-            self._build_one(family, int(rows[0]), table)
+            self._build_one(family, rows[0], table)
             table.refused[family, rows] = table.refused[family, rows[0]]
             table.pending[family, rows] = table.refused[family, rows[0]] == 0
 
@@ -301,9 +301,7 @@ class DesignTables:
                 table.put(family, rows, name, column_value(name, value, hardware.currency))
         table.unpriced[family, rows] = self._missing(hardware.unpriced)
 
-    def _ranges(
-        self, settings: tuple[str, ...]
-    ) -> tuple[Catalog, list[PriceBook], list[DesignRange], list[NDArray[np.int64]]]:
+    def _ranges(self, settings: tuple[str, ...]) -> tuple[Catalog, list[PriceBook], list[DesignRange], list[list[int]]]:
         """Return the designs of a family that `design_range` supports, and groups of designs that are refused alike.
 
         Raises PlanErrors for problems at every size.
@@ -317,18 +315,16 @@ class DesignTables:
         given = cluster.servers or cluster.gpus
         if given is None or server is None:
             return catalog, books, [], []
-        numbers = np.array(self._counts or [given.value], np.int64)
-        possible = (numbers <= MAX_GPUS) & (numbers % unit_of_counts(cluster) == 0)
+        each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
+        numbers = self._counts or [int(given.value)]
+        servers = {row: count // each for row, count in enumerate(numbers) if count <= MAX_GPUS and count % unit == 0}
         if cluster.servers is None:
-            numbers = numbers // server.gpus.value
             plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(given, server.gpus), gpus=None))
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
-        rows = np.flatnonzero(possible)
-        found = design_range(plan, numbers[rows], parts, attached)
-        covered = [each._replace(rows=rows[each.rows]) for each in found.covered]
-        refused = [each for each in (np.flatnonzero(~possible), rows[found.refused]) if each.size]
-        return catalog, books, covered, refused
+        covered, refused = design_range(plan, servers, parts, attached)
+        impossible = [row for row in range(len(numbers)) if row not in servers]
+        return catalog, books, covered, [rows for rows in (impossible, refused) if rows]
 
     def _put_range(
         self, family: int, table: _Table, ranged: DesignRange, catalog: Catalog, books: list[PriceBook]
@@ -337,7 +333,7 @@ class DesignTables:
             design = ranged.with_vectors()
             hardware = measure_hardware([design], quote(bill(catalog, design), design.plan.quote, books))
         except RowsDiffer as parting:
-            for some in (parting.rows, ~parting.rows):
+            for some in parting.divide(ranged.rows):
                 self._put_range(family, table, ranged.take(some), catalog, books)
             return
         except PlanErrors as errors:
@@ -363,8 +359,8 @@ class DesignTables:
             return
         table.pending[family] = False
         refused, days = np.flatnonzero(~counts.sized), counts.rounded_days()
-        if refused.size:
-            table.refused[family, refused] = self._reason(_message(counts.refusal(int(refused[0]))))
+        if refused.size and (error := refusal(with_count(plan, self._counts[refused[0]]), attached)):
+            table.refused[family, refused] = self._reason(_message(error))
         sized = np.flatnonzero(counts.sized & ~np.isnan(days))
         table.put(family, sized, DAYS, days[sized])
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from bomgen.fabric.clos import search
-from bomgen.fabric.clos.leaf_divisions import MOST_SHARED
-from bomgen.fabric.clos.search import find_smallest
+from bomgen.fabric.clos.search import MOST_SHARED, find_smallest
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
 
 

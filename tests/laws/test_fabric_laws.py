@@ -21,8 +21,8 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.core.yaml_source import read
-from bomgen.fabric.clos import counts
-from bomgen.fabric.clos.counts import Context
+from bomgen.fabric.clos import build
+from bomgen.fabric.clos.build import Context
 from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.clos.smallest import runners_up_by_tiers
 from bomgen.fabric.declaration import build_fabric
@@ -214,7 +214,7 @@ def test_counts_are_those_of_the_shape_that_the_search_found(case: Case, tiers: 
     except Infeasible:
         return
     if found := find_smallest(numbers):
-        c = counts.count(numbers, found, Context(case.servers, have_rails=rails is not None))
+        c = build.count(numbers, found, Context(case.servers, have_rails=rails is not None))
         got = (c.down, c.up, c.leaves, c.pods or 1, c.per_pod, c.spine_up or 0, c.cores or 0)
         assert (*got, c.ports_of_rail) == found
         assert c.spine_down <= c.spine_left

@@ -39,16 +39,9 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.exact_vectors", "fabric.clos.many", "fabric.links.*"),
-        *("optics.counting.columns", "design.server_range", "sizing.size_counts", "sizing.training.fitting_counts"),
-        *(
-            "site.floor_plan",
-            "cabling.*",
-            "results.rack_placement",
-            "results.designs",
-            "results.front",
-            "output.wiring.*",
-        ),
+        *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.training.fitting_counts"),
+        *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
+        "output.wiring.*",
         *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
     ),
     "distributed": ("workflow.design_search",),
@@ -490,7 +483,7 @@ def test_no_topology_is_asked_for_by_name() -> None:
     """
     names = {*topologies(), *(kind.name for each in describe_topologies() for kind in each.link_kinds)}
     assert len(names) > 10
-    declaring = ("fabric.topologies.", "fabric.clos.ports_in_use", "fabric.declaration")
+    declaring = ("fabric.topologies.", "fabric.declaration")
     wrong = [
         place(path, node)
         for path, tree in TREES.items()

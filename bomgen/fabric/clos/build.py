@@ -1,22 +1,225 @@
-"""A folded Clos as figures: the input of the search, and a fabric from its result."""
+"""Every count of a folded Clos, from its demand and the shape that the search chose, and the fabric of these counts.
+
+`count` is a calculation, for the numbers of a search and for the figures of a result. A count follows from a rule where
+that gives what the search chose: the fewest uplinks that keep the ratio, the leaves that hold the endpoints, the fewest
+spines over which uplinks spread evenly. Otherwise the search is the reason, since another count saves switches.
+
+Even spread: the switches above n switches of u uplinks each are the smallest divisor s of u with n (u / s) of their
+ports facing down, so that every switch has the same whole number of links to each switch above it. With two and three
+tiers of one switch at 1:1 this gives the fat trees of Leiserson 1985 and Al-Fares et al. 2008 (P^2 / 2 and P^3 / 4
+endpoints), and the odd numbers of published reference designs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
-from bomgen.core.calculation import trace
+from bomgen.core.calculation import applied, divided_up, step, trace, where
 from bomgen.core.provenance import Derived, Figure, difference, formula
-from bomgen.fabric.clos import ports_in_use, shape
-from bomgen.fabric.clos.counts import Context, Counts, count
-from bomgen.fabric.clos.leaf_divisions import most_down
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, LINK_KINDS, SPINE_CORE
-from bomgen.fabric.clos.search import largest_endpoints
-from bomgen.fabric.clos.shape import ClosShape, PlainDemand
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.clos import shape
+from bomgen.fabric.clos.occupancy import (
+    Occupancy,
+    assign_leaves,
+    bisection_of_leaves,
+    bisection_of_pods,
+    fit_switches,
+    free_ports_of_leaves,
+    kinds_of_leaves,
+    kinds_of_spines,
+    links_of_leaves,
+)
+from bomgen.fabric.clos.search import (
+    largest_endpoints,
+    links_up_for,
+    most_down,
+    require_smallest,
+    room_down,
+    room_for_reserved,
+    spine_links_up_for,
+    spine_room_down,
+)
+from bomgen.fabric.clos.shape import ClosShape, PlainDemand, round_up_to_divisor
+from bomgen.fabric.declaration import LEAF_SPINE, LINK_KINDS, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+
+EVEN = "even spread: smallest divisor of the uplinks that reaches every switch below"
+SEARCHED = "every uplink/downlink split of a leaf and number of pods, tried for the fewest switches"
+
+
+class Context(NamedTuple):
+    """What the counts depend on beside the demand of the search and its shape."""
+
+    servers: Any
+    have_rails: bool
+    """Whether each port of a server belongs to a rail."""
+    demand: Any = None
+    """The demand as one figure, which explains the shape; None for numbers."""
+
+
+class Counts(NamedTuple):
+    """The counts of a folded Clos; None: it has no such thing."""
+
+    down: Any
+    up: Any
+    rows: Any
+    leaves: Any
+    pods: Any
+    per_pod: Any
+    """Spines of a pod."""
+    spines: Any
+    spine_down: Any
+    spine_up: Any
+    uplinks: Any
+    """Links from a pod to the core."""
+    cores: Any
+    core_down: Any
+    left: Any
+    """Ports of a leaf left by its uplinks."""
+    spine_left: Any
+    room: Any
+    """Downlinks of a leaf that its uplinks carry."""
+    ports_of_rail: Any
+    """Ports of a server on a leaf, where leaves belong to rails."""
+    occupancy: Any
+
+
+def count(d: PlainDemand, s: ClosShape, context: Context) -> Counts:
+    """Return every count of the fabric of a demand."""
+    chosen = _choose_by(s, context.demand)
+    up = _uplinks(d, s, chosen)
+    left = step("down", "ports", room_down(d, up), "Ports left by uplinks.")
+    down = step("down", "ports", d.leaf_down) or chosen("down", "ports", lambda shape: shape.down, left)
+    ports_of_rail, rows, units, leaves = _leaves(d, s, context, down, chosen)
+    pods, below = _pods(d, leaves, units, rows, chosen)
+    if fixed := d.spines_per_pod or (d.spine_count if pods is None else 0):
+        per_pod = step("per_pod", "switches", fixed)
+    elif d.spine_count:
+        per_pod = step("per_pod", "switches", d.spine_count // pods, "From the total that the plan sets.")
+    else:
+        rule = _even_spread("per_pod", below, up, _spine_ports_down(d))
+        per_pod = chosen("per_pod", "switches", lambda shape: shape.spines, rule)
+    spines = per_pod if pods is None else step("switches", "switches", pods * per_pod, "Spines of all pods.")
+    spine_down = step("spine_down", "ports", below * up // per_pod, "Downlink ports in use per spine.")
+    spine_up = uplinks = cores = core_down = None
+    spine_left = d.spine_radix
+    if d.core_radix:
+        spine_up = chosen("spine_up", "ports", lambda shape: shape.spine_up, spine_links_up_for(d, spine_down))
+        spine_left = step("spine_down", "ports", spine_room_down(d, spine_up), "Ports left by uplinks.")
+        uplinks = step("uplinks", "links", per_pod * spine_up, "Links from a pod to the core.")
+        rule = _even_spread("switches", pods, uplinks, d.core_radix)
+        cores = d.core_count or chosen("switches", "switches", lambda shape: shape.cores, rule)
+        core_down = step("down", "ports", pods * uplinks // cores, "Downlink ports in use per core.")
+    room = step("most_down", "ports", room_for_reserved(d, up), "Downlinks that the uplinks of a leaf carry.")
+    unit = _ports_of_unit(d, context, units, leaves, down, ports_of_rail)
+    places = (d.nic_ports, d.host_ports, d.reserved_ports, rows, unit, down, up, leaves, ports_of_rail, room)
+    shrinking = (per_pod, d.down_gbps / (d.oversubscription * d.up_gbps)) if d.exact and not d.leaf_up else ()
+    found = applied(assign_leaves, *places, *shrinking)
+    occupancy = step("occupancy", "occupancy", found, "Endpoints and uplinks of each leaf.")
+    if d.pods_hold_all_rails:
+        occupancy = step("occupancy", "occupancy", applied(in_pods_of_all_rails, occupancy), "In pods of all rails.")
+    return Counts(
+        *(down, up, rows, leaves, pods, per_pod, spines, spine_down, spine_up, uplinks, cores, core_down),
+        *(left, spine_left, room, ports_of_rail, occupancy),
+    )
+
+
+def _choose_by(s: ClosShape, demand: Any) -> Callable[..., Any]:
+    @cache
+    def searched() -> Any:
+        if demand is None:
+            return s
+        return step("shape", "shape", applied(require_smallest, demand), "Shape of the smallest fabric.", SEARCHED)
+
+    def chosen(name: str, unit: str, choice_of: Callable[[Any], Any], *rules: Any) -> Any:
+        """Return what a rule gives if it is what the search chose, else the choice."""
+        choice = choice_of(s)
+        rule = next((rule for rule in rules if rule == choice), None)
+        return step(name, unit, choice_of(searched())) if rule is None else rule
+
+    return chosen
+
+
+def _uplinks(d: PlainDemand, s: ClosShape, chosen: Callable[..., Any]) -> Any:
+    """Return the uplinks of a leaf: set by the plan, for the downlinks, or as the search chose."""
+    full = divided_up(d.radix, 1 + d.oversubscription)
+    if d.cages and not (d.leaf_up or d.leaf_down) and s.up == full and s.down == d.radix - full:
+        return step("up", "ports", full, "The fewest that keep the ratio if all other ports are downlinks.")
+    down = d.leaf_down or (d.radix if s.down == d.radix else chosen("down", "ports", lambda shape: shape.down))
+    return chosen("up", "ports", lambda shape: shape.up, links_up_for(d, down))
+
+
+def _leaves(
+    d: PlainDemand, s: ClosShape, context: Context, down: Any, chosen: Callable[..., Any]
+) -> tuple[Any, Any, Any, Any]:
+    """Return ports of a server on a leaf, rows of leaves, units whose servers share a leaf of each row, and leaves."""
+    attached = step("attached", "endpoints", d.nic_ports + d.host_ports if d.host_ports else d.nic_ports)
+    if not context.have_rails:
+        why = "For the endpoints, filled one after the other."
+        rules = [divided_up(attached, down), divided_up(attached + d.reserved_ports, down)]
+        rules = [step("leaves", "switches", rule, why) for rule in rules]
+        return d.ports_per_server, d.rails, None, chosen("leaves", "switches", lambda shape: shape.leaves, *rules)
+    ports_of_rail, rows, per_unit = step("rails_per_leaf", "rails", 1), d.rails, down
+    if s.rails_per_leaf > 1:
+        ports_of_rail = d.rails_per_leaf or chosen("rails_per_leaf", "rails", lambda shape: shape.rails_per_leaf)
+        rows = step("leaves_per_unit", "switches", d.rails // ports_of_rail, "Rows of leaves.")
+        per_unit = step("servers_per_unit", "servers", down // ports_of_rail, "Servers of a full leaf.")
+    per_unit = step("servers_per_unit", "servers", d.unit or per_unit)
+    rules = [
+        *(divided_up(context.servers, per_unit), divided_up(attached, rows * down)),
+        divided_up(attached + d.reserved_ports, rows * down),
+    ]
+    rules = [step("units", "units", rule, "Groups of servers whose rails share leaves.") for rule in rules]
+    units = chosen("units", "units", lambda shape: shape.leaves // rows, *rules)
+    return ports_of_rail, rows, units, step("leaves", "switches", units * rows, "So that a rail is one hop wide.")
+
+
+def _pods(d: PlainDemand, leaves: Any, units: Any, rows: Any, chosen: Callable[..., Any]) -> tuple[Any, Any]:
+    """Return the pods, and the leaves below a spine of the largest."""
+    if not d.core_radix and not d.pod_leaves:
+        return None, leaves
+    most = step("pod_leaves", "switches", d.pod_leaves or _spine_ports_down(d))
+    of_rails, of_units = units is not None and not d.pods_hold_all_rails, units is not None and d.pods_hold_all_rails
+    rule = divided_up(units, most) * rows if of_rails else divided_up(leaves, most)
+    rule = step("pods", "pods", rule, "Groups of leaves with their own spines.")
+    pods = chosen("pods", "pods", lambda shape: shape.pods, rule)
+    below = divided_up(units, pods) * rows if of_units else divided_up(leaves, pods)
+    return pods, step("below", "switches", below, "Leaves of the largest pod.")
+
+
+def _even_spread(name: str, below: Any, up: Any, ports: Any) -> Any:
+    fewest = applied(round_up_to_divisor, divided_up(below * up, ports), up)
+    return step(name, "switches", fewest, "The fewest that reach every switch below.", EVEN)
+
+
+def _spine_ports_down(d: PlainDemand) -> Any:
+    if d.spine_down or not d.core_radix:
+        return d.spine_down or d.spine_radix
+    half = d.spine_radix // 2
+    if d.spine_up and d.spine_radix - d.spine_up < half:
+        half = d.spine_radix - d.spine_up
+    return step("spine_down", "ports", half, "Half of the ports, or those that are not uplinks.")
+
+
+def _ports_of_unit(d: PlainDemand, context: Context, units: Any, leaves: Any, down: Any, ports_of_rail: Any) -> Any:
+    if units is not None:
+        ports = divided_up(context.servers, units) * ports_of_rail if d.exact else down
+        return step("unit", "ports", ports, "Ports of the servers of a full unit on a leaf.")
+    whole = down // d.ports_per_server * d.ports_per_server
+    ports = where(whole * leaves >= d.nic_ports, whole, down)
+    return step("unit", "ports", ports, "Ports of whole servers on a full leaf, else all of its downlinks.")
+
+
+def in_pods_of_all_rails(occupancy: Occupancy) -> Occupancy:
+    """Return the same leaves, with those of all rails grouped into common pods."""
+    return occupancy._replace(rows_of_pod=len(occupancy.rails))
+
+
+# figures ------------------------------------------------------------------------------------------------------------
+# A demand as the input of the search, and a fabric from the counts of its shape.
 
 
 @formula("demand")
@@ -86,12 +289,12 @@ def build(topology: str, demand: Demand, figures: dict[str, Figure], chosen: Clo
     if demand.reserved_ports is not None:
         above = reserved_elsewhere(demand.reserved_ports, c.leaves, room, attached)
         on_leaves = shape.endpoints_with_reserved(attached, reserved_on_leaves(demand.reserved_ports, above))
-    links_up, all_up = ports_in_use.links_of_leaves(c.occupancy), shape.links_up(c.leaves, c.up)
+    links_up, all_up = links_of_leaves(c.occupancy), shape.links_up(c.leaves, c.up)
     if links_up.value == all_up.value:
         links_up, free_of_leaves = all_up, shape.free_ports(c.leaves, c.left, on_leaves)
     else:
         ports = figures["radix"], figures["up_radix"], figures["cages"]
-        free_of_leaves = ports_in_use.free_ports_of_leaves(c.occupancy, *ports)
+        free_of_leaves = free_ports_of_leaves(c.occupancy, *ports)
     of_spines = c.spines, c.spine_left, links_up
     free = {
         "leaf": free_of_leaves,
@@ -119,9 +322,9 @@ def build(topology: str, demand: Demand, figures: dict[str, Figure], chosen: Clo
         tiers=tuple(tiers),
         links=tuple(links),
         switches=switches,
-        bisection_gbps=ports_in_use.bisection_of_pods(c.occupancy, *rates, c.pods, pod_gbps)
+        bisection_gbps=bisection_of_pods(c.occupancy, *rates, c.pods, pod_gbps)
         if c.pods
-        else ports_in_use.bisection_of_leaves(c.occupancy, *rates),
+        else bisection_of_leaves(c.occupancy, *rates),
         hops=shape.switches_on_the_way(figures["tiers"]),
         largest=largest_fabric(numbers) if c.cores or not demand.pod_leaves else None,
         free_ports=free,
@@ -137,7 +340,7 @@ def _leaf_tier(demand: Demand, radix: Figure, c: Counts) -> Tier:
     fitted: tuple[Fitted, ...] = (Fitted(c.leaves, c.down, c.up),)
     same = (((c.down.value, c.up.value), c.leaves.value),)
     if demand.populate_used_ports_only and c.occupancy.value.kinds() != same:
-        fitted = tuple(ports_in_use.fit_switches(ports_in_use.kinds_of_leaves(c.occupancy), has_up=True))
+        fitted = tuple(fit_switches(kinds_of_leaves(c.occupancy), has_up=True))
     ratio = shape.ratio_built(c.down, demand.rates[SERVER_LEAF.name], c.up, demand.rates[LEAF_SPINE.name])
     return Tier("leaf", demand.leaf.switch, c.leaves, radix, c.down, c.up, fitted, ratio)
 
@@ -148,8 +351,8 @@ def _spine_tier(demand: Demand, radix: Figure, c: Counts) -> Tier:
     if c.spine_up:
         rates = demand.rates
         ratio = shape.ratio_built(c.spine_down, rates[LEAF_SPINE.name], c.spine_up, rates[SPINE_CORE.name])
-    kinds = ports_in_use.kinds_of_spines(c.occupancy, c.pods or single_layer(), c.per_pod, c.spine_up or UNSET)
+    kinds = kinds_of_spines(c.occupancy, c.pods or single_layer(), c.per_pod, c.spine_up or UNSET)
     [((filled, _), _), *others] = kinds.value
     if others or filled != c.spine_down.value:
-        fitted = tuple(ports_in_use.fit_switches(kinds, has_up=c.spine_up is not None))
+        fitted = tuple(fit_switches(kinds, has_up=c.spine_up is not None))
     return Tier("spine", demand.spine.switch, c.spines, radix, c.spine_down, c.spine_up, fitted, ratio)

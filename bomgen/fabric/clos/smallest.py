@@ -1,26 +1,32 @@
-"""The folded Clos with the fewest tiers and lowest switch count for a demand, its runners-up, or why none fits."""
+"""The folded Clos with the fewest tiers and lowest switch count for a demand, its runners-up, or why none fits.
+
+`folded_clos` gives it in figures; `clos_counter` gives its counts alone, in numbers, for as many servers as a search
+asks about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import shape
-from bomgen.fabric.clos.build import build
-from bomgen.fabric.clos.leaf_divisions import most_down, room_down
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, SPINE_CORE
+from bomgen.fabric.clos.build import Context, build, count
+from bomgen.fabric.clos.occupancy import Kinds, kinds_of_spines
 from bomgen.fabric.clos.search import (
     MAX_TIERS,
     find_smallest,
     find_smallest_by_division,
+    most_down,
     most_down_of_spine,
     most_servers,
     reach,
+    room_down,
 )
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import (
     all_endpoints,
@@ -45,7 +51,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     """
     _check_fixed_ports(demand)
     _check_equal_shares(demand, rails)
-    asked = [int(demand.tiers.value)] if demand.tiers else range(fewest_tiers(demand, rails), MAX_TIERS + 1)
+    asked = _asked_tiers(demand, rails)
     for tiers in asked:
         if tiers == 1:
             if all_endpoints(demand).value <= radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value:
@@ -117,7 +123,11 @@ def _check_rails(demand: Demand, numbers: PlainDemand) -> None:
         raise Infeasible(message, because=given, rule="ports")
 
 
-def fewest_tiers(demand: Demand, rails: Figure | None) -> int:
+def _asked_tiers(demand: Demand, rails: Figure | None) -> Sequence[int]:
+    return [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
+
+
+def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
     """Return the fewest tiers that have everything the plan fixes; rails need separate leaves, and thus spines."""
     leaf, spine = demand.leaf, demand.spine
     if demand.pod_leaves or demand.core.count or spine.uplinks:
@@ -302,3 +312,73 @@ def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = No
 def count_endpoints(demand: Demand) -> int:
     """Return the endpoints of the demand."""
     return int(all_endpoints(demand).value)
+
+
+# counts alone -------------------------------------------------------------------------------------------------------
+# The switches of the same fabric in numbers, where the plan fixes none of them.
+
+
+class TierCount(NamedTuple):
+    """The switches of a tier."""
+
+    down: int
+    """Downlink ports of a fully connected switch."""
+    up: int
+    """Uplink ports of a fully connected switch."""
+    above: int
+    """Switches of the next tier that each is connected to; 0 in the highest tier."""
+    kinds: Kinds
+    """The actual switches, by ports in use."""
+
+    @property
+    def switches(self) -> int:
+        """Return the number of switches."""
+        return sum(switches for _, switches in self.kinds)
+
+    @property
+    def links_up(self) -> int:
+        """Return the links to the next tier."""
+        return sum(up * switches for (_, up), switches in self.kinds)
+
+
+class ClosCounts(NamedTuple):
+    """One plane of a folded Clos."""
+
+    rows: int
+    """Rows of leaves over which the ports of a server are distributed."""
+    tiers: tuple[TierCount, ...]
+
+
+def has_counter(demand: Demand) -> bool:
+    """Return whether `clos_counter` covers a demand: of servers alone, without fixed numbers, built out exactly."""
+    tiers = (demand.leaf, demand.spine, demand.core)
+    fixed = [demand.host_ports, demand.reserved_ports, demand.pod_leaves, demand.uplinks]
+    for tier in tiers:
+        fixed += [tier.servers, tier.per_pod, tier.count, tier.downlinks, tier.uplinks]
+    return demand.populate_used_ports_only and not any(fixed) and not any(tier.switch.chassis for tier in tiers)
+
+
+def clos_counter(demand: Demand, rails: Figure | None) -> Callable[[int], ClosCounts | None]:
+    """Return a function that counts one plane for another number of servers; None where no fabric carries them."""
+    searched = dict[int, PlainDemand]()
+    with suppress(Infeasible):  # a switch lacks the rates of further tiers
+        for tiers in _asked_tiers(demand, rails):
+            searched[tiers] = search_numbers(search_figures(demand, max(tiers, 2), rails))
+
+    def count_plane(servers: int) -> ClosCounts | None:
+        nic_ports = servers * int(demand.ports_per_server.value)
+        for tiers, numbers in searched.items():
+            wanted = numbers._replace(nic_ports=nic_ports)
+            if tiers == 1 and nic_ports <= numbers.radix:
+                return ClosCounts(1, (TierCount(numbers.radix, 0, 0, (((nic_ports, 0), 1),)),))
+            if tiers > 1 and (shape := find_smallest(wanted)):
+                c = count(wanted, shape, Context(servers, rails is not None))
+                spines = kinds_of_spines.plain(c.occupancy, shape.pods, shape.spines, shape.spine_up)
+                found = [TierCount(c.down, c.up, shape.spines, c.occupancy.kinds())]
+                found += [TierCount(c.spine_down, shape.spine_up, shape.cores, spines)]
+                if c.cores:
+                    found += [TierCount(c.core_down, 0, 0, (((c.core_down, 0), c.cores),))]
+                return ClosCounts(c.rows, tuple(found))
+        return None
+
+    return count_plane

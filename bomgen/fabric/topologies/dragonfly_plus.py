@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.clos.build import ports_left_in_cages
-from bomgen.fabric.clos.ports_in_use import LEAF_SPINE, fit_switches, kinds_of_leaves
+from bomgen.fabric.clos.occupancy import fit_switches, kinds_of_leaves
 from bomgen.fabric.clos.shape import bandwidth, links_up
-from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, TierRows, Topology
+from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, Connections, LinkKind, TierRows, Topology
 from bomgen.fabric.dragonfly import dragonfly, dragonfly_plus
 from bomgen.fabric.dragonfly.dragonfly import option
 from bomgen.fabric.dragonfly.dragonfly_plus import (

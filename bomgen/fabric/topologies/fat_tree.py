@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import Topology
+from bomgen.fabric.declaration import LINK_KINDS, TIERS, Topology, connect_tiers
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "fat-tree"
@@ -78,7 +77,7 @@ TOPOLOGY = Topology(
     tiers=TIERS,
     link_kinds=LINK_KINDS,
     build=build,
-    connect=connect,
+    connect=connect_tiers,
     homings=("single", "dual"),
     deal_ports=deal_ports,
 )

@@ -20,8 +20,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, floor_div, formula, product, require
 from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.build import ports_left_in_cages
-from bomgen.fabric.clos.occupancy import Occupancy, max_flow_over_peers
-from bomgen.fabric.clos.ports_in_use import assign_leaves, fit_switches, kinds_of_leaves
+from bomgen.fabric.clos.occupancy import Occupancy, assign_leaves, fit_switches, kinds_of_leaves, max_flow_over_peers
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier

@@ -7,9 +7,8 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 from __future__ import annotations
 
 from bomgen.core.provenance import formula
-from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import Topology
+from bomgen.fabric.declaration import LINK_KINDS, TIERS, Topology, connect_tiers
 from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import Demand, Fabric
 
@@ -44,7 +43,7 @@ TOPOLOGY = Topology(
     tiers=TIERS,
     link_kinds=LINK_KINDS,
     build=build,
-    connect=connect,
+    connect=connect_tiers,
     has_rails=True,
     isolated_rails=True,
 )

@@ -10,9 +10,8 @@ all their rails, so that rails meet below the core.
 from __future__ import annotations
 
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.ports_in_use import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import TierRows, Topology
+from bomgen.fabric.declaration import LINK_KINDS, TIERS, TierRows, Topology, connect_tiers
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "rail-optimized"
@@ -47,7 +46,7 @@ TOPOLOGY = Topology(
     tiers=TIERS,
     link_kinds=LINK_KINDS,
     build=build,
-    connect=connect,
+    connect=connect_tiers,
     arrangement=TierRows(pod="rail-group", pod_of_rails="pod"),
     has_rails=True,
     scalable_units=True,

@@ -29,7 +29,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
 from bomgen.fabric.declaration import topology
-from bomgen.fabric.line_cards import FittedTier
+from bomgen.fabric.ports import FittedTier
 from bomgen.fabric.types import SERVER, Fabric, Fitted, Links
 from bomgen.optics.cages import (
     FIXED_FORMS,
@@ -46,31 +46,11 @@ from bomgen.optics.cages import (
     without_fixed_modules,
 )
 from bomgen.optics.compatibility import Cage, Unbuildable, adapter_for
-from bomgen.optics.counting.per_device import (
+from bomgen.optics.counting.uses import (
     BOTH_ENDS,
     CAGES_OF_SWITCH,
     EMPTY_PORTS,
     SINGLE_FABRIC,
-    LeafFilling,
-    append_machines,
-    cables_of_links,
-    cables_of_plugs,
-    ends_of_links,
-    fill_leaves,
-    links_left,
-    modules_in_cages,
-    modules_of_switches,
-    modules_without_shared,
-    pieces_on_leaves,
-    ports_of_machines,
-    remaining_ports,
-    reserved_modules,
-    slower_rate,
-    sum_of_cables,
-    sum_of_links,
-    sum_of_modules,
-)
-from bomgen.optics.counting.uses import (
     AdapterUse,
     AttachedHosts,
     CableUse,
@@ -78,15 +58,33 @@ from bomgen.optics.counting.uses import (
     EndpointGroup,
     FarModules,
     Interconnect,
+    LeafFilling,
     LinkGroup,
     ModuleUse,
+    append_machines,
+    cables_of_links,
+    cables_of_plugs,
     choose_medium,
     chosen,
+    ends_of_links,
+    fill_leaves,
+    links_left,
     machine_modules,
     missing_fibre_message,
+    modules_in_cages,
+    modules_of_switches,
+    modules_without_shared,
+    pieces_on_leaves,
+    ports_of_machines,
     refuse_several_links,
+    remaining_ports,
+    reserved_modules,
     same_module,
     same_parts,
+    slower_rate,
+    sum_of_cables,
+    sum_of_links,
+    sum_of_modules,
 )
 from bomgen.optics.options import cables, transceivers
 from bomgen.optics.selection import choose

@@ -7,6 +7,7 @@ of GPUs is whether it divides into the split, and a comparison.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -215,12 +216,4 @@ def _have_divisor(numbers: Counts, low: int, high: int) -> Truths:
 
 def _least(fit: Callable[[int], bool], most: int) -> int:
     """Return the smallest number from 1 that fits, as all larger ones do; `most` + 1 where none does."""
-    if not fit(most):
-        return most + 1
-    low, high = 0, 1
-    while high < most and not fit(high):
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fit(middle) else (middle, high)
-    return high
+    return 1 + bisect_left(range(1, most), True, key=fit) if fit(most) else most + 1
