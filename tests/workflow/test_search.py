@@ -255,9 +255,12 @@ def test_every_format_has_every_row(form: str, tmp_path: Path) -> None:
         assert len(content) > 500
 
 
-def test_nothing_feasible_names_the_nearest_and_ends_with_1() -> None:
-    """With what breaks the bound."""
-    outcome = CliRunner().invoke(main, ["search", PLAN, "--over", "cluster.servers=2..4", "--within", "days=3"])
+def test_nothing_feasible_names_the_nearest_and_ends_with_1(tmp_path: Path) -> None:
+    """With what breaks the bound; a workbook says so, too."""
+    words = ["search", PLAN, "--over", "cluster.servers=2..4", "--within", "days=3"]
+    workbook = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "none.xlsx")])
+    assert (workbook.exit_code, (tmp_path / "none.xlsx").exists()) == (1, True), workbook.output
+    outcome = CliRunner().invoke(main, words)
     assert outcome.exit_code == 1
     assert "The closest is gpu b200-sxm, servers 4, topology fat-tree: Days 43.4 days, at most 3 days" in outcome.output
 

@@ -14,6 +14,8 @@ from bomgen.output.xlsx.sheet import Book, Sheet
 
 _BILL = "bill"
 """The section whose one table is the bill."""
+_SENTENCE_WIDTH = 100
+"""Width of a sheet without tables."""
 _MAX_INDENT = 15
 
 
@@ -59,8 +61,8 @@ def write_tables(sheet: Sheet, section: Section) -> None:
     tables = section.tables
     sheet.widths = [
         max(table.columns[position].width for table in tables if position < len(table.columns))
-        for position in range(max(len(table.columns) for table in tables))
-    ]
+        for position in range(max((len(table.columns) for table in tables), default=0))
+    ] or [_SENTENCE_WIDTH]
     lead = section.text if len(section.text) == 1 else ()
     sheet.heading(section.title, *lead, tables[0].caption if len(tables) == 1 else None)
     if len({tuple(column.title for column in table.columns) for table in tables}) == 1:
