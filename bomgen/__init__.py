@@ -25,7 +25,7 @@ _MODULES = {
     "OutputError": "core.diagnostics",
     "PlanErrors": "core.diagnostics",
     "Problem": "core.diagnostics",
-    "Stopped": "core.signals",
+    "Stopped": "core.processes",
 }
 """The module of each name that others may rely on."""
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -28,7 +28,7 @@ from bomgen.cli.options import (
 )
 from bomgen.cli.plans import check_names, open_plans, show, watched
 from bomgen.core.language import Language, language
-from bomgen.core.processes import PIPE, Child, limit_processor_time, start_python
+from bomgen.core.processes import PIPE, limit_processor_time, start_python
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
 from bomgen.documents.totals import name_unpriced_gpus
@@ -42,6 +42,9 @@ from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import require_lock, select_alternative, work_out
+
+if TYPE_CHECKING:
+    from bomgen.core.processes import Child
 
 # summary ------------------------------------------------------------------------------------------------------------
 # The result of a build on a few lines.

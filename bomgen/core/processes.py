@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -36,6 +35,9 @@ import bomgen
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+    from subprocess import Popen
+
+    Child = Popen[bytes]
 
 ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
 """No environment variables, user folder, start-up files or bytecode files; UTF-8 everywhere."""
@@ -48,8 +50,8 @@ SUFFIXES = (".exe", "") if sys.platform == "win32" else ("",)
 NEEDED_VARIABLES = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """Variables without which some Pythons cannot start; everything else in the environment is the user's."""
 
-Child = subprocess.Popen[bytes]
-PIPE = subprocess.PIPE
+PIPE, DEVNULL = -1, -3
+"""As in `subprocess`, which is loaded with the first process: a Python in a browser has none."""
 
 
 class CompletedProgram(NamedTuple):
@@ -69,13 +71,15 @@ def start_python(
     function: str,
     arguments: Sequence[str] = (),
     *,
-    stdin: IO[bytes] | int = subprocess.DEVNULL,
-    stdout: IO[bytes] | int = subprocess.PIPE,
-    stderr: IO[bytes] | int = subprocess.DEVNULL,
+    stdin: IO[bytes] | int = DEVNULL,
+    stdout: IO[bytes] | int = PIPE,
+    stderr: IO[bytes] | int = DEVNULL,
     folder: str | None = None,
     environment: dict[str, str] | None = None,
 ) -> Child:
     """Start a function of bomgen in a separate Python, by default with the current folder and environment."""
+    import subprocess
+
     command = python_command(module, function, arguments)
     return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
         command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment
@@ -150,11 +154,13 @@ def process_pool(jobs: int, lifeline: Lifeline) -> Executor:
 def run_program(
     name: str, arguments: Sequence[str], folder: Path, seconds: int, stdin: bytes | None, variables: dict[str, str]
 ) -> CompletedProgram:
-    """Run a program of the machine with `given` as its standard input, and return its exit code and output.
+    """Run a program of the machine with `stdin` as its standard input, and return its exit code and output.
 
     `variables` are added to the environment. Raises FileNotFoundError for a program that is not installed, and
     TimedOut.
     """
+    import subprocess
+
     environment = {**os.environ, **variables}
     command = [find_program(name), *arguments]
     try:
@@ -300,8 +306,6 @@ def run_limited(
     module: str, arguments: Sequence[str], content: bytes, limits: Limits, variables: Sequence[str] = ()
 ) -> ChildOutput:
     """Run `main` of a module in a child with `content` as its standard input, and `variables` of the environment."""
-    from bomgen.core.processes import bare_environment, start_python  # a Python in a browser has no processes
-
     with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as stdin:
         stdin.write(content)
         stdin.seek(0)

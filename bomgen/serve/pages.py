@@ -17,11 +17,14 @@ from http import HTTPStatus
 from math import inf
 from threading import Condition, Event, Lock
 from time import monotonic
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from bomgen.core.processes import PIPE, Child, start_python
+from bomgen.core.processes import PIPE, start_python
 from bomgen.serve.calls import CALLS, CANCELLED, INTERNAL, OUT_OF_MEMORY, failure
 from bomgen.serve.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bomgen.core.processes import Child
 
 MOST_PAGES = 6
 """Pages with processes; that of the page unused for longest ends when another one comes."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bomgen.core import processes
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.processes import Child, start_python
+from bomgen.core.processes import start_python
 from bomgen.reading import apart
+
+if TYPE_CHECKING:
+    from bomgen.core.processes import Child
 
 OVER = r"a\.pdf:1:1: error: reading the file takes more than 10 s or 768 MiB of memory; .* \[read-limit\]"
 FAILED = r"a\.pdf:1:1: error: the program that reads the file failed: its process ended with {}; .* \[read-failure\]"
