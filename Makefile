@@ -77,7 +77,7 @@ page: ## bundle the text editor of `bomgen serve` from its locked packages (Node
 		echo "== $${licence%/LICENSE}"; cat "$$licence"; echo; done > ../../page/editor.licences.txt
 
 fuzz: $(INSTALLED_JUDGES) ## replay what fuzzing found, and fuzz every target for some seconds
-	$(BIN)/pytest tests/fuzz
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/fuzz
 
 deep: $(INSTALLED_JUDGES) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
