@@ -42,7 +42,7 @@ PINNED := $(COMPILE) --constraint build/all.txt
 build: $(INSTALLED) $(GENERATED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
 
-test: $(INSTALLED_DEV) $(GENERATED) ## ruff, formatting, types and tests; with CI=true the long tests as well
+test: $(INSTALLED_DEV) $(GENERATED) $(if $(CI),$(INSTALLED_TOOLS)) ## ruff, formatting, types and tests; with CI=true the long tests as well
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint format types pytest
 
 quick: lint ## the tests that a change fails first, within a minute: numbers, published tables, rules of the house
@@ -79,7 +79,7 @@ page: ## bundle the text editor of `bomgen serve` from its locked packages (Node
 fuzz: $(INSTALLED_JUDGES) ## replay what fuzzing found, and fuzz every target for some seconds
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/fuzz
 
-deep: $(INSTALLED_JUDGES) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
+deep: $(INSTALLED_JUDGES) $(INSTALLED_TOOLS) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
 	$(BIN)/python tests/fuzz/hunt.py
 
@@ -133,7 +133,7 @@ release: $(INSTALLED_TOOLS) ## build wheel and sdist twice, compare, and write t
 
 clean: ## remove the environment, results and caches
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/*.log
-	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find bomgen tests benchmarks tools ci -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -236,10 +236,8 @@ def _with_ratio(base: Base, inputs: Inputs, wanted: Wanted) -> Iterator[Offer]:
             return
 
 
-# computed -----------------------------------------------------------------------------------------------------------
-# What the inputs of a workbook come to, by the rules of a quote: what its formulas show, if nobody changed them.
-
 # the edited plan ------------------------------------------------------------------------------------------------------
+# What the inputs of a workbook come to, by the rules of a quote: what its formulas show, if nobody changed them.
 
 ZERO = Decimal(0)
 ORDER_LIST = "order-list"

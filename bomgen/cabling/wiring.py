@@ -1,7 +1,7 @@
 """The wiring: every cable of a design, port to port.
 
 The links come from `fabric.links.enumeration`. This module names their devices (`devices`), finds their cages and lanes
-(`port_map`), places them (`positions`), gives them lengths (`lengths`), and `checks` verifies the whole.
+(`optics.cages`), places them, gives them lengths (`lengths`), and verifies the whole (`types.broken_rules`).
 
 On a switch downlink ports come before uplink ports; on a chassis every line card has its share of both where they
 divide evenly. A populated port without a link (`build_out: full`) has its module on the bill and no row here. Links of

@@ -1,1 +1,1 @@
-"""The command line: one module per command, and the modules that commands share."""
+"""The command line: one module for a command or two that are akin, and the modules that commands share."""

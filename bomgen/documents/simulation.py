@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
@@ -81,7 +80,3 @@ def simulation_data(
         "targets": judgements(demand, outcome),
         "holds": outcome.holds(demand),
     }
-
-
-def _by_percent(values: Mapping[float, float]) -> dict[str, float]:
-    return {f"p{round(share * PERCENT)}": value for share, value in values.items()}

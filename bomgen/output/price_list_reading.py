@@ -195,12 +195,6 @@ def _table(title: str, rows: Sequence[Sequence[str]]) -> Table:
     return Table(title, title, columns, tuple(Row(tuple(Cell(row[at]) for at in used)) for row in rows))
 
 
-# forms --------------------------------------------------------------------------------------------------------------
-# The forms of price books, and the entries that each of them writes.
-#
-# Reading any form returns what was written, except the name of a book, which tables cannot store. A form is a module of
-# this folder (output/registry.py) with `SUFFIXES` of its files besides its name, `BINARY`, and `write(entries, name)`.
-
 # entries ------------------------------------------------------------------------------------------------------------
 # The contents of a price list: the entries, and the columns of a table of them.
 
@@ -233,6 +227,11 @@ def unpriced_entries(lines: Sequence[QuoteLine], currency: str) -> Iterator[Entr
 
 
 # forms --------------------------------------------------------------------------------------------------------------
+# The forms of price books, and the entries that each of them writes.
+#
+# Reading any form returns what was written, except the name of a book, which tables cannot store. A form is a module of
+# `price_lists/` (output/registry.py) with `SUFFIXES` of its files besides its name, `BINARY`, and
+# `write(entries, name)`.
 
 
 def written(entries: Sequence[Entry], form: str, name: str | None = None) -> bytes:

@@ -256,12 +256,11 @@ def wrong(file: str, message: str, rule: str) -> PlanErrors:
     return PlanErrors([Problem(Mark(file, 1, 1), "error", message, rule)])
 
 
-# xls scan -----------------------------------------------------------------------------------------------------------
+# Excel 97 -------------------------------------------------------------------------------------------------------------
 # Records of an Excel 97 workbook that calamine does not return: extent of the cells, and errors.
 #
 # File formats: [MS-CFB] and [MS-XLS], Microsoft Open Specifications. Only the parts needed to find the cells are read.
-
-# Excel 97 -------------------------------------------------------------------------------------------------------------
+#
 # Their format is not XML, so that the scan of other workbooks cannot serve: errors and hidden rows are found in its
 # records.
 

@@ -445,7 +445,7 @@ const stories = {
     seen.written = read("from-form.yaml");
     await page.locator("#form [name='quote.customer']").fill("Nobody");
     await page.button("Save").click();
-    await page.until(() => document.getElementById("save").disabled && document.getElementById("file").textContent === "from-form.yaml");
+    await wait(() => read("from-form.yaml").includes("Nobody"));
     seen.again = read("from-form.yaml");
     return seen;
   },

@@ -19,7 +19,7 @@ from bomgen.core.provenance import Formula
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import read
 
-LEFT_OUT = ("bomgen.cli.__main__", "bomgen.output.user_templates.child")
+LEFT_OUT = ("bomgen.cli.__main__",)
 """Programs, which importing would run."""
 SUBJECTS = {
     "sizing": "Sizing: training, fine-tuning, serving, storage",

@@ -1,4 +1,4 @@
-"""The serving chapter: replicas, their memory and their throughput."""
+"""The chapters of serving and of reinforcement learning: replicas, their memory and their throughput."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chapters of the site and its racks."""
+"""The chapters of the site, its racks, and the installation."""
 
 from __future__ import annotations
 

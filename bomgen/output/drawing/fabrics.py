@@ -1,4 +1,4 @@
-"""Arrangement of the switches of a fabric, and the labels of its drawings.
+"""Drawings of fabrics: the arrangement of their switches, the labels, and the SVG.
 
 The topology declares whether it is drawn as tiers, groups of switches or a grid. SVG and Graphviz drawings share this
 module. Of several equal planes one is drawn, with its counts and the totals.
@@ -683,7 +683,7 @@ class _NodeGrid:
             canvas.words("number", right + 2 * NUMBER_SIZE, bottom + _NUMBER_ROOM / 2, text, _PITCH_X, anchor="start")
 
 
-# fabrics ------------------------------------------------------------------------------------------------------------
+# one drawing ----------------------------------------------------------------------------------------------------------
 
 
 def fabric_svg(

@@ -1,4 +1,4 @@
-"""Cells of sheets: what they hold, how they look, and their notes."""
+"""Cells of sheets: their values, formats and notes, and the package file that holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets in the making: how cells look, how wide and high they are, and how a sheet is printed."""
+"""Sheets in the making: their cells, how wide and high they are, and how a sheet is printed."""
 
 from __future__ import annotations
 

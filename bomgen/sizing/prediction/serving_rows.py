@@ -55,7 +55,7 @@ class MeasuredServing(NamedTuple):
     group: str
     """Model, GPU, engine and precision."""
     years: float
-    """Years before `NEWEST`."""
+    """Years before the newest rows."""
     work: ServedWork[float]
     machine: ServingMachine[float]
     split: ReplicaSplit[float]

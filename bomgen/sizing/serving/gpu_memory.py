@@ -292,7 +292,7 @@ def _sum(parts: Iterable[Figure]) -> Figure:
     return reduce(add_parts, parts)
 
 
-# formulas ------------------------------------------------------------------------------------------------------------
+# formulas of weights --------------------------------------------------------------------------------------------------
 
 
 add_parts = sum_of("add_parts", "parameters", "parameters", "more")
@@ -553,7 +553,7 @@ def memory_needed(inference: Inference, reserve: Mapping[str, Figure], weights: 
     return (weights + cache) / share + kept
 
 
-# formulas ------------------------------------------------------------------------------------------------------------
+# formulas of GPU memory -----------------------------------------------------------------------------------------------
 
 
 memory_seen_by_share = product("memory_seen_by_share", "bytes", "memory_bytes", "share")

@@ -1,6 +1,6 @@
 """Find calls of functions of plain numbers that tell mutants from the program, and write them to tests/ROOM/calls.
 
-    python tests/tools/mutation/telling.py [MODULE...]     such as fabric.search
+    python tests/tools/mutation/telling.py [MODULE...]     such as fabric.clos.search
 
 Calls are taken down while every plan is worked out, those of tests/corners and tests/errors too, and varied: each
 number a little more or less. Each mutant of a module then runs those of the function that it changes, and those of the
