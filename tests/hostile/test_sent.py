@@ -27,7 +27,8 @@ RARE = {name for name in SENT if name.startswith("pdf-")} - {"pdf-deflated-twice
     *("table-said-to-be-long", "small-table-said-to-be-rather-long", "more-tables-said-to-be-many"),
     *("size-that-is-a-lie-of-a-picture", "size-that-is-a-lie-of-cells", "size-beyond-excel-97", "size-of-excel-95"),
     *("many-sheets-of-excel-97", "text-that-many-cells-of-excel-97-show", "cells-of-a-wide-sheet-of-excel-97"),
-    *("cells-of-a-wide-sheet", "cells-of-a-wide-ods"),
+    *("cells-of-a-wide-sheet", "cells-of-a-wide-ods", "commas", "merged-a-column-often", "text-that-many-cells-show"),
+    *("size-of-excel-97", "known-parts", "network-of-thousands-of-lines"),
 }
 """What only `make deep` sends: files that take as much of the time that a command may as others of their kind do."""
 COMMANDS = {
