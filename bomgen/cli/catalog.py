@@ -104,10 +104,9 @@ def catalog(
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
     """Return the catalogue with folders of parts, and after them those of a plan."""
     from bomgen.cli.plans import open_one_plan
-    from bomgen.workflow.catalog_listing import open_folders
     from bomgen.workflow.inputs import catalog_of, source_of
 
-    shelves = open_folders(folders, root)
+    shelves = catalog_listing.open_folders(folders, root)
     if plan:
         file = open_one_plan(plan, root)
         shelves = shelves.before(catalog_of(file, source_of(file, ())))

@@ -27,7 +27,7 @@ from bomgen.site.power import (
     sum_of_power,
 )
 from bomgen.site.power_supply import NO_SUPPLY, Supply, supply, supply_warnings
-from bomgen.site.rack_count import count_racks, full_rack, refuse_more_racks
+from bomgen.site.rack_count import count_all_racks, count_racks, full_rack, refuse_more_racks
 from bomgen.site.racks import (
     MACHINE_POWER,
     OVERLOADS,
@@ -149,7 +149,7 @@ def _racks_by_estimate(
     for at, machines_at_end in at_ends(server, machines):
         said = []
         ends.append(count_racks(site, at, servers, machines_at_end, said))
-    racks, *others_racks = (_count_all(site_contents) for site_contents in (contents, *ends))
+    racks, *others_racks = (count_all_racks(site_contents) for site_contents in (contents, *ends))
     if any(count != racks for count in others_racks):
         few, many = sorted(others_racks)
         warnings.append((message("estimated-racks", racks=racks, names=names, few=few, many=many), ESTIMATED))
@@ -182,10 +182,6 @@ def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | No
     """Return a number of racks with its range, where it differs between the ends of an estimate."""
     counts = [end.value for end in ends if end]
     return racks.between(counts[LOW_END], counts[HIGH_END]) if racks and len(counts) > HIGH_END else racks
-
-
-def _count_all(contents: SiteContents) -> int:
-    return sum(int(racks.value) for racks in (contents.compute_racks, contents.management_racks) if racks)
 
 
 def sum_of_all_power(compute_power: Figure | None, machines: Sequence[Equipment]) -> Figure | None:

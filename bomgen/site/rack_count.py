@@ -231,13 +231,13 @@ def _counted(number: int, unit: str) -> Figure:
 def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> None:
     """Raise PlanErrors where the racks are more than the plan has, with what does not fit and what would."""
     limit = site.racks
-    if limit is None or (needed := _number(contents)) <= limit.value:
+    if limit is None or (needed := count_all_racks(contents)) <= limit.value:
         return
     most = int(limit.value)
 
     def fit(site: Site, servers: Figure | None) -> bool:
         counted = count_racks(site, contents.server, servers, machines, [])
-        return site.racks is None or _number(counted) <= site.racks.value
+        return site.racks is None or count_all_racks(counted) <= site.racks.value
 
     def fit_servers(number: int) -> bool:
         return fit(site, contents.servers and replace(contents.servers, value=number))
@@ -278,7 +278,8 @@ def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equ
     raise PlanErrors([Problem(mark, "error", f"{text}; {', or '.join(remedies)}", "rack-count", "site.racks")])
 
 
-def _number(contents: SiteContents) -> int:
+def count_all_racks(contents: SiteContents) -> int:
+    """Return the number of racks, those of management included; 0 where none are counted."""
     return sum(int(racks.value) for racks in (contents.compute_racks, contents.management_racks) if racks)
 
 

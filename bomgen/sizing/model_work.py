@@ -314,20 +314,24 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     attention_layers, hidden = matrices.attention_layers(model), shape["hidden"]
     width, kv_heads = matrices.width_of_head(model), matrices.kv_heads(model) or shape["heads"]
     stored = (
-        _sum(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.count) for matrix in routed) if routed else ZERO
+        add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.count) for matrix in routed)
+        if routed
+        else ZERO
     )
     return Work(
         layers=shape["layers"],
         hidden=hidden,
         sequence=sequence,
-        weights=_sum(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in shared),
-        split_width=_sum(_width_between(matrix, hidden) for matrix in all_matrices),
+        weights=add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in shared),
+        split_width=add_figures(_width_between(matrix, hidden) for matrix in all_matrices),
         products=causal,
         scores=score_elements(attention_layers, shape["heads"], sequence),
         kv_width=key_value_elements(attention_layers, kv_heads, width),
         head=weights_of_head(hidden, shape["vocab"]),
         parameters=parameters_beside_experts(model.parameters, stored),
-        expert_weights=_sum(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed) if routed else ZERO,
+        expert_weights=add_figures(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed)
+        if routed
+        else ZERO,
         expert_parameters=stored,
         expert_width=shape["ffn_expert"] if routed else ONE,
         expert_layers=matrices.layers_with_experts(model) if routed else ZERO,
@@ -366,9 +370,9 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
         parameters=parameters,
         expert_parameters=expert_parameters,
         trained=trained_share(
-            _sum([weights(matrix, matrix.count) for matrix in adapted] or [ZERO]), parameters, expert_parameters
+            add_figures([weights(matrix, matrix.count) for matrix in adapted] or [ZERO]), parameters, expert_parameters
         ),
-        adapted=_sum([*(matrix.active for matrix in shared), *(work.expert_layers for _ in routed)] or [ZERO]),
+        adapted=add_figures([*(matrix.active for matrix in shared), *(work.expert_layers for _ in routed)] or [ZERO]),
         stored_weight=states.quantised_bytes(
             states.NF4_BITS, states.SCALE_BITS, states.BLOCK, states.GROUP_BITS, states.GROUP
         )
@@ -377,7 +381,8 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
     )
 
 
-def _sum(figures: Iterable[Figure]) -> Figure:
+def add_figures(figures: Iterable[Figure]) -> Figure:
+    """Return the sum of figures of a unit, of which there is at least one."""
     return reduce(add_counts, figures)
 
 

@@ -21,7 +21,6 @@ from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables
 
 Worked = Callable[[Mapping[str, Any]], Report]
-Cables = dict[tuple[str, str], int]
 
 GENERIC = {"medium": "transceiver", "module": "generic-400g"}
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
 from typing import Any, Generic, NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
@@ -24,6 +23,7 @@ from bomgen.sizing.model_work import (
     ONE,
     ZERO,
     add_counts,
+    add_figures,
     products_of_token,
     weights_of_head,
     weights_of_matrix,
@@ -456,7 +456,7 @@ def _weights(model: Model, width: Figure) -> _Weights:
         return _Weights(model.active_parameters, ZERO, ZERO, ZERO, idle, shape["layers"], *share)
     routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
     shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
-    passed = _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in shared)
+    passed = add_figures(weights_of_matrix(each.inputs, each.outputs, each.active) for each in shared)
     head = weights_of_head(shape["hidden"], shape["vocab"])
     if not routed:
         return _Weights(passed, head, _repeated(model, shared, width), ZERO, ZERO, ZERO, ONE, ONE)
@@ -464,8 +464,8 @@ def _weights(model: Model, width: Figure) -> _Weights:
         passed,
         head,
         _repeated(model, shared, width),
-        _sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
-        _sum(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
+        add_figures(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
+        add_figures(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
         matrices.layers_with_experts(model),
         shape["experts"],
         shape["topk"],
@@ -486,11 +486,7 @@ def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
             for matrix in shared
             if matrix.name in KV_PROJECTIONS
         ]
-    return _sum(copied) if copied else ZERO
-
-
-def _sum(figures: Iterable[Figure]) -> Figure:
-    return reduce(add_counts, figures)
+    return add_figures(copied) if copied else ZERO
 
 
 @formula("tokens")
