@@ -37,6 +37,9 @@ STREAMS = ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))
 FAILING = ("strict", "surrogateescape")
 """Python's default handlers for characters missing in an encoding, which end the program."""
 
+_received: list[int] = []
+"""Signals that have asked the program to end."""
+
 
 class ReaderGone(Exception):
     """The reader of standard output has closed it, as `head` does."""
@@ -113,16 +116,26 @@ def run_command(command: Callable[[], object]) -> int:
     """Run the command and return its exit code. An early end is reported in one line."""
     _settle_streams()
     _listen_to_signals()
+    _received.clear()
     try:
         return _code_of(command)
     except (Interrupted, KeyboardInterrupt, click.Abort):
-        _let_end()
-        complain("Interrupted")
-        return INTERRUPTED
+        return _end_interrupted()
     except Terminated as ended:
         return BY_SIGNAL + int(ended.args[0])
+    except Exception:
+        # Libraries may replace the exception of a signal by their own: openpyxl has `except:` around conversions.
+        if not _received:
+            raise
+        return _end_interrupted() if _received[0] == signal.SIGINT else BY_SIGNAL + _received[0]
     finally:
         _let_end()
+
+
+def _end_interrupted() -> int:
+    _let_end()
+    complain("Interrupted")
+    return INTERRUPTED
 
 
 def _code_of(command: Callable[[], object]) -> int:
@@ -236,13 +249,15 @@ def _listen_to_signals() -> None:
             signal.signal(number, _end)
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, _frame: FrameType | None) -> None:
     _discard_quietly()
+    _received.append(number)
     raise KeyboardInterrupt
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
     _discard_quietly()
+    _received.append(number)
     raise Terminated(number)
 
 

@@ -43,14 +43,18 @@ WARM = "bomgen: 1\nname: warm\ncluster: {gpu: h200-sxm, servers: 2}\nfabrics: {c
 
 
 class _Turn:
-    """Whether a call is in progress, which alone an interrupt may end."""
+    """Whether a call is in progress, which alone an interrupt may end, and whether one has ended it."""
 
     def __init__(self) -> None:
-        self.busy = False
+        self.busy = self.interrupted = False
+
+    def begin(self) -> None:
+        """Let an interrupt end the call that begins."""
+        self.busy, self.interrupted = True, False
 
     def interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self.busy:
-            self.busy = False
+            self.busy, self.interrupted = False, True
             raise KeyboardInterrupt
 
 
@@ -101,8 +105,10 @@ def main() -> None:
             _answer(out, NO_MEMORY)
         except Exception as error:
             # A module whose import was interrupted may be broken from then on: the process that follows has none.
+            # An error that a library has made of an interrupt (openpyxl catches everything) is no answer either.
             message = f"internal error: {type(error).__name__}: {error}"
-            _answer(out, failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message))
+            failed = failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message)
+            _answer(out, CANCELLED if turn.interrupted else failed)
             raise
         _tidy()
 
@@ -128,7 +134,7 @@ def _read(stream: IO[str], waiting: SimpleQueue[str]) -> None:
 def _result(workspace: Workspace, request: dict[str, Any], turn: _Turn, out: IO[bytes]) -> dict[str, Any]:
     """Return the result of a call, or its error with the status of HTTP that fits it."""
     try:
-        turn.busy = True
+        turn.begin()
         if request["call"] == "":
             warm_up(workspace)
             return {"result": {}}

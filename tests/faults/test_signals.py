@@ -90,6 +90,30 @@ def test_what_is_thrown_away_says_nothing() -> None:
     assert (done.returncode, done.stderr) == (130, "Interrupted\n")
 
 
+SWALLOWED = """
+import os, signal, sys, time
+from bomgen.cli.ending import run_command
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+def convert():
+    try:
+        os.kill(os.getpid(), int(sys.argv[1]))
+        time.sleep(60)
+    except:
+        raise TypeError("expected a number")
+sys.exit(run_command(convert))
+"""
+
+
+@pytest.mark.parametrize("how", SIGNALS)
+def test_a_library_that_catches_everything_is_ended(how: str) -> None:
+    """A TypeError is what openpyxl makes of an interrupted conversion: the command ends as at any other moment."""
+    number, code = SIGNALS[how]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-c", SWALLOWED, str(int(number))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (code, "Interrupted\n" if how == "interrupt" else "")
+
+
 @pytest.mark.parametrize("how", SIGNALS if DEEP else ["interrupt", "end"])
 @pytest.mark.parametrize("slow", ["template", "reader"])
 def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Path) -> None:
