@@ -27,6 +27,7 @@ from bomgen.reading.bill_columns import (
     Columns,
     ask,
     find_blocks,
+    find_counted_rows,
 )
 from bomgen.reading.cells import (
     POINT,
@@ -208,6 +209,8 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
     blocks = [block for table in seen for block in find_blocks(table, file, asked)]
+    counted = [] if blocks else [block for table in seen for block in find_counted_rows(table, file, asked)]
+    blocks = blocks or counted
     if not blocks:
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
@@ -217,6 +220,8 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
         reader = _BlockReader(block, recognizer, point, section if block.continues else "")
         read.append(reader.read(left_lines))
         section, left_lines = reader.section, left_lines - len(read[-1].lines)
+    if counted and not any(line.kinds for reading in read for line in reading.lines):
+        raise ask(seen, file, asked)
     repeating = _drop_repeated(read)
     lines, sums = list[SentLine](), list[SumRow]()
     for reading in read:
