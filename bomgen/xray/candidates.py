@@ -432,7 +432,8 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     """Yield the links in plan keys that the modules and cables of a bill suggest; an empty mapping if it has none."""
     cage_rules = rules(catalog)
     cage = str(catalog.find_original("switch", switch).value("cage") or "any")
-    modules = [line for line in scope.of_kind("transceiver") if line.quantity]
+    modules = sorted(scope.of_kind("transceiver"), key=lambda line: -(line.quantity or 0))
+    modules = [line for line in modules if line.quantity]
     at = {
         (links, tier): [line.id for line in modules if line.place.links in (links, "") and line.place.tier == tier]
         for links in (SERVER_LEAF, leaf_spine(), spine_core())

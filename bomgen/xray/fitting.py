@@ -188,12 +188,9 @@ def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
 
 
 def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
-    """Return the lines whose total is closest to the wanted pieces; of ties, those with the fewest lines.
-
-    If no line is, each has more than twice these pieces, and other networks may use the rest.
-    """
+    """Return the lines whose total is closest to the wanted pieces; of ties, those with the fewest lines."""
     if wanted <= 0 or not lines:
         return ()
     tried = lines[:MOST_SUBSETS]
     choices = (some for size in range(len(tried) + 1) for some in combinations(tried, size))
-    return min(choices, key=lambda some: (abs(sum_pieces(some) - wanted), len(some))) or tuple(_take(lines, wanted))
+    return min(choices, key=lambda some: (abs(sum_pieces(some) - wanted), len(some)))
