@@ -128,11 +128,15 @@ class PartIndex:
         self.families: list[Record] = []
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
+        self.flat: dict[str, tuple[Record, Fraction | None]] = {}
+        """Cables and lengths by the number of their version with a flat top, which fits other cages."""
         exact, by_alias = _Names(), _Names()
         for record in self._parts():
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
             numbers = (record.value("ordering_numbers") or {}).items()
             lengths = {str(number).lower(): _length(key) for key, number in numbers}
+            flat = (record.value("flat_variants") or {}).items()
+            self.flat |= {str(number).lower(): (record, _length(key)) for key, number in flat}
             for name in record.names:
                 for spelling in _listed(name):
                     is_exact = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
@@ -178,7 +182,12 @@ class PartIndex:
 
     def find(self, text: str, line: str = "") -> Named | None:
         """Return the part for a number or name that is the whole text; `line` is all other text next to it."""
-        return self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
+        found = self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
+        if found is None and text.lower() in self.flat:
+            record, length = self.flat[text.lower()]
+            said = message("xray-by-flat-top", number=text, part=record.id)
+            return Named(record.kind, record.id, length, False, said)
+        return found
 
     def look_up(self, text: str) -> LookedUp:
         """Return every part that a number or name may denote, also with a vendor's name before or an ending behind it.

@@ -24,6 +24,7 @@ from bomgen.reading.part_words import gpus_of
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, SPARED
 from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line, name_place
 
+FLAT_TOP = "xray-by-flat-top"
 COPPERS = ("dac", "acc", "aec")
 
 
@@ -45,6 +46,8 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
             yield at_line("doubt", line, "mistyped", 0, PINPOINTED, number=line.part, part=named.part, near=near)
         if named is None:
             continue
+        if named.reason.code == FLAT_TOP:
+            yield at_line("doubt", line, "flat-top", line.quantity or 0, PINPOINTED, number=line.shown, part=named.part)
         if line.recognition.others:
             names = ", ".join(other_part.part for other_part in line.recognition.others)
             yield at_line("doubt", line, "two-parts", part=named.part, others=names)
