@@ -56,6 +56,8 @@ MOST_SWITCHES = 3
 MOST_LINKS_TRIED = 16
 """Options for its links of which the two best are kept."""
 KEPT_LINKS = 2
+SHAPES_TRIED = (3, 2)
+"""Structures with which the options are tried, outside the compute network and in it."""
 TWO_PLANES: Plan = {"planes": 2}
 UNKNOWN_PORT_RATE = "storage-port-rate"
 """The assumption for the server port rate that the catalogue lacks."""
@@ -211,12 +213,13 @@ def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
     catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
-    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
+    several = SHAPES_TRIED[scope.role == COMPUTE]
+    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), several)]
     choices = list(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED))
-    for (at, links), several in product(enumerate(choices), ({}, TWO_PLANES)):
-        if several and tried:
-            break  # only NICs with a port for each plane cannot be connected to one
-        for shape in (merge(shape, several) for shape in shapes):
+    for planes, (at, links) in product(({}, TWO_PLANES), enumerate(choices)):
+        if planes and tried:
+            break  # two planes are tried only where NICs cannot be connected to one
+        for shape in (merge(shape, planes) for shape in shapes):
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
             if fitted := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
                 # A design may explain the modules and cables of the bill, if not its number of switches.
