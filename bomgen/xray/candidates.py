@@ -253,7 +253,7 @@ def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Pla
     ]
 
 
-STRUCTURES, RAIL_PODS = "xray-structures.yaml", "rail_pods"
+STRUCTURES, RAIL_PODS, LINKED_PAIR = "xray-structures.yaml", "rail_pods", "linked_pair"
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
 """Servers per scalable unit in published designs."""
 LEAST_UNITS = 2
@@ -381,8 +381,9 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -
     fixed = [line for line in scope.of_kind("cable") if not is_fibre(line, catalog)]
     if total == PAIR and flat:  # two switches are most often a pair, which cables with fixed ends connect
         peers = {count_links(line, catalog) for line in fixed} - {0}
-        pair: Plan = {"topology": "mesh", "homing": "dual"}
-        shapes += [{**pair, "peer_links": links} for links in sorted(peers) if links <= MOST_PEER_LINKS]
+        shapes += [
+            {**_structures()[LINKED_PAIR], "peer_links": links} for links in sorted(peers) if links <= MOST_PEER_LINKS
+        ]
     for form in _structures()[scope.role]:
         when = form.get("when")
         if (when == "single" and total != 1) or (when == "flat" and not flat):
