@@ -182,12 +182,7 @@ class PartIndex:
 
     def find(self, text: str, line: str = "") -> Named | None:
         """Return the part for a number or name that is the whole text; `line` is all other text next to it."""
-        found = self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
-        if found is None and text.lower() in self.flat:
-            record, length = self.flat[text.lower()]
-            said = message("xray-by-flat-top", number=text, part=record.id)
-            return Named(record.kind, record.id, length, False, said)
-        return found
+        return self._exact(text, line) or self._of_family(text, line) or self._suffixed(text, line)
 
     def look_up(self, text: str) -> LookedUp:
         """Return every part that a number or name may denote, also with a vendor's name before or an ending behind it.
@@ -448,6 +443,11 @@ def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
 def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
     whole = f"{part} ; {text}".lower()
     gpus, words = index.words.find_gpus(whole), read_link_words(f"{part} ; {text}")
+    if part.lower() in index.flat:
+        record, length = index.flat[part.lower()]
+        said = message("xray-by-flat-top", number=part, part=record.id)
+        closest = Named(record.kind, record.id, length, False, said)
+        return Recognition(None, nearest=(record.id,), closest=closest, words=words)
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
     if chassis:
         meant = [(SERVER, id) for id in index.words.with_gpus(chassis, gpus)]

@@ -38,6 +38,8 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
         elif named is None:
             if line.quantity is not None and not _is_housing(line):
                 yield _unknown(line)
+        elif named.reason.code == FLAT_TOP:
+            yield at_line("doubt", line, "flat-top", line.quantity or 0, PINPOINTED, number=line.part, part=named.part)
         elif recognition.closest:
             pieces = line.quantity or 0
             yield at_line("doubt", line, "probable", 0, PINPOINTED, number=line.part, part=named.part, pieces=pieces)
@@ -46,8 +48,6 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
             yield at_line("doubt", line, "mistyped", 0, PINPOINTED, number=line.part, part=named.part, near=near)
         if named is None:
             continue
-        if named.reason.code == FLAT_TOP:
-            yield at_line("doubt", line, "flat-top", line.quantity or 0, PINPOINTED, number=line.shown, part=named.part)
         if line.recognition.others:
             names = ", ".join(other_part.part for other_part in line.recognition.others)
             yield at_line("doubt", line, "two-parts", part=named.part, others=names)
