@@ -446,8 +446,8 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
     if part.lower() in index.flat:
         record, length = index.flat[part.lower()]
         said = message("xray-by-flat-top", number=part, part=record.id)
-        closest = Named(record.kind, record.id, length, False, said)
-        return Recognition(None, nearest=(record.id,), closest=closest, words=words)
+        with_flat_top = Named(record.kind, record.id, length, False, said)
+        return Recognition(None, nearest=(record.id,), closest=with_flat_top, words=words)
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
     if chassis:
         meant = [(SERVER, id) for id in index.words.with_gpus(chassis, gpus)]
