@@ -120,7 +120,7 @@ def is_file_of_bomgen(name: str) -> bool:
     return any(re.fullmatch(re.escape(file).replace("NAME", ".*"), name) for file in files)
 
 
-# wiring formats -------------------------------------------------------------------------------------------------------
+# wiring formats -----------------------------------------------------------------------------------------------------
 # The wiring in formats for other programs: one module per format, found by its name.
 #
 # A module has `ABOUT`, a short description; `BINARY`, whether a terminal cannot show it; `SEVERAL_FILES`; `ONE_FABRIC`,
@@ -135,7 +135,7 @@ class Unsuitable(Exception):
     """A format cannot represent its input; the message suggests what it can."""
 
 
-# inputs of documents --------------------------------------------------------------------------------------------------
+# inputs of documents ------------------------------------------------------------------------------------------------
 # Inputs of documents: a report with its chapters and drawings, shared by the formats of one build.
 
 

@@ -16,7 +16,7 @@ from bomgen.core import progress as telling
 from bomgen.core.diagnostics import OutputError
 from bomgen.output import atomic_write
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents
-from bomgen.output.user_templates import templates
+from bomgen.output import user_templates as templates
 from bomgen.results.result import Report, template_data
 
 if TYPE_CHECKING:

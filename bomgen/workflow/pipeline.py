@@ -23,7 +23,7 @@ from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget, spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
 from bomgen.optics.types import PartsLookup
-from bomgen.output.user_templates import templates as own_templates
+from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments

@@ -14,7 +14,7 @@ ROOMS = {
     "source": ("bomgen.core.yaml_source",),
     "quantities": ("bomgen.core.units", "bomgen.core.language"),
     "books": ("bomgen.pricing.price_book", "bomgen.output.price_list_reading", "bomgen.core.safety"),
-    "templates": ("bomgen.output.user_templates.templates", "jinja2"),
+    "templates": ("bomgen.output.user_templates", "jinja2"),
     "bind": ("bomgen",),
 }
 """What the coverage of each target is counted in."""

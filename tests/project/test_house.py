@@ -33,7 +33,7 @@ ROOMS = (
 THIRD_PARTY = {
     "yaml": ("core.yaml_source", "core.yaml_edit"),
     "jsonschema": ("core.schema",),
-    "jinja2": ("output.markdown_html", "output.user_templates.sandbox"),
+    "jinja2": ("output.markdown_html", "output.template_sandbox"),
     "markupsafe": ("output.markdown_html",),
     "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists.xlsx"),
     "python_calamine": ("reading.workbooks",),
