@@ -27,8 +27,8 @@ from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import headline_total
 from bomgen.output.markdown_html import html
-from bomgen.output.price_list_reading import written
-from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
+from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import render, write_wiring
 from bomgen.results.result import Report, result
 from bomgen.results.warnings import INFINIBAND
