@@ -185,6 +185,6 @@ def _show(findings: Xray, form: str, every: bool, code: str, output: str | None)
         text = json.dumps(to_data(findings), ensure_ascii=False, indent=1) + "\n"
         write_new_file(text.encode(), output) if output else print_text(text)
     elif output:
-        write_new_file(render_page(xray_document(findings, words), words, form, every), output)
+        write_new_file(render_page(xray_document(findings, words, every), words, form, every), output)
     else:
-        give(xray_document(findings, words), words, form, every=every)
+        give(xray_document(findings, words, every), words, form, every=every)

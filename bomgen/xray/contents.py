@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from bomgen import __version__
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table, row_of
-from bomgen.core.language import Language
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import Assumed, Figure, Mark, json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
@@ -26,29 +27,40 @@ from bomgen.workflow.plan_files import PlanFile
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
 from bomgen.xray.lines import PlacedPart, build_design, list_slots
+from bomgen.xray.summary import describe_counts
 from bomgen.xray.types import NOTHING as TYPES_NOTHING
-from bomgen.xray.types import SEVERITIES, Xray, name_place
+from bomgen.xray.types import SEVERITIES, CountedNetwork, DesignFound, Finding, Xray, name_place
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
+MOST_SHOWN = 10
+"""Doubts, and unknowns, that are shown unless all are asked for."""
+NOTED = ("without-racks", "without-pdus", "without-spares", "choose", "choose-pieces", "required")
+"""Findings on what a bill need not have, which are one line of notes."""
 
 
-def xray_document(xray: Xray, language: Language) -> Document:
-    """Return the findings about a bill as a document."""
+def xray_document(xray: Xray, language: Language, every: bool = False) -> Document:
+    """Return the findings about a bill as a document; all of them, or at most `MOST_SHOWN` doubts and unknowns each."""
     word = language.word
     counts = {severity: sum(1 for finding in xray.findings if finding.severity == severity) for severity in SEVERITIES}
     return Document(
         title=word("xray-heading", file=xray.bill.file),
         language=language.code,
         headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
-        sections=tuple(section for section in _sections(xray, language) if section.tables or section.text),
+        sections=tuple(section for section in _sections(xray, language, every) if section.tables or section.text),
         footer=word("compare-footer", version=__version__),
     )
 
 
-def _sections(xray: Xray, language: Language) -> Iterator[Section]:
+def _sections(xray: Xray, language: Language, every: bool) -> Iterator[Section]:
     word = language.word
-    table = _findings(xray, language)
-    yield Section("findings", word("xray-findings"), tuple(_read(xray, language)), (table,) if table.rows else ())
+    shown, hidden = _shown_findings(xray.findings, every)
+    table = _findings(shown, xray.bill.currency, language)
+    said = [*answer(xray, language), *_read(xray, language)]
+    if noted := list(_notes(xray.findings, language)):
+        said.append(word("xray-not-listed", parts=word("list-comma").join(dict.fromkeys(noted))))
+    if hidden:
+        said.append(word("xray-more", count=hidden))
+    yield Section("findings", word("xray-findings"), tuple(said), (table,) if table.rows else ())
     fabrics = _fabrics(xray, language)
     assumed = tuple(_assumption(figure, origin, language) for figure, origin in xray.assumptions)
     yield Section("fabrics", word("xray-fabrics"), assumed, (fabrics,) if fabrics.rows else ())
@@ -77,7 +89,53 @@ def _read(xray: Xray, language: Language) -> Iterator[str]:
         yield word("xray-left-out", sheets=word("list-comma").join(names))
 
 
-def _findings(xray: Xray, language: Language) -> Table:
+def answer(xray: Xray, language: Language) -> tuple[str, str]:
+    """Return the answer in two sentences: what the bill is of, and what is wrong with it."""
+    word = language.word
+    said = [language.message(servers) for servers in xray.servers]
+    for fabric in xray.fabrics:
+        shown = _describe(fabric.designs[0], language) if fabric.designs else ""
+        if fabric.designs and not xray.servers:
+            shown += word("list-comma") + word("xray-for-servers", servers=fabric.designs[0].servers)
+        if not shown and fabric.counted:
+            shown = describe_counts(fabric.counted, language)
+        if shown:
+            said.append(f"{fabric.title}{word('name-in')}{shown}")
+    first = word("xray-is", parts=word("list-semicolon").join(said)) if said else word("xray-is-unknown")
+    wrong = [finding for finding in xray.findings if finding.severity != "unknown" and finding.code not in NOTED]
+    if not wrong:
+        return first, word("xray-nothing-wrong")
+    shown = f"{name_place(wrong[0].mark)}{word('name-in')}{language.message(wrong[0].message)}"
+    return first, word(
+        "xray-wrong" if wrong[0].severity == "error" else "xray-doubtful", first=shown, more=len(wrong) - 1
+    )
+
+
+def _shown_findings(findings: Sequence[Finding], every: bool) -> tuple[list[Finding], int]:
+    """Return the findings of the first screen, and the number of others."""
+    if every:
+        return list(findings), 0
+    table = [finding for finding in findings if finding.code not in NOTED]
+    shown = list[Finding]()
+    for severity in SEVERITIES:
+        alike = [finding for finding in table if finding.severity == severity]
+        shown += alike if severity == "error" else alike[:MOST_SHOWN]
+    return shown, len(table) - len(shown)
+
+
+def _notes(findings: Sequence[Finding], language: Language) -> Iterator[str]:
+    """Yield what a bill need not have, such as racks, cords and cleaners, by name."""
+    for finding in findings:
+        if finding.code in NOTED:
+            parameters = finding.message.parameters
+            parts = parameters.get("parts", parameters.get("part", ()))
+            first = parts if isinstance(parts, str) else next(iter(parts), "") if isinstance(parts, tuple) else ""
+            named = language.message(first) if first else language.word(f"xray-{finding.code}-short")
+            pieces = parameters.get("pieces")
+            yield f"{pieces} x {named}" if pieces else named
+
+
+def _findings(findings: Sequence[Finding], currency: str, language: Language) -> Table:
     word = language.word
     columns = (
         Column("place", word("xray-place"), "text", MIDDLE),
@@ -90,10 +148,10 @@ def _findings(xray: Xray, language: Language) -> Table:
             name_place(finding.mark),
             language.message(finding.message),
             Cell(finding.pieces or ""),
-            Cell("") if finding.money is None else Cell(finding.money, xray.bill.currency),
+            Cell("") if finding.money is None else Cell(finding.money, currency),
             group=word(f"xray-{finding.severity}"),
         )
-        for finding in xray.findings
+        for finding in findings
     )
     used = [at for at in range(len(columns)) if any(row.cells[at].value != "" for row in rows)]
     rows = tuple(Row(tuple(row.cells[at] for at in used), row.group) for row in rows)
@@ -110,18 +168,26 @@ def _fabrics(xray: Xray, language: Language) -> Table:
     rows = list[Row]()
     for fabric in xray.fabrics:
         title = f"{fabric.title}{word('name-in')}{word(f'xray-explains-{fabric.explains}')}"
-        if not fabric.designs:
-            rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
         for design in fabric.designs:
-            tiers = ((language.value(tier, "word"), count) for tier, count in design.tiers)
-            switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
-            said = [language.value(design.topology, "word"), language.beside(switches, design.switch)]
-            said += [word("xray-ratio", ratio=design.ratio)] if design.ratio else []
-            said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
-            said += [language.value(design.homing, "word")] if design.homing else []
-            said += [word("xray-repeats")] if design.repeats else []
-            rows.append(row_of(word("list-comma").join(said), design.servers, len(fabric.lines), group=title))
+            rows.append(row_of(_describe(design, language), design.servers, len(fabric.lines), group=title))
+        if fabric.counted and (counts := describe_counts(fabric.counted, language)):
+            rows.append(row_of(word("xray-by-counts", counts=counts), "", "", group=title))
+        elif not fabric.designs:
+            rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
     return Table("fabrics", word("xray-fabrics"), columns, tuple(rows), open=True)
+
+
+def _describe(design: DesignFound, language: Language) -> str:
+    word = language.word
+    tiers = ((language.value(tier, "word"), count) for tier, count in design.tiers)
+    switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
+    said = [language.value(design.topology, "word"), language.beside(switches, design.switch)]
+    said += [word("xray-ratio", ratio=design.ratio)] if design.ratio else []
+    said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
+    said += [language.value(design.homing, "word")] if design.homing else []
+    said += [word("xray-repeats")] if design.repeats else []
+    said += [word("xray-carries", servers=design.carries)] if design.carries else []
+    return word("list-comma").join(said)
 
 
 def _lines(xray: Xray, language: Language) -> Table:
@@ -171,6 +237,7 @@ def to_data(xray: Xray) -> dict[str, Any]:
     return {
         "bomgen_xray": FORMAT,
         "file": xray.bill.file,
+        "summary": list(answer(xray, language(ENGLISH))),
         "currency": xray.bill.currency or None,
         "columns": dict(xray.bill.columns),
         "left_out": list(xray.bill.left_out),
@@ -205,6 +272,7 @@ def to_data(xray: Xray) -> dict[str, Any]:
                     }
                     for design in fabric.designs
                 ],
+                "counted": _counted(fabric.counted),
             }
             for fabric in xray.fabrics
         ],
@@ -219,6 +287,13 @@ def to_data(xray: Xray) -> dict[str, Any]:
         ],
         "lines": [{**_line(line), "explained": line.mark not in left} for line in xray.bill.lines],
     }
+
+
+def _counted(counted: CountedNetwork | None) -> dict[str, Any] | None:
+    if counted is None:
+        return None
+    links = [{**links._asdict(), "kind": links.kind or None, "gbps": links.gbps or None} for links in counted.links]
+    return {"switches": dict(counted.switches), "links": links}
 
 
 def _line(line: SentLine) -> dict[str, Any]:

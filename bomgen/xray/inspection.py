@@ -20,6 +20,7 @@ from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
 from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, Servers, count_rj45_ports, list_scopes
 from bomgen.xray.parts import Requirements, check_parts, check_prices
 from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
+from bomgen.xray.summary import count_network, summarise_servers
 from bomgen.xray.types import (
     GENERAL,
     LIKELY,
@@ -27,6 +28,7 @@ from bomgen.xray.types import (
     PINPOINTED,
     SWITCHES,
     WHOLE,
+    CountedNetwork,
     DesignFound,
     FabricFound,
     Finding,
@@ -125,7 +127,10 @@ def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
     said = message("xray-missing", pieces=part.expected, part=name, place=position or part.slots[0].category)
     kind = part.slots[0].category
     unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
-    may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
+    linked = any(line.kind in ("transceiver", "cable") for line in scope.lines)
+    may_be_there = (
+        not linked or bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
+    )
     severity: Severity = "unknown" if may_be_there else "doubt"
     return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
 
@@ -162,7 +167,7 @@ def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
     if any(line.kind == SERVER and catalog.find_original(SERVER, line.id).value("trays") for line in bill.lines):
         named |= {"rack", "pdu"}  # a rack-scale system is a rack with its power shelves
     if "switch" in named and "cable" not in named:
-        yield _of_bill(bill, "without-cables", "doubt")
+        yield _of_bill(bill, "without-cables", "doubt" if "transceiver" in named else "unknown")
     cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
     lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
     if "switch" in named and "transceiver" not in named and lit:
@@ -188,6 +193,11 @@ MAX_STEPS = 16_000_000
 on 19 lines that name none of them, take 15 million."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
 """Findings of consistency checks that explain a wrong part better than a design does."""
+MOST_CARRIED = 2
+"""Servers that a network has ports for, for each on the bill, from which it is said to be larger than they need."""
+UNNAMED = "network"
+"""What a network is called that neither a line nor a design names."""
+NETWORK = ("switch", "transceiver", "cable")
 GROUPED = ("few-fibres", "ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
 """Findings of consistency checks that a fitting design explains better."""
 
@@ -200,6 +210,7 @@ class Explained(NamedTuple):
     cluster: str
     best: tuple[FittedPlan, ...]
     explains: str
+    counted: CountedNetwork
 
 
 class Inspection(NamedTuple):
@@ -248,6 +259,8 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             findings += check_management(scope, catalog)
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
+        if not any(line.kind in NETWORK or "switch" in line.kinds for line in scope.lines):
+            continue  # servers without a network
         try:
             spend(OF_BILL_LINE * len(scope.lines))
             if scope.name:
@@ -267,7 +280,10 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             for member, result in networks.found:
                 lines = [line for line in result.best[0].fit.lines if line.kind != SERVER]
                 explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
-                fabrics.append(Explained(member.name or member.role, member.role, cluster, result.best, explains))
+                counted = count_network(member.lines, catalog)
+                fabrics.append(
+                    Explained(member.name or member.role, member.role, cluster, result.best, explains, counted)
+                )
             continue
         [(_, result)] = networks.found
         trusted = result.usual is not None and result.is_usual and is_trusted(result.usual.fit, scope)
@@ -286,7 +302,9 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         if scope.role == COMPUTE and explains != NOTHING and not cluster and not scope.servers:
             assumed = best[0].candidate.servers
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
-        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
+        counted = count_network(scope.own, catalog)
+        name = scope.name or (UNNAMED if explains == NOTHING else scope.role)
+        fabrics.append(Explained(name, scope.role, cluster, best, explains, counted))
     findings += [*laws, *required.findings()]
     findings += find_lacking(bill, catalog)
     if bill.unread:
@@ -299,8 +317,14 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         for line in bill.lines
         if line.kind in COMPARED and line.kind != "server" and line.quantity and line.mark not in explained
     )
-    shown = tuple(_found(fabric) for fabric in fabrics)
-    whole = Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left, _assumptions(fabrics, catalog))
+    whole = Xray(
+        bill=bill,
+        fabrics=tuple(_found(fabric, catalog) for fabric in fabrics),
+        findings=tuple(ordered(list(dict.fromkeys(findings)))),
+        left=left,
+        assumptions=_assumptions(fabrics, catalog),
+        servers=tuple(summarise_servers(bill, catalog)),
+    )
     return Inspection(whole, tuple(fabrics))
 
 
@@ -346,14 +370,26 @@ def _explained_lines(best: tuple[FittedPlan, ...], explains: str) -> tuple[SentL
     return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
 
 
-def _found(fabric: Explained) -> FabricFound:
+def _found(fabric: Explained, catalog: Catalog) -> FabricFound:
     lines = _explained_lines(fabric.best, fabric.explains)
-    if fabric.explains == NOTHING:
-        return FabricFound(fabric.name, fabric.cluster, (), NOTHING, ())
-    return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, tuple(map(_design, fabric.best)))
+    counted = None if fabric.explains == WHOLE else fabric.counted
+    designs = () if fabric.explains == NOTHING else tuple(_design(plan, catalog) for plan in fabric.best)
+    return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, designs, counted)
 
 
-def _design(fitted_plan: FittedPlan) -> DesignFound:
+def _count_carried(fitted_plan: FittedPlan, catalog: Catalog) -> int:
+    """Return the servers that the leaves of a compute network have ports for, half of them below spines."""
+    built, servers = fitted_plan.design.fabrics[0], fitted_plan.candidate.servers
+    if built.plan.role != COMPUTE or not built.fabric.tiers or not servers.nics:
+        return 0
+    leaf = built.fabric.tiers[0]
+    ports = int(catalog.find_original("switch", leaf.switch.identity.id).value("ports") or 0)
+    below = int(leaf.count.value) * (ports // 2 if len(built.fabric.tiers) > 1 else ports)
+    carried = below // (servers.nics * (int(built.fabric.planes.value) if built.fabric.planes else 1))
+    return carried if carried >= MOST_CARRIED * servers.number else 0
+
+
+def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
     ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None
@@ -366,4 +402,5 @@ def _design(fitted_plan: FittedPlan) -> DesignFound:
         planes=int(built.planes.value) if built.planes else 1,
         homing=str(fitted_plan.candidate.fabric.get("homing", "")),
         repeats=bool(fitted_plan.candidate.given),
+        carries=_count_carried(fitted_plan, catalog),
     )

@@ -20,6 +20,7 @@ from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
+from bomgen.xray.lines import count_engines
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
@@ -176,7 +177,7 @@ class ConsistencyChecks:
             yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
     def _engines(self, modules: Sequence[SentLine]) -> int:
-        return sum((line.quantity or 0) * int(self._module(line).ports.value) for line in modules)
+        return sum(count_engines(line, self.catalog) for line in modules)
 
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
         """Check modules at both ends against fibres of a kind of links; `unknown` links may have unlisted modules."""

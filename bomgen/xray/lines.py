@@ -224,8 +224,7 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
 def _serves(line: SentLine, switch: str, catalog: Catalog) -> bool:
     """Return whether a module or cable may serve links of a switch: at most at its rate, and with a plug for it."""
     if line.kind == "transceiver":
-        record = catalog.find_original("transceiver", line.id)
-        rate = int(record.value("rate_gbps") or 0) // int(record.value("ports") or 1)
+        rate = engine_gbps(line, catalog)
     elif line.kind == "cable" and not is_fibre(line, catalog):
         rate = int(catalog.find_original("cable", line.id).value("link_gbps") or 0)
         if not fits_switch(line, switch, catalog):
@@ -336,7 +335,18 @@ def count_links_per_piece(line: SentLine, catalog: Catalog) -> int:
 
 def count_engines(line: SentLine, catalog: Catalog) -> int:
     """Return the links that the modules of a line serve."""
-    return (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
+    return (line.quantity or 0) * engines_of(line, catalog)
+
+
+def engines_of(line: SentLine, catalog: Catalog) -> int:
+    """Return the links that a module serves, by its words if they say so."""
+    stated = line.recognition.words.ports
+    return stated or int(catalog.find_original("transceiver", line.id).value("ports") or 1)
+
+
+def engine_gbps(line: SentLine, catalog: Catalog) -> int:
+    """Return the rate [Gb/s] of a link that a module serves; 0 if unknown."""
+    return int(catalog.find_original("transceiver", line.id).value("rate_gbps") or 0) // engines_of(line, catalog)
 
 
 def sum_pieces(lines: Iterable[SentLine]) -> int:

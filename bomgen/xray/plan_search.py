@@ -36,6 +36,7 @@ from bomgen.xray.lines import (
     build_design,
     count_engines,
     count_links,
+    engine_gbps,
     is_fibre,
     kind_between,
     leaf_spine,
@@ -269,9 +270,7 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
 
 def _stated_rate(scope: Scope, catalog: Catalog) -> int:
     """Return the rate [Gb/s] of the links that the modules at servers serve; 0 without modules."""
-    modules = [catalog.find_original("transceiver", line.id) for line in list_modules_at_servers(scope, catalog)]
-    rates = [int(record.value("rate_gbps") or 0) // int(record.value("ports") or 1) for record in modules]
-    return max(rates, default=0)
+    return max((engine_gbps(line, catalog) for line in list_modules_at_servers(scope, catalog)), default=0)
 
 
 def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | None:

@@ -78,6 +78,24 @@ WHOLE, SWITCHES, NOTHING = "whole", "switches", "nothing"
 """How much of a fabric the designs explain: every part, the switches, or neither."""
 
 
+class CountedLinks(NamedTuple):
+    """Links of a kind by their cables, or by their modules where no cables are listed."""
+
+    kind: str
+    """Kind of link, such as leaf-spine; empty if the lines do not state it."""
+    links: int
+    gbps: int
+    """Rate of a link; 0 if unknown."""
+
+
+class CountedNetwork(NamedTuple):
+    """A network by the counts of its lines alone."""
+
+    switches: tuple[tuple[str, int], ...]
+    """Switches by stated tier, recognised or not."""
+    links: tuple[CountedLinks, ...]
+
+
 class DesignFound(NamedTuple):
     """A design that explains a fabric."""
 
@@ -92,6 +110,8 @@ class DesignFound(NamedTuple):
     homing: str
     repeats: bool
     """Whether it repeats a count of the bill that no rule implies."""
+    carries: int = 0
+    """Servers that its leaves have ports for, if these are many more than on the bill."""
 
 
 class FabricFound(NamedTuple):
@@ -102,6 +122,8 @@ class FabricFound(NamedTuple):
     lines: tuple[SentLine, ...]
     explains: str
     designs: tuple[DesignFound, ...]
+    counted: CountedNetwork | None = None
+    """What counts and roles alone say of it, if no design explains all of it."""
 
     @property
     def title(self) -> str:
@@ -119,3 +141,5 @@ class Xray(NamedTuple):
     """Network lines that no fabric claims."""
     assumptions: tuple[tuple[Figure, Assumed], ...] = ()
     """Assumptions of the designs that the bill does not state."""
+    servers: tuple[Message, ...] = ()
+    """The servers that the bill lists."""
