@@ -127,10 +127,7 @@ def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
     said = message("xray-missing", pieces=part.expected, part=name, place=position or part.slots[0].category)
     kind = part.slots[0].category
     unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
-    linked = any(line.kind in ("transceiver", "cable") for line in scope.lines)
-    may_be_there = (
-        not linked or bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
-    )
+    may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
     severity: Severity = "unknown" if may_be_there else "doubt"
     return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
 
@@ -287,6 +284,10 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             continue
         [(_, result)] = networks.found
         trusted = result.usual is not None and result.is_usual and is_trusted(result.usual.fit, scope)
+        if not scope.is_linked:  # switches alone are explained by their exact number, or by nothing
+            exact = (plan for plan in result.best if not plan.fit.wrong and "planes" not in plan.candidate.fabric)
+            result = result._replace(best=tuple(exact))
+            trusted = trusted and bool(result.best)
         if result.usual and trusted:
             judged, laws = _judge(result.usual.fit, scope, bill, laws)
             if result.best[0].candidate.given and not result.best[0].fit.wrong and not result.best[0].broken:

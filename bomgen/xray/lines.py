@@ -134,6 +134,11 @@ class Scope(NamedTuple):
         """Return all lines that the fabric may consist of."""
         return (*self.own, *self.free)
 
+    @property
+    def is_linked(self) -> bool:
+        """Return whether it has modules or cables."""
+        return any(line.kind in ("transceiver", "cable") for line in self.lines)
+
     def of_kind(self, kind: str) -> list[SentLine]:
         """Return the lines of a kind of part."""
         return [line for line in self.lines if line.kind == kind]
