@@ -33,8 +33,9 @@ from bomgen.cli.plans import open_one_plan
 from bomgen.core.language import language
 from bomgen.output.writer import render_page, replace
 from bomgen.reading.bill_columns import ROLES
+from bomgen.reading.tables import MAX_BYTES
 from bomgen.workflow.inputs import text_of
-from bomgen.workflow.plan_files import STANDARD_INPUT
+from bomgen.workflow.plan_files import STANDARD_INPUT, STANDARD_INPUT_NAME
 from bomgen.xray.contents import open_bill, plan_name, plan_text, to_data, xray_document
 from bomgen.xray.inspection import inspect
 from bomgen.xray.types import Xray
@@ -150,7 +151,8 @@ def xray(
     Parts are recognised by their numbers, lengths and known suffixes; what only words say is "taken as". Plans are
     built and compared with the lines: those that fit equally well are all listed. Errors are incorrect
     under any reading; doubts are inconsistent with the rest of the bill; unknowns are answered by neither the bill nor
-    the catalogue.
+    the catalogue. `-` reads pasted text such as "32x SN5600". A sheet with a row a cable is read as a bill, and its
+    ports are checked.
 
     \b
       bomgen xray quote.xlsx
@@ -167,8 +169,10 @@ def xray(
     page = None if plan else output
     form = choose_form(form, page, FORMS, suffixes={"": PLANS})
     asked, catalog = asked_columns(columns, ROLES), Catalog()
-    content = read_given(bill, "bill")
-    inspection = inspect(open_bill(content, bill, catalog, asked), catalog)
+    is_piped = bill == STANDARD_INPUT
+    content = sys.stdin.buffer.read(MAX_BYTES + 1) if is_piped else read_given(bill, "bill")
+    name = STANDARD_INPUT_NAME if is_piped else bill
+    inspection = inspect(open_bill(content, name, catalog, asked), catalog)
     _show(inspection.found, form, every, code, page)
     if plan is not None:
         write_new_file(plan_text(inspection, plan_name(plan), catalog).encode(), plan)

@@ -63,6 +63,14 @@ _LINE = re.compile(r"[0-9]+(?:[.-][0-9]+)*[.)]?")
 NO_READINGS: Mapping[int, str] = {}
 SHOWN_LINES = 2
 """Lines of a bill that show how a column would be read."""
+_UNIT = r"(?:pcs\.?|pieces|ea\.?|units?|台|个|根|条|套|块|只)"
+_PASTED = (
+    re.compile(rf"\W*(?P<pieces>[1-9][0-9,]*)\s*(?:[x×*](?!\s?\d+\s?[gt]\b)|{_UNIT})\s*(?P<name>\S.*)", re.IGNORECASE),
+    re.compile(
+        rf"\W*(?P<name>\S.*?)\s*(?:[x×*:]|qty\.?:?|数量[:：]?)\s*(?P<pieces>[1-9][0-9,]*)\s*{_UNIT}?\W*", re.IGNORECASE
+    ),
+)
+"""Lines of a text: pieces before the name of a part, or behind it. `2x400G` is a rate."""
 _WHOLE = re.compile(r"[1-9][0-9]*|[1-9][0-9]{0,2}(,[0-9]{3})+")
 _BRACKETED = re.compile(r"\s*[(\[（].*$")
 
@@ -134,6 +142,19 @@ def find_counted_rows(table: RawTable, file: str, asked: RequestedColumns = NOTH
         headings = dict(enumerate(_headings_of(table, at)))
         used = {name: headings.get(indices[0], "") for name, indices in columns.items()}
         yield BillTable(table, at + 1, len(table.rows), columns, used)
+
+
+def read_pasted(table: RawTable) -> RawTable:
+    """Return the lines of a text that name pieces, as in a mail, as rows of pieces and text: `32x SN5600`."""
+    rows = list[tuple[TableCell, ...]]()
+    for row in table.rows:
+        cells = [cell for cell in row if cell.filled]
+        text = " ".join(str(cell.value) for cell in cells)
+        match = next((match for pattern in _PASTED if (match := pattern.fullmatch(text))), None)
+        if match:
+            pieces, name = (match["pieces"].replace(",", ""), match["name"])
+            rows.append((TableCell(pieces, cells[0].mark), TableCell(name, cells[0].mark)))
+    return table._replace(rows=tuple(rows))
 
 
 def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanErrors:

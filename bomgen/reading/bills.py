@@ -28,7 +28,9 @@ from bomgen.reading.bill_columns import (
     ask,
     find_blocks,
     find_counted_rows,
+    read_pasted,
 )
+from bomgen.reading.cable_sheets import SheetCable, count_cables, read_cables
 from bomgen.reading.cells import (
     POINT,
     TENTHS,
@@ -190,6 +192,8 @@ class SentBill(NamedTuple):
     """Sheets that repeat the parts of others and are not counted."""
     unread: int = 0
     """Number of lines beyond `MAX_LINES`."""
+    cables: tuple[SheetCable, ...] = ()
+    """The rows of point-to-point sheets, whose counts are the lines."""
 
     @property
     def has_spares(self) -> bool:
@@ -210,9 +214,14 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     """
     tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
+    cables = {table.name: listed for table in seen if not asked.columns and (listed := read_cables(table))}
+    seen = [count_cables(cables[table.name], table.name) if table.name in cables else table for table in seen]
     blocks = [block for table in seen for block in find_blocks(table, file, asked)]
     counted = [] if blocks else [block for table in seen for block in find_counted_rows(table, file, asked)]
     blocks = blocks or counted
+    if not blocks:
+        pasted = [pasted for table in seen if (pasted := read_pasted(table)).rows]
+        blocks = counted = [block for table in pasted for block in find_counted_rows(table, file, asked)]
     if not blocks:
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
@@ -242,6 +251,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
         hidden=tuple(table.name for table in left if table.hidden),
         repeating=tuple(repeating),
         unread=sum(reading.unread for reading in read),
+        cables=tuple(cable for listed in cables.values() for cable in listed),
     )
 
 

@@ -37,6 +37,7 @@ from bomgen.xray.types import (
     at_line,
     ordered,
 )
+from bomgen.xray.wiring_checks import check_wiring
 
 # judgement ----------------------------------------------------------------------------------------------------------
 # Errors of a bill relative to a design that explains it, and missing categories.
@@ -242,7 +243,7 @@ def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
 
 
 def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
-    findings = [*check_parts(bill, catalog), *check_prices(bill)]
+    findings = [*check_parts(bill, catalog), *check_prices(bill), *check_wiring(bill.cables)]
     laws, required = list(ConsistencyChecks(bill, catalog).findings()), Requirements(bill, catalog)
     basis = Basis(catalog, required, bill.has_spares, designs)
     fabrics = list[Explained]()
@@ -277,7 +278,7 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             for member, result in networks.found:
                 lines = [line for line in result.best[0].fit.lines if line.kind != SERVER]
                 explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
-                counted = count_network(member.lines, catalog)
+                counted = count_network((*member.lines, *_unrecognised(member, bill)), catalog)
                 fabrics.append(
                     Explained(member.name or member.role, member.role, cluster, result.best, explains, counted)
                 )
@@ -303,7 +304,7 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         if scope.role == COMPUTE and explains != NOTHING and not cluster and not scope.servers:
             assumed = best[0].candidate.servers
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
-        counted = count_network(scope.own, catalog)
+        counted = count_network((*scope.own, *_unrecognised(scope, bill)), catalog)
         name = scope.name or (UNNAMED if explains == NOTHING else scope.role)
         fabrics.append(Explained(name, scope.role, cluster, best, explains, counted))
     findings += [*laws, *required.findings()]
@@ -355,6 +356,11 @@ def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[
         return ()
     figure = catalog.assumption(UNKNOWN_PORT_RATE)
     return ((figure, figure.origin),) if isinstance(figure.origin, Assumed) else ()
+
+
+def _unrecognised(scope: Scope, bill: SentBill) -> list[SentLine]:
+    """Return the unknown lines of a bill that names no network; a named one has them among its own."""
+    return [] if scope.name else [line for line in bill.lines if not line.kind]
 
 
 def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> str:

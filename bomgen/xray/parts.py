@@ -36,7 +36,8 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
         if recognition.unsold:
             yield _unsold(line, catalog.find_original(recognition.unsold.kind, recognition.unsold.id))
         elif named is None:
-            if line.quantity is not None and not _is_housing(line):
+            # A point-to-point sheet names devices, not their models.
+            if line.quantity is not None and not _is_housing(line) and (line.part or not bill.cables):
                 yield _unknown(line)
         elif named.reason.code == FLAT_TOP:
             yield at_line("doubt", line, "flat-top", line.quantity or 0, PINPOINTED, number=line.part, part=named.part)

@@ -9,6 +9,7 @@ from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.core.units import ANY_AMOUNT
 from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.cable_sheets import SheetCable
 from bomgen.reading.quote_workbook import name_cell
 
 Severity = Literal["error", "doubt", "unknown"]
@@ -43,6 +44,11 @@ class Finding(NamedTuple):
 def name_place(mark: Mark) -> str:
     """Return the place of a line: `quote.csv:7`, or `Compute!A7` on a sheet of a workbook."""
     return name_cell(mark.sheet, mark) if mark.sheet else f"{mark.file}:{mark.line}"
+
+
+def at_cable(cable: SheetCable, code: str, **parameters: Parameter) -> Finding:
+    """Return an error at a row of a point-to-point sheet."""
+    return Finding("error", message(f"xray-{code}", **parameters), cable.mark, weight=PINPOINTED)
 
 
 def at_line(

@@ -1,0 +1,155 @@
+"""The answer of an x-ray in two sentences, networks by their counts alone, pasted text and point-to-point sheets."""
+
+from __future__ import annotations
+
+import pytest
+from bills_with_errors import CATALOG
+
+from bomgen.core.language import language
+from bomgen.xray.contents import answer, open_bill, xray_document
+from bomgen.xray.inspection import inspect
+from bomgen.xray.types import NOTHING, WHOLE, Xray
+
+ENGLISH = language("en")
+
+
+def look_at(text: str) -> Xray:
+    """The x-ray of a bill."""
+    return inspect(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG).found
+
+
+def test_network_that_is_larger_than_its_servers_need() -> None:
+    """Twice the leaves of 16 servers: the answer says how many servers they carry, and nothing is doubted."""
+    found = look_at(
+        "model,role,quantity\nQM9700,Spine Switch,8\nQM9700,Leaf Switch,16\nHGX H100 SXM5,Compute Node,32\n"
+    )
+    assert answer(found, ENGLISH) == (
+        "It is 32 x HGX H100 8-GPU server (generic) (256 GPUs); compute: rail-optimized, 16 leaf + 8 spine (QM9700), "
+        "1:1, with ports for 64 servers.",
+        "Nothing on it contradicts the rest.",
+    )
+
+
+def test_servers_alone() -> None:
+    """Racks of a rack-scale system, with their GPUs and trays, and no network."""
+    found = look_at("Item,Qty\nNVIDIA GB300 NVL72,3\n")
+    assert "3 x" in answer(found, ENGLISH)[0]
+    assert "216 GPUs in 54 compute trays" in answer(found, ENGLISH)[0]
+    assert found.fabrics == ()
+
+
+def test_optics_without_a_switch() -> None:
+    """An order of modules and fibres in words: the links of as many GPUs."""
+    found = look_at(
+        "Item,Qty,Seats in\nSingle-port 400G OSFP,64,ConnectX-7 SuperNICs\nTwin-port 800G OSFP,32,Leaf access cages\n"
+        "MPO single-mode assemblies,64,Leaf cage to NIC\n"
+    )
+    [fabric] = found.fabrics
+    assert fabric.explains == NOTHING
+    assert fabric.counted is not None
+    assert [tuple(links) for links in fabric.counted.links] == [("server-leaf", 64, 400)]
+    assert "64 GPUs with one each" in answer(found, ENGLISH)[0]
+
+
+PAIR = """Item,Part,4 nodes
+DGX H100,,4
+QM9700 switch,,2
+"NDR fibre, DGX to IB switches",MFP7E10-N010,{fibres}
+flat-top modules on DGX,MMA4Z00-NS-FLT,16
+finned modules on switches,MMA4Z00-NS,16
+NDR DAC for switch ISL,{isl},8
+"SN4600C, 64 QSFP28",,2
+"100GbE AOC 30 m, DGX to in-band",980-9I13N-00C030,8
+"100G QSFP passive, in-band ISL",980-9I54C-00V001,2
+"""
+
+
+@pytest.mark.parametrize(
+    ("fibres", "isl", "said"),
+    [
+        (32, "980-9IA0I-00N002", set()),
+        (16, "980-9IA0I-00N002", {(4, "few")}),
+        # a flat top does not fit a switch with finned cages
+        (32, "980-9IA0J-00N002", {(7, "flat-top")}),
+    ],
+)
+def test_pairs_of_switches(fibres: int, isl: str, said: set[tuple[int, str]]) -> None:
+    """Two networks, each of two linked switches, whose lines name one of them in words."""
+    found = look_at(PAIR.format(fibres=fibres, isl=isl))
+    assert {(fabric.name, fabric.explains) for fabric in found.fabrics} == {("compute", WHOLE), ("in_band", WHOLE)}
+    assert all("mesh" in {design.topology for design in fabric.designs} for fabric in found.fabrics)
+    certain = {(each.mark.line, each.code) for each in found.findings if each.severity != "unknown"}
+    assert {each for each in certain if each[1] != "end-of-sale"} == said
+
+
+def test_planes_that_the_words_need() -> None:
+    """No server on the bill, but modules for NICs of B300: 8 servers with eight NICs of two ports, in two planes."""
+    found = look_at(
+        "network,item,model,qty\n"
+        "compute,leaf switch,RG-S6990-64QC2XS,4\ncompute,spine switch,RG-S6990-64QC2XS,2\n"
+        "compute,leaf-spine modules,400G-Q112-DR4-L,256\ncompute,leaf-spine fibre,MPO-MPO-SM-50M(APC),128\n"
+        "compute,server side modules for CX8 of B300 (two planes),800G-OSFP-RHS-2VR4-MM850,64\n"
+        "compute,leaf side modules of server-leaf links,400G-Q112-VR4-MM850,128\n"
+        "compute,fibre server-leaf,MPO-MPO-OM4-30M(APC),128\n"
+    )
+    [fabric] = found.fabrics
+    assert fabric.explains == WHOLE
+    assert {(design.servers, design.planes) for design in fabric.designs} == {(8, 2)}
+
+
+def test_at_most_ten_doubts() -> None:
+    """The first screen has ten unknown lines and says how many there are; all of them are asked for."""
+    found = look_at("Part,Qty\n" + "".join(f"XYZ-{number}A,{number}\n" for number in range(11, 31)))
+    short, whole = (xray_document(found, ENGLISH, every) for every in (False, True))
+    assert len(short.sections[0].tables[0].rows) == 10
+    assert len(whole.sections[0].tables[0].rows) == 20
+    assert any("further findings" in text for text in short.sections[0].text)
+    assert not any("further findings" in text for text in whole.sections[0].text)
+
+
+def test_pasted_text() -> None:
+    """Lines of a mail name pieces before or behind a part; a rate is no number of pieces."""
+    text = "Hi,\nplease quote:\n- 32x SN5600\n- MMA4Z00-NS *200\n100 pcs MFP7E10-N010\n2x400G OSFP\nThanks\n"
+    bill = open_bill(text.encode(), "<stdin>", CATALOG)
+    assert [(line.id, line.quantity, line.mark.line) for line in bill.lines] == [
+        ("sn5600", 32, 3),
+        ("mma4z00-ns", 200, 4),
+        ("mfp7e10-nxxx", 100, 5),
+    ]
+
+
+SHEET = """rack,name,HCA/port,Transceiver,rack,name,port,Transceiver,Cable Length,Cable Type
+R1,LEAF-01,41/1,MMA4Z00-NS,R1,SPINE-01,1/1,MMA4Z00-NS,7,MFP7E10-N007
+R1,LEAF-01,41/2,N/A,R1,SPINE-01,1/2,N/A,7,MFP7E10-N007
+R1,LEAF-01,42/1,MMA4Z00-NS,R1,SPINE-02,{port},MMA4Z00-NS,7,MFP7E10-N007
+"""
+
+
+def test_point_to_point_sheet() -> None:
+    """A row a cable, with two columns of each name: devices, modules and cables are counted."""
+    found = look_at(SHEET.format(port="1/1"))
+    counts = [(line.shown, line.quantity, line.place.tier) for line in found.bill.lines]
+    assert ("leaf switch", 1, "leaf") in counts
+    assert ("spine switch", 2, "spine") in counts
+    assert sum(line.quantity or 0 for line in found.bill.lines if line.kind == "transceiver") == 4
+    assert [line.quantity for line in found.bill.lines if line.kind == "cable"] == [3]
+    assert [each.code for each in found.findings if each.severity != "unknown"] == []
+
+
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        (SHEET.format(port=""), (4, "cable-without-end")),
+        (SHEET.format(port="1/1").replace("SPINE-02", "SPINE-01"), (4, "port-used-twice")),
+        (
+            "a_device,a_port,b_device,b_port,sku\n"
+            + "".join(f"server-{at},nic1,leaf-1,{at},MFP7E10-N007\n" for at in range(20))
+            + "server-20,nic2,leaf-1,20,MFP7E10-N007\n",
+            (22, "crossed-rail"),
+        ),
+    ],
+)
+def test_errors_of_a_point_to_point_sheet(sheet: str, said: tuple[int, str]) -> None:
+    """Missing ends, ports used twice and crossed rails, at the row of the cable."""
+    errors = [(each.mark.line, each.code) for each in look_at(sheet).findings if each.severity == "error"]
+    assert said in errors
