@@ -285,7 +285,9 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             continue
         [(_, result)] = networks.found
         trusted = result.usual is not None and result.is_usual and is_trusted(result.usual.fit, scope)
-        if not scope.is_linked:  # switches alone are explained by their exact number, or by nothing
+        if (
+            not scope.is_linked and not scope.listed
+        ):  # switches alone are explained by their exact number, or by nothing
             exact = (plan for plan in result.best if not plan.fit.wrong and "planes" not in plan.candidate.fabric)
             result = result._replace(best=tuple(exact))
             trusted = trusted and bool(result.best)
