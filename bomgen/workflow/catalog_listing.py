@@ -22,6 +22,7 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
+from bomgen.catalog.order_numbers import number_sources
 from bomgen.catalog.part_file_checks import UNVERIFIED, plausible_ranges
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
@@ -267,7 +268,9 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
     for key, raw in (record.data | _counted(record)).items():
         if key != "sources":
             rows += _entry(key, raw, "")
-    sources = [(id, source["title"], source.get("url", "")) for id, source in record.data.get("sources", {}).items()]
+    numbers = [(row.number, row.vendor, row.variant, row.source) for row in record.order_numbers]
+    described = record.data.get("sources", {}) | number_sources(row.source for row in record.order_numbers)
+    sources = [(id, source["title"], source.get("url", "")) for id, source in described.items()]
     tables = [
         Table(
             title,
@@ -275,7 +278,7 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
             tuple(Column(str(at), "") for at in range(len(of[0]))),
             tuple(Row(tuple(map(Cell, row))) for row in of),
         )
-        for title, of in (("figures", rows), ("sources", sources))
+        for title, of in (("figures", rows), ("order numbers", numbers), ("sources", sources))
         if of
     ]
     return Document(f"{kind} {record.id}", ENGLISH, (Section("part", "", tables=tuple(tables)),))
