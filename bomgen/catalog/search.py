@@ -58,6 +58,8 @@ def search(catalog: Catalog, text: str) -> Found:
     records = [record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)]
     text = _in_words_of_files(text)
     (whole,), wanted = _phrases([text]), _phrases(text.split())
+    if not whole.strip():
+        return Found(())
     written = [(record, _written(record)) for record in records]
     named = [record for record, words in written if f"|{whole}|" in words]
     if not named and (missing := _missing().get(whole)):
