@@ -184,6 +184,12 @@ class Record(NamedTuple):
         return {str(number).lower(): Fraction(length) for number, length in stated.items() if _NUMBER.fullmatch(length)}
 
     @property
+    def flat_lengths(self) -> dict[str, Fraction | None]:
+        """The length [m] of each version of a cable with a flat top, if one is stated, by number in lower case."""
+        stated = (self.value("flat_variants") or {}).items()
+        return {str(number).lower(): Fraction(key) if _NUMBER.fullmatch(key) else None for key, number in stated}
+
+    @property
     def chassis_names(self) -> tuple[str, ...]:
         """The name of a server without its GPUs (`PowerEdge XE9680`), and its last word, in lower case."""
         chassis = str(self.value("name")).lower().partition(",")[0]
