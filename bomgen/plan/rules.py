@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import date
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from bomgen.catalog.identity import metres_of, slug, unavailable_message
 from bomgen.catalog.parts import Identity, Model
@@ -30,6 +32,8 @@ from bomgen.plan.types import (
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part for which any vendor's part can be specified by part number."""
+SLOTS = {"cpu": "CPU sockets", "memory": "memory slots", "nvme": "drive bays", "nics": "NIC slots"}
+"""What a server has for the parts of its configuration, by key."""
 MOST_CARBON = 2
 """Maximum carbon intensity [kg of CO2 equivalent per kWh]; the dirtiest coal grids have about one."""
 LAST_YEAR = 2100
@@ -126,6 +130,31 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
             f"or `gpu: {server.gpu}`"
         )
         yield _at_key(source, text, "gpu-of-server", "cluster.server")
+
+
+@rule
+def configuration_fits(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require that the server has room for the CPUs, memory modules, drives and NICs that it is ordered with."""
+    server, ordered = plan.cluster.server, source.data["cluster"].get("server")
+    if server is None or not isinstance(ordered, dict) or "part" not in ordered:
+        return
+    for key, most in server.slots.items():
+        if (pieces := _pieces(ordered.get(key))) > most.value:
+            room = f"{most.value} {SLOTS[key]}"
+            text = f"{pieces} pieces do not fit because {server.identity.name} has {room}; use at most {most.value}"
+            yield _at_key(source, text, "does-not-fit", f"cluster.server.{key}")
+
+
+def _pieces(entry: Any) -> int:
+    """Return the pieces of an entry of a configuration; boot drives of form M.2 have sockets of their own."""
+    if isinstance(entry, str):
+        counted = re.match(r"(\d{1,6}) ?[x×] ", entry)
+        return 0 if "M.2" in entry else int(counted[1]) if counted else 1
+    if isinstance(entry, dict) and not {"name", "part"} & entry.keys():
+        return sum(map(_pieces, entry.values()))
+    if isinstance(entry, dict):
+        return 0 if "M.2" in entry.get("name", "") else int(entry.get("count", 1))
+    return sum(map(_pieces, entry or ()))
 
 
 @rule

@@ -433,6 +433,11 @@ class Cluster(NamedTuple):
     usual_nics: Callable[[], tuple[UsualNic, ...]] = tuple
     """The NICs assumed for storage and in-band where the server's own are unknown, slowest first; read on demand."""
 
+    @property
+    def shares_cards(self) -> bool:
+        """Return whether each number of GPUs may put another number of them into a server."""
+        return self.gpus is not None and self.server is not None and self.server.gpu_slots is not None
+
 
 class Plug(NamedTuple):
     """The plug of a machine other than a GPU server on a fabric."""

@@ -327,6 +327,27 @@ def _nic_slots(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
 
 
 @rule
+def _unpublished_gpus(designed: Design) -> Iterator[Problem]:
+    """Yield a warning about a chassis with a number of GPUs that nobody publishes."""
+    server, gpus = designed.plan.cluster.server, designed.sizing.gpus
+    if (
+        server
+        and server.without_cards
+        and not server.identity.inline
+        and server.gpus.value not in server.published_gpus
+    ):
+        published = (
+            message("published-gpus", counts=[str(count) for count in server.published_gpus])
+            if server.published_gpus
+            else message("no-published-gpus")
+        )
+        text = message("unpublished-gpus", server=server.identity.name, published=published)
+        yield Problem(
+            first_given(gpus) or designed.plan.cluster.mark, "warning", text, "unpublished-gpus", "cluster.server"
+        )
+
+
+@rule
 def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
     """Yield a warning about GPUs that do not fill a rack of a rack-scale system, which is sold whole."""
     cluster, sizing = designed.plan.cluster, designed.sizing

@@ -92,6 +92,8 @@ def count_servers(
         if server is None:
             return None, cluster.gpus
         if cluster.gpus.value % server.gpus.value:
+            if server.gpu_slots and server.gpus_included:
+                raise _unequal_shares(cluster.gpus, server.gpu_slots)
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
             units = "compute trays" if server.trays else f"{server.identity.name} servers"
@@ -154,6 +156,14 @@ def unit_of_counts(cluster: Cluster) -> int:
     if cluster.servers:
         return int(server.trays.value) if server.trays else 1
     return int(server.gpus.value)
+
+
+def _unequal_shares(gpus: Figure, slots: Figure) -> Infeasible:
+    """Return the error for a number of GPUs that chassis for cards do not hold in equal shares."""
+    servers = ceil(gpus.value / slots.value)
+    fits = " or ".join(str(servers * (gpus.value // servers + step)) for step in (0, 1))
+    message = f"{gpus.value} GPUs do not fit in {servers} servers in equal shares; use {fits}, or set `server.gpus`"
+    return Infeasible(message, because=gpus, rule="whole-servers")
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:

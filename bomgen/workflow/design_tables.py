@@ -313,7 +313,7 @@ class DesignTables:
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server
         given = cluster.servers or cluster.gpus
-        if given is None or server is None:
+        if given is None or server is None or cluster.shares_cards:
             return catalog, books, [], []
         each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
         numbers = self._counts or [int(given.value)]
@@ -354,7 +354,7 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
-        counts = size_counts(plan, attached, self._counts)
+        counts = None if plan.cluster.shares_cards else size_counts(plan, attached, self._counts)
         if counts is None:
             return
         table.pending[family] = False
@@ -369,6 +369,8 @@ class DesignTables:
         try:
             if self._size_axis is not None and all(self._counts):
                 plan, attached = self._open(settings, self._typical)
+                if plan.cluster.shares_cards:
+                    plan, attached = self._open(settings, row)
                 plan = with_count(plan, self._counts[row])
             else:
                 plan, attached = self._open(settings, row)
