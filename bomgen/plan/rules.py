@@ -114,10 +114,35 @@ def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
     for name in rest:
         text = f"{first} and {name} both set the size; keep one"
         yield _at(plan, sizes[name], text, "one-of", f"cluster.{name}")
+    for name, bound in (("power", cluster.power), ("budget", cluster.budget and cluster.budget.amount)):
+        if first and bound:
+            text = f"{name} sets the size to the largest that fits, and so does {first}; keep one"
+            yield _at(plan, bound, text, "one-of", f"cluster.{name}")
     server = cluster.server
     if cluster.racks and server and not server.trays:
         text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
         yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
+
+
+@rule
+def one_demand(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that a demand for computing power is given once, and the keys of a volume of work with one."""
+    compute = plan.compute
+    if compute is None:
+        return
+    demands = {key: getattr(compute, key) for key in ("target", "gpu_hours", "flops")}
+    first, *rest = [key for key, demand in demands.items() if demand] or [""]
+    if not first:
+        text = "no demand is set; set one of `target`, `gpu_hours` and `flops`"
+        yield Problem(compute.mark, "error", text, "missing-key", "workload.compute")
+    for key in rest:
+        yield _at(
+            plan, demands[key], f"{first} and {key} both set the demand; keep one", "one-of", f"workload.compute.{key}"
+        )
+    days = compute.target_days
+    if compute.target and days:
+        text = "a peak has no duration; remove `target_days`, or set `gpu_hours` or `flops` instead of `target`"
+        yield _at(plan, days, text, "one-of", "workload.compute.target_days")
 
 
 @rule
@@ -164,6 +189,9 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
         yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
         if plan.inference.targets:
             yield from _at_most_one(plan, plan.inference.targets.percentile, "workload.inference.targets.percentile")
+    if plan.compute:
+        for key in ("mfu", "goodput"):
+            yield from _at_most_one(plan, getattr(plan.compute, key), f"workload.compute.{key}")
     if plan.training:
         for key in ("mfu", "parallel_efficiency", "goodput"):
             yield from _at_most_one(plan, getattr(plan.training, key), f"workload.{plan.training.block}.{key}")

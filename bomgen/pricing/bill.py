@@ -154,10 +154,11 @@ def _servers(design: Design) -> Iterator[Line]:
         gpus = line_of_part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
         yield gpus._replace(spare=spare and gpus_of_servers(spare, server.gpus))
     for number, component in enumerate(server.components, 1):
-        id, name, sku = f"server.{component.key}.{number}", component.name, component.part_number
+        id, sku = f"server.{component.key}.{number}", component.part_number
         pieces, more = (count and pieces_of_servers(count, component.pieces) for count in (bought, spare))
         if pieces:
-            yield Line(id, "accessory", None, SERVER, slug(name), sku, None, name, pieces, more)
+            part = component.name
+            yield Line(id, "accessory", None, SERVER, slug(part), sku, None, part, pieces, more)
 
 
 def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:

@@ -397,7 +397,19 @@ def _training(designed: Design) -> Iterator[Problem]:
 @rule
 def _computing_target(designed: Design) -> Iterator[Problem]:
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
-    if compute and target and reached and reached.value < target.target_flops.value:
+    if compute is None or target is None or target.gpus_required is None:
+        return
+    days, wanted = designed.sizing.days, compute.target_days
+    if days and wanted and days.value > wanted.value:
+        text = message(
+            "target-hours",
+            gpus=designed.sizing.gpus.value,
+            days=f"{float(days.value):.2f}",
+            target=f"{float(wanted.value):g}",
+            remedy=_enough(designed, target.gpus_required),
+        )
+        yield Problem(first_given(wanted) or compute.mark, "warning", text, "target-missed", "workload.days")
+    if target.target_flops and reached and reached.value < target.target_flops.value:
         text = message(
             "target-pflops",
             gpus=designed.sizing.gpus.value,
@@ -405,7 +417,7 @@ def _computing_target(designed: Design) -> Iterator[Problem]:
             target=f"{float(target.target_flops.value / PETA):g}",
             remedy=_enough(designed, target.gpus_required),
         )
-        place = first_given(compute.target) or compute.mark
+        place = first_given(target.target_flops) or compute.mark
         yield Problem(place, "warning", text, "target-missed", "workload.peak_flops")
 
 

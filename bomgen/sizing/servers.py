@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Server, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
-from bomgen.core.units import BITS_A_BYTE, GIGA, TERA
+from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
@@ -238,12 +238,15 @@ SPARSE = "sparse"
 
 
 class Target(NamedTuple):
-    """A target of peak computing power, and the GPUs it takes."""
+    """A peak computing power or a volume of work, and the GPUs it takes."""
 
-    target_flops: Figure
-    peak_flops_per_gpu: Figure
-    """Dense or sparse peak, as specified [FLOP/s]."""
-    gpus_required: Figure
+    target_flops: Figure | None
+    peak_flops_per_gpu: Figure | None
+    """Dense or sparse peak, as specified [FLOP/s]; None for GPU-hours."""
+    gpus_required: Figure | None
+    """None: a volume of work without a target duration."""
+    gpu_hours: Figure | None = None
+    """The volume of work; None for a peak."""
 
 
 @formula("FLOP/s")
@@ -256,6 +259,24 @@ def peak_flops(peak_tflops: Fraction) -> Fraction:
 def gpus_for_target(target: int, peak: Fraction) -> int:
     """Whole GPUs whose combined peak reaches the target."""
     return ceil(Fraction(target) / peak)
+
+
+@formula("GPU-hours")
+def gpu_hours_of_flops(flops: Fraction, peak: Fraction, mfu: Fraction) -> Fraction:
+    """GPU-hours of a number of operations at a share of the peak."""
+    return Fraction(flops) / (peak * mfu * SECONDS_AN_HOUR)
+
+
+@formula("GPUs")
+def gpus_for_hours(gpu_hours: Fraction, target_days: Fraction, goodput: Fraction) -> int:
+    """Whole GPUs that provide GPU-hours within some days."""
+    return ceil(Fraction(gpu_hours) / (target_days * HOURS_A_DAY * goodput))
+
+
+@formula("days")
+def days_of_hours(gpu_hours: Fraction, gpus: int, goodput: Fraction) -> Fraction:
+    """Days in which the GPUs of a cluster provide GPU-hours."""
+    return Fraction(gpu_hours) / (gpus * HOURS_A_DAY * goodput)
 
 
 peak_of_cluster = product("peak_of_cluster", "FLOP/s", "gpus", "peak")
@@ -281,10 +302,15 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
 
 
 def size_target(compute: Compute, gpu: Gpu) -> Target:
-    """Return the GPUs for a target of computing power. Raises PlanErrors when the GPU's peak is unknown."""
-    sparse = compute.sparsity.value == SPARSE
-    peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
-    return Target(compute.target, peak, gpus_for_target(compute.target, peak))
+    """Return the GPUs for a demand of computing power. Raises PlanErrors when the GPU's peak is unknown."""
+    hours, peak, days = compute.gpu_hours, None, compute.target_days
+    if hours is None:
+        sparse = compute.sparsity.value == SPARSE
+        peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
+        if compute.target:
+            return Target(compute.target, peak, gpus_for_target(compute.target, peak))
+        hours = gpu_hours_of_flops(require(compute.flops, "plan.rules asks for one"), peak, compute.mfu)
+    return Target(None, peak, gpus_for_hours(hours, days, compute.goodput) if days else None, hours)
 
 
 # network ------------------------------------------------------------------------------------------------------------

@@ -52,6 +52,8 @@ from bomgen.workflow.pipeline import work_out_variant
 SERVERS = "cluster.servers"
 ROUND_UP = "round_up_to"
 SIZES = (SERVERS, "cluster.gpus", "cluster.racks")
+BOUNDS = "power", "budget"
+"""Keys of a cluster whose size is the largest that fits."""
 WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "storage", "quote"
 WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 """Sections that hardware does not depend on."""
@@ -75,8 +77,10 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
     """
     keys = {axis.key for axis in space.axes}
     stored = "servers" in (source.data.get(STORAGE) or {})
+    bounds = {f"{CLUSTER}.{key}" for key in BOUNDS}
+    bounded = bounds & {*keys, *(f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {})}
     whole = {WORKLOAD, CLUSTER, CLUSTERS, STORAGE, f"{STORAGE}.servers", QUOTE, f"{QUOTE}.currency"} & keys
-    return not stored and not whole and CLUSTERS not in source.data
+    return not stored and not whole and not bounded and CLUSTERS not in source.data
 
 
 def is_sized(source: Source, space: SearchSpace) -> bool:

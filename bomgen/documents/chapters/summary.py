@@ -24,7 +24,8 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield at most three sentences about a cluster: sizing target, networks, storage."""
+    """Yield at most four sentences about a cluster: bound of its size, sizing target, networks, storage."""
+    yield from _bound(writer)
     yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
     networks = [
         writer.word(
@@ -44,6 +45,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
 def sentences(writer: Writer) -> Iterator[str]:
     """Yield the proposal in sentences with its numbers."""
     yield summarize_machines(writer)
+    yield from _bound(writer)
     yield from _training(writer)
     yield from _target(writer)
     pods, chips = writer.report.design.sizing.pods, writer.report.plan.cluster.gpu.pod_chips
@@ -92,6 +94,11 @@ def summarize_machines(writer: Writer) -> str:
     return writer.word("sentence-racks", racks=racks, **values)
 
 
+def _bound(writer: Writer) -> Iterator[str]:
+    if why := writer.report.plan.cluster.why_largest:
+        yield writer.language.message(why)
+
+
 def _training(writer: Writer) -> Iterator[str]:
     sizing, training = writer.report.design.sizing, writer.report.plan.training
     learning, step = writer.report.plan.reinforcement, sizing.reinforced
@@ -136,7 +143,16 @@ def _days(writer: Writer, days: Figure) -> str:
 
 def _target(writer: Writer) -> Iterator[str]:
     sizing, compute = writer.report.design.sizing, writer.report.plan.compute
-    if compute and sizing.target and sizing.peak_flops:
+    if sizing.target and sizing.target.gpu_hours and sizing.days:
+        hours, days = writer.shown(sizing.target.gpu_hours), writer.shown(sizing.days)
+        yield writer.word("sentence-gpu-hours", hours=hours, days=days)
+    elif (
+        compute
+        and sizing.target
+        and sizing.target.target_flops
+        and sizing.target.peak_flops_per_gpu
+        and sizing.peak_flops
+    ):
         yield writer.word(
             "sentence-target",
             reached=writer.shown(sizing.peak_flops),

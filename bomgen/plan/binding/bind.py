@@ -5,6 +5,7 @@ Problems are collected and raised together.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache, partial
@@ -16,6 +17,8 @@ from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.parts import Component, Rack, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
+from bomgen.core.safety import quote as quoted
+from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import ports_of_nics
 from bomgen.plan.binding.fabrics import bought_once, converged, fabric, with_ethernet_planes
@@ -24,10 +27,12 @@ from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
 from bomgen.plan.schema import declaration_at
-from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
+from bomgen.plan.types import ROLES, Budget, Cluster, Layout, Plan, Site, UsualNic
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
 """Keys of the configuration that a server is ordered with."""
+_BUDGET = re.compile(r"(.+?)\s*([A-Z]{3})?")
+"""An amount, and the code of its currency."""
 FIT = "does-not-fit"
 """The rule about parts for which a server has no room."""
 USUAL_NICS = ("server-storage-nic", "server-storage-nic-400")
@@ -46,7 +51,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         if isinstance(section.data.get("round_up_to"), dict)
         else section.figure("round_up_to")
     )
-    figures = section.keys(Cluster)
+    figures, budget = section.keys(Cluster), _budget(section)
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
         with suppress(UnknownPart):
             gpu = section.catalog.build_part("gpu", server.gpu, part_records.gpu)
@@ -70,11 +75,28 @@ def cluster(section: PlanSection) -> Cluster | None:
         gpu,
         server,
         _own_nic(section, server and server.nic, "nic"),
+        budget=budget,
         round_up_to=rounding,
         storage_nic=_own_nic(section, server and server.storage_nic, "storage_nic"),
         usual_nics=usual_nics,
         **figures,
     )
+
+
+def _budget(section: PlanSection) -> Budget | None:
+    """Return the budget; None if there is none, or it is wrong, which is noted."""
+    if not section.has("budget"):
+        return None
+    written = _BUDGET.fullmatch(str(section.data["budget"]).strip())
+    try:
+        amount = parse(written[1], "count") if written else 0
+    except ValueError:
+        amount = 0
+    if written is None or amount <= 0 or written[2] not in (None, *minor_units()):
+        text = f"{quoted(section.data['budget'], MAX_QUOTED)} is not a valid budget; write an amount such as 5 M USD"
+        section.problem("budget", text, "unit")
+        return None
+    return Budget(Figure(amount, MONEY, Given(section.value_mark("budget"), "budget")), written[2])
 
 
 def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
@@ -227,7 +249,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         reinforcement=learning,
         fabrics=tuple(fabric_plan for fabric_plan in fabrics if fabric_plan.switchless or not (gpu and gpu.pod_chips)),
         storage=storage(root.below("storage")),
-        site=_site(root.below("site"), server) if root.has("site") else None,
+        site=_site(root.below("site"), server) if root.has("site") or (bought and bought.power) else None,
         spares=_spares(root.below("spares")),
         quote=quote(root.below("quote")),
         stock=owned(root.below("stock")),
@@ -240,7 +262,10 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     )
     if problems or bought is None:
         raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))
-    return plan(cluster=bought)
+    bound = plan(cluster=bought)
+    if bought.power and bound.site and not bound.site.pue:
+        return bound._replace(site=bound.site._replace(pue=catalog.assumption("site-pue")))
+    return bound
 
 
 @formula("count")
