@@ -40,9 +40,7 @@ _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
 _TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
 _QUOTE = re.compile(r"^quote:.*(?:\n(?: .*)?)*", re.MULTILINE)
-_QUOTED = {
-    key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)") for key in ("number", "customer", "date")
-}
+_QUOTED = {key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)") for key in ("number", "customer", "date")}
 """Plans are listed by their text: a folder may have thousands of files."""
 
 
