@@ -25,8 +25,6 @@ from bomgen.results.result import Report
 GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
 OF_WORKLOAD = tuple(("workload", key) for key in ("gpus_required", "days", "requests_per_minute"))
 OF_SERVERS = (("cluster", "servers"), ("cluster", "nics"))
-COUNTED = ("GPUs", "NICs", "servers", "switches", "pieces")
-"""Units that the label of a key figure already names."""
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
@@ -74,7 +72,7 @@ def document(
 def headline(writer: Writer, clusters: Sequence[Writer]) -> tuple[tuple[str, Cell], ...]:
     """Return the key figures of a plan: those of the whole, if it has several clusters, and of each cluster."""
     known = [path for path in (GPUS, POWER) if writer.report.clusters and path in writer.numbers]
-    whole = ((writer.label(path), _key_figure(writer, path)) for path in known)
+    whole = ((writer.label(path), writer.key_figure(path)) for path in known)
     return (*whole, *(fact for cluster in clusters for fact in _headline(cluster)))
 
 
@@ -86,19 +84,7 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
         numbers.append((("fabrics", name, "cables_total"), cables))
     numbers.append((POWER, writer.label(POWER)))
-    yield from ((writer.named(label), _key_figure(writer, path)) for path, label in numbers if path in writer.numbers)
-
-
-def _key_figure(writer: Writer, path: Path) -> Cell:
-    """Return a number as a cell; a prediction, whose interval is in numbers of its own, with that as its range."""
-    cell, (*above, key) = writer.cell(path), path
-    if cell.unit in COUNTED:
-        cell = replace(cell, unit="count")
-    for names in ((f"{key}_low",), (f"{key}_high",)), ((f"{key}_range", "low"), (f"{key}_range", "high")):
-        ends = [writer.numbers[end] for name in names if (end := (*above, *name)) in writer.numbers]
-        if cell.estimate is None and len(ends) == len(names):
-            cell = replace(cell, estimate=(ends[0].value, ends[1].value))
-    return cell
+    yield from ((writer.named(label), writer.key_figure(path)) for path, label in numbers if path in writer.numbers)
 
 
 def _chapters(

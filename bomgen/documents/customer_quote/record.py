@@ -27,6 +27,7 @@ from bomgen.documents.chapters.contents import summarize_cluster, summarize_mach
 from bomgen.documents.chapters.money import parties
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import category_rows
+from bomgen.documents.customer_quote.requirements import requirements
 from bomgen.documents.tables import TOTAL, total_label
 from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
@@ -97,6 +98,8 @@ class QuotedCluster(NamedTuple):
     headline: str
     """What is bought, on one line."""
     sentences: tuple[str, ...]
+    requirements: Table
+    """What was asked, what is offered, and how that is known."""
     networks: Table
     site: Table
     """Label and number of each site requirement."""
@@ -437,7 +440,9 @@ def _cluster(writer: Writer) -> QuotedCluster:
     networks = Table(f"networks-{name}", writer.named(word("section-network")), columns, tuple(rows), open=True)
     labelled = Column("name", word("quote-item"), "text", 50), Column("value", word("column-value"), "number", 20)
     site = Table(f"site-{name}", writer.named(word("section-site")), labelled, tuple(_site(writer)), open=True)
-    return QuotedCluster(name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), networks, site)
+    return QuotedCluster(
+        name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), requirements(writer), networks, site
+    )
 
 
 def _headline(writer: Writer) -> str:
