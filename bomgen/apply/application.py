@@ -14,10 +14,9 @@ from itertools import chain, count
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
+from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows, value_at
 from bomgen.apply.edits import add_and_remove_rows, change_lines, change_rates, change_texts
 from bomgen.apply.judgement import find_servers, judge, wanted_of
-from bomgen.apply.proposal import Base, Edit, Proposal, is_pieces, value_at
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
 from bomgen.core.messages import message

@@ -13,16 +13,21 @@ from itertools import zip_longest
 from math import ceil
 from typing import Any
 
-from bomgen.apply.changes import RULE, LineChange, Offers, TextChange, changed_cells, keeps_formulas
-from bomgen.apply.proposal import (
+from bomgen.apply.changes import (
+    RULE,
     SHARES,
     Base,
     Edit,
+    LineChange,
+    Offers,
     Proposal,
     SpareEdit,
+    TextChange,
     change_text,
+    changed_cells,
     has_spares,
     is_pieces,
+    keeps_formulas,
     number_in,
     say_kind,
     share_in,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import QUIET, VERBOSE, complain, is_set, say
+from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, is_set, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
@@ -27,8 +26,8 @@ from bomgen.cli.options import (
     write_out,
 )
 from bomgen.cli.plans import check_names, open_plans, show, watched
+from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import Language, language
-from bomgen.core.processes import PIPE, limit_processor_time, start_python
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
 from bomgen.documents.totals import name_unpriced_gpus
@@ -37,14 +36,14 @@ from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_document
 from bomgen.output.user_templates.templates import describe_templates
 from bomgen.output.writer import render, write_files
 from bomgen.plan.types import Plan
-from bomgen.pricing.required_parts import OpenItem
+from bomgen.pricing.bill import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import require_lock, select_alternative, work_out
 
 if TYPE_CHECKING:
-    from bomgen.core.processes import Child
+    from bomgen.core.jobs import Child
 
 # summary ------------------------------------------------------------------------------------------------------------
 # The result of a build on a few lines.

@@ -12,8 +12,17 @@ from pathlib import Path
 import click
 
 from bomgen.catalog.files import KINDS
-from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_problems, print_text, say
+from bomgen.cli.command import (
+    QUIET,
+    WRONG_PLAN,
+    WRONG_USAGE,
+    Outcome,
+    complain,
+    is_set,
+    print_problems,
+    print_text,
+    say,
+)
 from bomgen.cli.options import (
     locked_option,
     option,

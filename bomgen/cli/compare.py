@@ -14,8 +14,7 @@ from pathlib import Path
 import click
 
 from bomgen.catalog.files import Catalog
-from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import PASSED, WRONG_PLAN, complain
+from bomgen.cli.command import PASSED, WRONG_PLAN, Outcome, complain
 from bomgen.cli.options import (
     choose_form,
     give,

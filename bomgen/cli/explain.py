@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import click
 
-from bomgen.cli.messages import PASSED, escape_controls, print_text
+from bomgen.cli.command import PASSED, escape_controls, print_text
 from bomgen.cli.options import (
     choose_form,
     give,

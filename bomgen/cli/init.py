@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bomgen.cli.messages import QUIET, complain, is_set
+from bomgen.cli.command import QUIET, complain, is_set
 from bomgen.cli.options import give, option, talk_options, write_new_file
 from bomgen.cli.plans import show, working_on
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of

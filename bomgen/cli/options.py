@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from bomgen.cli.ending import Unreadable
-from bomgen.cli.messages import FORCE, QUIET, VERBOSE, colour, is_set, print_text, say
+from bomgen.cli.command import FORCE, QUIET, VERBOSE, Unreadable, colour, is_set, print_text, say
 from bomgen.core.diagnostics import unknown
 from bomgen.core.document import Document
 from bomgen.core.language import Language

@@ -14,15 +14,23 @@ from typing import NamedTuple
 
 import click
 
-from bomgen.cli.ending import Outcome, Unreadable, ends_on_errors
-from bomgen.cli.messages import VERBOSE, complain, escape_controls, is_set, on_terminal, print_problems
-from bomgen.core import progress
+from bomgen.cli.command import (
+    VERBOSE,
+    Outcome,
+    Unreadable,
+    complain,
+    ends_on_errors,
+    escape_controls,
+    is_set,
+    on_terminal,
+    print_problems,
+)
 from bomgen.core.diagnostics import Problem
-from bomgen.core.processes import renew_processor_time
+from bomgen.core.jobs import heard_by, renew_processor_time
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
-from bomgen.workflow import git_revisions
+from bomgen.workflow import plan_files
 from bomgen.workflow.inputs import name_of, text_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, open_plan
@@ -73,15 +81,15 @@ def _open_revision(name: str, settings: Sequence[str], root: str | None, folder:
     """Return the file of `REV:PATH`; None for other names. Raises ValueError with the error."""
     if ":" not in name:
         return None
-    split = git_revisions.split_revision(name)
+    split = plan_files.split_revision(name)
     if split is None:
         return None
     try:
-        revision = git_revisions.open_revision(split[0], Path.cwd())
-        path = git_revisions.path_in(revision, split[1])
-        file = git_revisions.plan_file(revision, path, name, folder, settings, root)
+        revision = plan_files.open_revision(split[0], Path.cwd())
+        path = plan_files.path_in(revision, split[1])
+        file = plan_files.plan_file(revision, path, name, folder, settings, root)
         return GivenPlan(name, file.content, lambda: file, (split[0], str(PurePosixPath(path).parent)))
-    except git_revisions.NoRevision as error:
+    except plan_files.NoRevision as error:
         raise ValueError(str(error)) from None
 
 
@@ -112,7 +120,7 @@ ERASE = "\r\x1b[K"
 
 
 class _Watch:
-    """Listener of `bomgen.core.progress` that shows stages with durations, and files with sizes."""
+    """Listener of `bomgen.core.jobs` that shows stages with durations, and files with sizes."""
 
     def __init__(self, label: str) -> None:
         self._label = escape_controls(label)
@@ -154,7 +162,7 @@ def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
     watch = _Watch(f"[{number}/{of}] {name}" if of > 1 else name)
     if number > 1:
         renew_processor_time()
-    with progress.heard_by(watch):
+    with heard_by(watch):
         try:
             yield
         finally:

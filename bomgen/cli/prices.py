@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import QUIET, complain, is_set, print_problems
+from bomgen.cli.command import QUIET, complain, ends_on_errors, is_set, print_problems
 from bomgen.cli.options import (
     asked_columns,
     choose_form,

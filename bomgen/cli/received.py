@@ -11,8 +11,7 @@ import click
 
 from bomgen.apply.application import Application, apply_quote
 from bomgen.catalog.files import Catalog
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import PASSED, complain, print_problems, print_text, say
+from bomgen.cli.command import PASSED, complain, ends_on_errors, print_problems, print_text, say
 from bomgen.cli.options import (
     asked_columns,
     choose_form,

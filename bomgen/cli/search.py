@@ -11,8 +11,7 @@ from time import monotonic
 
 import click
 
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import INTERRUPTED, WRONG_PLAN, complain, on_terminal, say
+from bomgen.cli.command import INTERRUPTED, WRONG_PLAN, complain, ends_on_errors, on_terminal, say
 from bomgen.cli.options import (
     choose_form,
     give,
@@ -25,10 +24,9 @@ from bomgen.cli.options import (
     write_out,
 )
 from bomgen.cli.plans import ERASE, open_one_plan
+from bomgen.core.jobs import OutOfTime, heard_by
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
-from bomgen.core.processes import OutOfTime
-from bomgen.core.progress import heard_by
 from bomgen.documents.search import search_document
 from bomgen.output.search_results import render_search
 from bomgen.output.writer import write_files

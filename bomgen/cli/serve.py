@@ -9,10 +9,10 @@ from threading import Thread
 
 import click
 
-from bomgen.cli.messages import complain, print_text
+from bomgen.cli.command import complain, print_text
 from bomgen.cli.options import option, proposed, root_option, talk_options
+from bomgen.serve.calls import Workspace
 from bomgen.serve.server import LOOPBACK, PageServer
-from bomgen.serve.workspace import Workspace
 
 MOST_PORT = 65535
 LEADING = """<!doctype html>

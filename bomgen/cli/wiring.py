@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import WRONG_PLAN, on_terminal, say
+from bomgen.cli.command import WRONG_PLAN, ends_on_errors, on_terminal, say
 from bomgen.cli.options import (
     FormatsCommand,
     choose_form,

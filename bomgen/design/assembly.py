@@ -17,24 +17,23 @@ from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
 from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
-from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
 from bomgen.fabric.types import SERVER, Fabric, Tier
-from bomgen.optics.compatibility import Cage, rules
-from bomgen.optics.counting.connect import PartsRequest, count_parts, lacks_cages
-from bomgen.optics.counting.uses import AttachedHosts, Interconnect
-from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
+from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, rules
+from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
+from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import ADDED, USUAL, Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
-from bomgen.site.power import cards_of_rack, power_with_cards
+from bomgen.site.racks import cards_of_rack, power_with_cards
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import through_slot
 

@@ -9,9 +9,8 @@ from fractions import Fraction
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
-from bomgen.core.document import Cell, Value
+from bomgen.core.document import MORE, NEITHER, Better, Cell, Value
 from bomgen.core.language import Language
-from bomgen.core.number_registry import MORE, NEITHER, Better
 from bomgen.core.units import ANY_AMOUNT, minor_unit
 from bomgen.pricing.bill_line import CATEGORIES
 

@@ -7,39 +7,37 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bomgen.catalog.parts import ANY, AVAILABLE, DSP, Cable, Module, Panel
-from bomgen.core.work_budget import OF_PAIR, OF_PART_LOOKUP, spend
+from bomgen.core.jobs import OF_PAIR, OF_PART_LOOKUP, spend
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import (
+    AOC,
+    COPPER,
+    COPPER_PAIRS,
+    FIBRE,
     MULTIMODE,
+    TRUNK,
+    VENDORS,
     Cage,
+    Medium,
+    MediumOption,
+    PanelSpec,
+    PartsLookup,
+    Patch,
     Rules,
+    Span,
     Unbuildable,
     cable_reason,
     fibre_module,
     fibre_reason,
     joins_two_cages,
     links_per_engine,
+    metres,
     module_in_cage,
     module_reason,
     pair_reason,
     power_reason,
     reach,
     trunk_reason,
-)
-from bomgen.optics.types import (
-    AOC,
-    COPPER,
-    COPPER_PAIRS,
-    FIBRE,
-    TRUNK,
-    VENDORS,
-    Medium,
-    MediumOption,
-    PanelSpec,
-    PartsLookup,
-    Patch,
-    Span,
-    metres,
 )
 
 KEPT = 1000

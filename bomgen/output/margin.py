@@ -13,7 +13,7 @@ from typing import Any
 from bomgen.core.document import Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
-from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
+from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 
 SHARE = Decimal("0.0001")
 """Precision of shares: a hundredth of a per cent."""

@@ -11,8 +11,7 @@ from bomgen import __version__
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
-from bomgen.core.document import Logo
-from bomgen.core.number_registry import KNOWN, Path, rows_below
+from bomgen.core.document import KNOWN, Logo, Path, rows_below
 from bomgen.core.provenance import (
     Assumed,
     Cited,
@@ -29,18 +28,17 @@ from bomgen.core.units import Totals, rounded
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
 from bomgen.fabric.declaration import link_kinds
-from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.types import VENDORS
+from bomgen.optics.compatibility import VENDORS
+from bomgen.optics.uses import Chosen
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill
+from bomgen.pricing.bill import Bill, OpenItem
 from bomgen.pricing.bill_line import Line, cluster_path
+from bomgen.pricing.costs import Running
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import Confidence, Quote, QuoteLine, confidence, doubts
-from bomgen.pricing.required_parts import OpenItem
-from bomgen.pricing.running_costs import Running
 from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
 

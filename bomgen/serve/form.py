@@ -28,8 +28,7 @@ from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
 from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.cells import PERCENT
-from bomgen.serve.calls import language_of, plan_of
-from bomgen.serve.workspace import Data, Refused, Request, Workspace
+from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name, server_of
 

@@ -8,26 +8,13 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.document import rows_below
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
-from bomgen.core.number_registry import rows_below
 from bomgen.core.provenance import Figure, first_given
 from bomgen.plan.types import Site
-from bomgen.site.power import (
-    Equipment,
-    at_end,
-    carbon_of_energy,
-    cost_of_energy,
-    energy_of_a_year,
-    energy_of_run,
-    in_words,
-    known_power,
-    power_of,
-    power_of_facility,
-    sum_of_power,
-)
-from bomgen.site.power_supply import NO_SUPPLY, Supply, supply, supply_warnings
 from bomgen.site.rack_count import count_all_racks, count_racks, full_rack, refuse_more_racks
+from bomgen.site.rack_loads import NO_LOAD, NO_SUPPLY, Load, SiteContents, Supply, site_load, supply, supply_warnings
 from bomgen.site.racks import (
     MACHINE_POWER,
     OVERLOADS,
@@ -36,13 +23,23 @@ from bomgen.site.racks import (
     RACK_POWER,
     RACK_UNITS,
     SHARED_RACKS,
+    Equipment,
+    at_end,
     bought_servers,
+    carbon_of_energy,
+    cost_of_energy,
+    energy_of_a_year,
+    energy_of_run,
+    in_words,
+    known_power,
+    power_of,
+    power_of_facility,
     servers_of_fullest_rack,
+    sum_of_power,
     sum_of_racks,
     trays_of_racks,
     units_bought,
 )
-from bomgen.site.weight_and_heat import NO_LOAD, Load, SiteContents, site_load
 
 __all__ = [
     "Equipment",

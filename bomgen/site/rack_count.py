@@ -18,11 +18,13 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, first_given, formula
 from bomgen.plan.types import Site
-from bomgen.site.power import Equipment, in_words
+from bomgen.site.rack_loads import FullRack, SiteContents
 from bomgen.site.racks import (
     SHARED_RACKS,
+    Equipment,
     Warnings,
     compute_capacity,
+    in_words,
     machines_that_fit,
     management_racks,
     pdus_of_racks,
@@ -31,7 +33,6 @@ from bomgen.site.racks import (
     servers_of_rack,
     warn_of_unknown_height,
 )
-from bomgen.site.weight_and_heat import FullRack, SiteContents
 
 PLACED = Reference(message("source-places"))
 Room = tuple[int, int]

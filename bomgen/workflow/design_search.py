@@ -22,9 +22,8 @@ from typing import Any, NamedTuple, Protocol
 
 from bomgen import __version__
 from bomgen.catalog.files import Catalog
-from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.processes import Lifeline, OutOfTime, process_pool
+from bomgen.core.jobs import Lifeline, OutOfTime, process_pool, report_count
 from bomgen.core.resources import folder
 from bomgen.plan.search_space import KEY, SearchSpace, search_space
 from bomgen.pricing.price_book import INDICATIVE
@@ -455,7 +454,7 @@ def find_front(
 
     KeyboardInterrupt, EngineLost and OutOfTime end the search: the front is then that of the designs evaluated so far,
     and designs beyond a bound are not listed beside its rows. The progress of each stage (`hardware`, `sizing`,
-    `search`, `next`, `whole`) is reported through core/progress.py. `whole`: calculate every design of the front as
+    `search`, `next`, `whole`) is reported through core/jobs.py. `whole`: calculate every design of the front as
     `build` does, not only the best.
 
     Raises PlanErrors for designs that cannot be compared and for a front that is too long to read; BrokenResult if a
@@ -501,12 +500,12 @@ def _find_front(
 def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
     """Yield the results of each part, and report how many designs have been evaluated."""
     done = 0
-    progress.count(stage, done, size)
+    report_count(stage, done, size)
     with closing(taken):
         for designs, result in taken:
             yield result
             done += designs
-            progress.count(stage, done, size)
+            report_count(stage, done, size)
 
 
 def front_plans(front: Front, file: PlanFile, settings: Sequence[str], folder: Path) -> dict[str, bytes]:

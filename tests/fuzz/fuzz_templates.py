@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from oracles import held
 from tripwire import nothing_touched
 
-from bomgen.core.processes import Limits, OutOfTime
+from bomgen.core.jobs import Limits, OutOfTime
 from bomgen.output.user_templates import sandbox
 from bomgen.output.user_templates.sandbox import render, writer
 

@@ -21,11 +21,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bomgen.core.processes import start_python
+from bomgen.core.jobs import start_python
 from bomgen.serve import pages
 from bomgen.serve import server as server_module
+from bomgen.serve.calls import Workspace
 from bomgen.serve.server import MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer
-from bomgen.serve.workspace import Workspace
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
 LONG = PLAN.replace("servers: 4", "servers: 2048")
@@ -46,7 +46,7 @@ from contextlib import suppress
 from importlib import import_module
 from time import sleep
 from bomgen.serve.calls import CALLS
-from bomgen.serve.worker import main
+from bomgen.serve.pages import main
 
 kept = []
 

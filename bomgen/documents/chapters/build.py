@@ -7,18 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bomgen.catalog.identity import key_of
-from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table, row_of
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Drawing, Path, Row, Section, Table, row_of
 from bomgen.core.provenance import Derived
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.money import price_note
 from bomgen.documents.chapters.writer import Writer
 from bomgen.fabric.types import tiers_in_words
-from bomgen.optics.counting.uses import Chosen
+from bomgen.optics.uses import Chosen
+from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.reasons import rejection
 from bomgen.results.what_if import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 

@@ -8,9 +8,8 @@ from functools import partial
 from types import MappingProxyType
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Document, Drawing, Section
+from bomgen.core.document import Cell, Document, Drawing, Path, Section
 from bomgen.core.language import Language
-from bomgen.core.number_registry import Path
 from bomgen.documents.chapters import alternatives, build, evidence, money, serving, site, sizing, summary
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bomgen.core.document import Cell, Column, Derivation, Section, Step, Table, row_of
-from bomgen.core.formula_words import name_input
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Derivation, Path, Section, Step, Table, row_of
+from bomgen.core.language import name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS

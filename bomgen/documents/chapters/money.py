@@ -11,10 +11,9 @@ from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section,
 from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.commercial_terms import Party
+from bomgen.pricing.costs import PARTS
 from bomgen.pricing.price_book import Price
-from bomgen.pricing.price_warnings import age_days, is_old
-from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, category_amounts, confidence
-from bomgen.pricing.running_costs import PARTS
+from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, age_days, category_amounts, confidence, is_old
 from bomgen.results.result import OPERATION
 
 _HUNDRED = 10**2

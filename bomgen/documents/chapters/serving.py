@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Note, Path, Section, Table, row_of
 from bomgen.core.units import SECONDS_AN_HOUR
 from bomgen.documents.chapters.sizing import describe_evidence
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ASYNCHRONOUS
-from bomgen.pricing.running_costs import MILLION
+from bomgen.pricing.costs import MILLION
 from bomgen.sizing.reinforcement import ReinforcedStep
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bomgen.core.document import Cell, Column, Drawing, Note, Row, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
-from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Note, Path, Section, Table, row_at, row_of
 from bomgen.core.messages import message
-from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ESTIMATE

@@ -8,9 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell
+from bomgen.core.document import Cell, row_at
 from bomgen.core.language import Language
-from bomgen.core.number_registry import row_at
 from bomgen.core.yaml_source import OVERRIDES, Source
 from bomgen.documents.comparison import ComparedRow, difference
 from bomgen.documents.diff.matching import ONLY, NewNames, cluster_of
