@@ -196,7 +196,7 @@ def test_every_number_has_two_forms() -> None:
 
 
 def literals(node: ast.AST) -> Iterator[str]:
-    """The texts in a module that are said to somebody: no docstrings, sources, nor what a decorator or an error says."""
+    """The texts of a module that somebody reads: no docstrings, no sources, nor what a decorator or an error says."""
     body = getattr(node, "body", None)
     skipped = [each for each in body if isinstance(each, ast.Expr)] if isinstance(body, list) else []
     skipped = [each for each in skipped if isinstance(each.value, ast.Constant)]

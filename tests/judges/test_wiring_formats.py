@@ -31,7 +31,7 @@ NAME_LETTERS = {"devices": 64, "interfaces": 64, "sites": 100, "manufacturers": 
 
 
 def _written(plan: str, form: str, out: Path, *more: str) -> Path:
-    command = [sys.executable, "-m", "bomgen.cli", "wiring", f"plans/{plan}.yaml", "-f", form, "-o", str(out), *more]
+    command = [sys.executable, "-m", "bomgen", "wiring", f"plans/{plan}.yaml", "-f", form, "-o", str(out), *more]
     command += FEWER.get(plan, ())
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
@@ -39,7 +39,7 @@ def _written(plan: str, form: str, out: Path, *more: str) -> Path:
 
 
 def _built(plan: str, out: Path) -> Path:
-    command = [sys.executable, "-m", "bomgen.cli", "build", f"plans/{plan}.yaml", "-f", "json", "-o", str(out)]
+    command = [sys.executable, "-m", "bomgen", "build", f"plans/{plan}.yaml", "-f", "json", "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
     return next(out.rglob("bom.json"))

@@ -15,7 +15,7 @@ import pytest
 from workbook_edits import Quote
 
 from bomgen.core.jobs import heard_by
-from bomgen.output.price_list_reading import written
+from bomgen.output.price_lists import written
 from bomgen.serve import engine, form, received
 from bomgen.serve.calls import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out

@@ -228,7 +228,7 @@ pathlib.Path(sys.argv[0] + ".json").write_text(json.dumps(seen | {"address": add
 def opened_in(browser: str, home: Path) -> Iterator[str]:
     """Run the command with a browser and a home folder; yield the address that it prints."""
     environment = os.environ | {"BROWSER": browser, "HOME": str(home)}
-    command = [sys.executable, "-m", "bomgen.cli", "serve", str(home)]
+    command = [sys.executable, "-m", "bomgen", "serve", str(home)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as served:
         try:
             yield served.stdout.readline().strip() if served.stdout else ""
