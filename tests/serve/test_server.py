@@ -30,14 +30,14 @@ from bomgen.serve.server import MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageSe
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
 LONG = PLAN.replace("servers: 4", "servers: 2048")
 BREAKING = """
-from bomgen.serve import engine, worker
+from bomgen.serve import engine, pages
 
 def check(*_):
     raise ZeroDivisionError("none")
 
 def main():
     engine.check = check
-    worker.main()
+    pages.main()
 """
 """The process of a page, in which a call has an error that nobody foresaw."""
 ALTERED = """
