@@ -125,22 +125,18 @@ def _device_kind(
 def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
     switch = tier.switch
     cages = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
+    modules = Counter[str]()
+    for use in built.interconnect.modules:
+        if use.device == tier.name:
+            modules[use.module.identity.id] += int(use.quantity.value)
     return _device_kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, switch.power_w)._replace(
         fabric=built.plan.name,
         cages=int(cages),
         of_box=int(switch.switches_per_unit.value),
         weight_kg=switch.weight_kg,
         supplies=switch.supplies,
-        modules=_modules_of_tier(built, tier.name),
+        modules=dict(modules),
     )
-
-
-def _modules_of_tier(built: BuiltFabric, tier: str) -> dict[str, int]:
-    counts = Counter[str]()
-    for use in built.interconnect.modules:
-        if use.device == tier:
-            counts[use.module.identity.id] += int(use.quantity.value)
-    return dict(counts)
 
 
 def fabric_codes(design: Design) -> dict[str, str]:

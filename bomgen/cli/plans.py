@@ -26,7 +26,7 @@ from bomgen.cli.command import (
     print_problems,
 )
 from bomgen.core.diagnostics import Problem
-from bomgen.core.jobs import heard_by, renew_processor_time
+from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
@@ -119,7 +119,7 @@ ERASE = "\r\x1b[K"
 """Control sequence that moves to the start of the line and clears it."""
 
 
-class _Watch:
+class _Watch(Listener):
     """Listener of `bomgen.core.jobs` that shows stages with durations, and files with sizes."""
 
     def __init__(self, label: str) -> None:
@@ -142,9 +142,6 @@ class _Watch:
     def read(self, name: str, size: int) -> None:
         if self._verbose:
             complain(f"bomgen: read {name}, {size} bytes")
-
-    def count(self, what: str, done: int, size: int) -> None:
-        """Ignore counts, which a single plan does not have."""
 
     def over(self) -> None:
         """Show the total duration, or clear the line."""

@@ -24,7 +24,7 @@ from bomgen.cli.options import (
     write_out,
 )
 from bomgen.cli.plans import ERASE, open_one_plan
-from bomgen.core.jobs import OutOfTime, heard_by
+from bomgen.core.jobs import Listener, OutOfTime, heard_by
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.documents.search import search_document
@@ -112,15 +112,9 @@ def search(
     sys.exit(INTERRUPTED if stopped else 0 if front.rows else WRONG_PLAN)
 
 
-class _Line:
+class _Line(Listener):
     def __init__(self) -> None:
         self._last = 0.0
-
-    def stage(self, name: str) -> None:
-        """Ignore stages of a single design, which are too short to show."""
-
-    def read(self, name: str, size: int) -> None:
-        """Ignore files, which every design reads again."""
 
     def count(self, what: str, done: int, size: int) -> None:
         """Update the line, unless it was just updated."""

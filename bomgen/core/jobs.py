@@ -34,7 +34,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Thread, Timer
 from types import FrameType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import bomgen
 
@@ -77,24 +77,21 @@ def start_python(
     arguments: Sequence[str] = (),
     *,
     stdin: IO[bytes] | int = DEVNULL,
-    stdout: IO[bytes] | int = PIPE,
     stderr: IO[bytes] | int = DEVNULL,
     folder: str | None = None,
     environment: dict[str, str] | None = None,
 ) -> Child:
-    """Start a function of bomgen in a separate Python, by default with the current folder and environment."""
+    """Start a function of bomgen in a Python that imports from `import_path` alone; read its output through a pipe.
+
+    By default it has the current folder and environment.
+    """
     import subprocess
 
-    command = python_command(module, function, arguments)
-    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
-        command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment
-    )
-
-
-def python_command(module: str, function: str, arguments: Sequence[str] = ()) -> list[str]:
-    """Return the command that runs a function of bomgen in a Python that imports from `import_path` alone."""
     program = PROGRAM.format(path=ascii(import_path()), module=module, function=function)
-    return [sys.executable, *ISOLATED, "-c", program, *arguments]
+    command = [sys.executable, *ISOLATED, "-c", program, *arguments]
+    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
+        command, stdin=stdin, stdout=PIPE, stderr=stderr, cwd=folder, env=environment
+    )
 
 
 def import_path() -> list[str]:
@@ -434,8 +431,8 @@ def _refuse(event: str, _arguments: tuple[object, ...]) -> None:
         raise PermissionError(f"{event} is refused")
 
 
-class Listener(Protocol):
-    """The receiver of progress."""
+class Listener:
+    """The receiver of progress, which ignores what it does not override."""
 
     def stage(self, name: str) -> None:
         """Note that a stage begins, and that the one before it is over."""

@@ -220,7 +220,10 @@ class Language(NamedTuple):
     def rough_range(self, low: Decimal, high: Decimal, currency: str) -> str:
         """Return a range of amounts, widened to two digits: `0.56 to 2.5 million USD`; one alone if both are equal."""
         outwards = (ROUND_HALF_UP, ROUND_HALF_UP) if low == high else (ROUND_FLOOR, ROUND_CEILING)
-        ends = [_to_digits(amount, ROUGH_DIGITS, way) for amount, way in zip((low, high), outwards, strict=True)]
+        ends = list[Fraction]()
+        for end, rounding in zip((low, high), outwards, strict=True):
+            step = Decimal(1).scaleb(end.adjusted() + 1 - ROUGH_DIGITS)
+            ends.append(Fraction((end / step).to_integral_value(rounding) * step))
         fitting = (scale_and_size for scale_and_size in self.large.items() if scale_and_size[1] <= ends[1])
         scale, size = max(fitting, key=itemgetter(1), default=("", 1))
         low_text, high_text = (self.number(end / size) for end in ends)
@@ -383,11 +386,6 @@ def _scientific(value: int | float | Fraction) -> str:
     exact = Fraction(value)
     quotient = Decimal(exact.numerator) / Decimal(exact.denominator)
     return f"{quotient:.{SIGNIFICANT_DIGITS - 1}e}"
-
-
-def _to_digits(amount: Decimal, digits: int, rounding: str) -> Fraction:
-    step = Decimal(1).scaleb(amount.adjusted() + 1 - digits)
-    return Fraction((amount / step).to_integral_value(rounding) * step)
 
 
 def _magnitude(value: int | float | Fraction) -> int:

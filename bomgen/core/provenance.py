@@ -490,10 +490,6 @@ for _name, _sign in {
     _define_operator(_name, f"({{}} {_sign} {{}})")
 
 
-def _divide_up(a: Any, b: Any) -> Any:
-    return -(-a // b)
-
-
 def _least(a: Any, b: Any) -> Any:
     return _choose(a <= b, a, b)
 
@@ -510,7 +506,7 @@ def _choose(condition: Any, one: Any, otherwise: Any) -> Any:
 
 def divided_up(a: Any, b: Any) -> Any:
     """Return a quotient rounded up, exact for integers and fractions."""
-    return _perform(_divide_up, "ceil(Fraction({}) / {})", a, b) if _TRACING.get() else -(-a // b)
+    return _perform(lambda c, d: -(-c // d), "ceil(Fraction({}) / {})", a, b) if _TRACING.get() else -(-a // b)
 
 
 def least(a: Any, b: Any) -> Any:

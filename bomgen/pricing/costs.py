@@ -126,7 +126,9 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
     if asked is None or gpus is None:
         return Running({}, frozenset())
     figures: dict[str, Figure] = {"years": asked.years}
-    purchase = _purchase(quote)
+    totals = quote.totals
+    net = Figure(Fraction(totals.net), MONEY, Cited(message("purchase"), (SUMMED,), "high"))
+    purchase = net if totals.priced_lines else None
     if purchase:
         figures["purchase"] = purchase
         figures["cost_per_gpu"] = cost_per_gpu(purchase, gpus)
@@ -177,14 +179,6 @@ def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
         if site.pue:
             figures["cooling_cost"] = cooling_part(cost, figures["energy_cost"])
     return figures
-
-
-def _purchase(quote: Quote) -> Figure | None:
-    """Return the purchase, after discount and before tax; None if nothing is priced."""
-    totals = quote.totals
-    if not totals.priced_lines:
-        return None
-    return Figure(Fraction(totals.net), MONEY, Cited(message("purchase"), (SUMMED,), "high"))
 
 
 PRICE, COST = "price", "cost"

@@ -392,12 +392,6 @@ def discount_given(line: Line, plan: QuotePlan) -> Figure | None:
     return plan.discounts.lines.get(line.id) or _discount_given_on(line.names, line.category, plan)
 
 
-def discount_on(names: Sequence[str], category: str, plan: QuotePlan) -> Fraction:
-    """Return the discount share of a part: its own, else that of its category, else the default, except for charges."""
-    discount = _discount_given_on(names, category, plan)
-    return Fraction(discount.value) if discount else Fraction(0)
-
-
 def _discount_given_on(names: Sequence[str], category: str, plan: QuotePlan) -> Figure | None:
     discounts = plan.discounts
     default = None if category in CHARGED else discounts.categories.get(DEFAULT)
@@ -431,7 +425,8 @@ def net_price(
 def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePlan) -> Fraction | None:
     if price is None or price.amount is None:
         return None
-    return Fraction(converted(price.amount, price.currency, plan)) * (1 - discount_on(names, category, plan))
+    discount = _discount_given_on(names, category, plan)
+    return Fraction(converted(price.amount, price.currency, plan)) * (1 - Fraction(discount.value if discount else 0))
 
 
 def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:

@@ -704,7 +704,10 @@ def _link_reason(asked: ReasonInputs, built: BuiltFabric, chosen: Chosen) -> Rea
         PLAN if by_plan else RULE,
         because,
         (place or spec.mark) if by_plan else None,
-        tuple(Other(words.value(each.name, "word"), _why_not(asked, each)) for each in chosen.others),
+        tuple(
+            Other(words.value(each.name, "word"), f"{words.message(rejection(each))}{_cost(asked, each)}")
+            for each in chosen.others
+        ),
     )
 
 
@@ -712,10 +715,6 @@ def rejection(option: MediumOption) -> Message:
     """Return why an option for a kind of link was rejected."""
     code = f"rejected-{option.reason}"
     return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
-
-
-def _why_not(asked: ReasonInputs, option: MediumOption) -> str:
-    return f"{asked.words.message(rejection(option))}{_cost(asked, option)}"
 
 
 def _cost(asked: ReasonInputs, option: MediumOption | Chosen) -> str:

@@ -192,7 +192,11 @@ def result(report: Report) -> dict[str, Any]:
     _add_zero_counts(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)
-    data["existing"] = [_existing_data(line) for line in report.bill.existing]
+    keys = ("id", "category", "fabric", "role", "part", "sku", "vendor", "description")
+    data["existing"] = [
+        {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
+        for line in report.bill.existing
+    ]
     data["not_on_bill"] = [_open_item_data(item) for item in report.bill.open_items]
     data["totals"] = _totals_data(report.quote.totals)
     data["totals"]["required_unpriced"] = len(report.quote.unpriced_required)
@@ -387,11 +391,6 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
     }
 
 
-def _existing_data(line: Line) -> dict[str, Any]:
-    keys = ("id", "category", "fabric", "role", "part", "sku", "vendor", "description")
-    return {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
-
-
 def share_text(share: Fraction) -> str:
     """Return a share as a decimal string."""
     return str(Decimal(share.numerator) / Decimal(share.denominator))
@@ -402,9 +401,9 @@ def explain_line(line: Line) -> str:
     return one_line(line.quantity, lambda figure: str(json_value(figure.value)))
 
 
-def one_line(figure: Figure, show: Callable[[Figure], str], origin: Callable[[Figure], str] = origin_text) -> str:
-    """Return a figure's formula with inputs, or its origin; `show` formats a value, `origin` an origin."""
-    text = origin(figure)
+def one_line(figure: Figure, show: Callable[[Figure], str]) -> str:
+    """Return a figure's formula with inputs, or its origin; `show` formats a value."""
+    text = origin_text(figure)
     inputs = ", ".join(f"{name} = {show(step)}" for name, step in figure.inputs)
     return f"{text}; {inputs}" if inputs else text
 

@@ -453,11 +453,6 @@ def download(workspace: Workspace, request: Request) -> Data:
         [(name, content)] = files.items()
     else:
         name, content = f"{report.plan.name}-{form.rpartition('.')[2]}.zip", archive(files)
-    return file_data(name, content)
-
-
-def file_data(name: str, content: bytes) -> Data:
-    """Return a file as data: its name, type and content."""
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return {"name": name, "type": kind, "base64": b64encode(content).decode("ascii")}
 

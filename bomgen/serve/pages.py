@@ -33,6 +33,7 @@ from bomgen.core.diagnostics import OutputError, PlanErrors
 from bomgen.core.jobs import (
     COLLECT_AFTER,
     PIPE,
+    Listener,
     OutOfTime,
     Stopped,
     heard_by,
@@ -75,7 +76,7 @@ class _Turn:
             raise KeyboardInterrupt
 
 
-class _Progress:
+class _Progress(Listener):
     """A listener that passes on how much of a long call is done."""
 
     def __init__(self, answer: Callable[[Any], None]) -> None:
@@ -84,9 +85,6 @@ class _Progress:
     def stage(self, name: str) -> None:
         """Report that a stage begins."""
         self._tell({"stage": name})
-
-    def read(self, name: str, size: int) -> None:
-        """Ignore files."""
 
     def count(self, what: str, done: int, size: int) -> None:
         """Report that `done` of `size` pieces are done."""

@@ -121,13 +121,6 @@ def _estimated_power(
         yield message("estimated-power", names=names, power=in_words(power)), ESTIMATED
 
 
-def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterator[Equipment]:
-    """Yield the servers, or the racks of a rack-scale system, as machines with their power; none without servers."""
-    if server and servers:
-        count = units_bought(servers, server)
-        yield Equipment(server.identity.name, count, server.power_w, None)
-
-
 def _racks_by_estimate(
     site: Site,
     server: Server | None,
@@ -140,7 +133,9 @@ def _racks_by_estimate(
 
     Adds a warning to `warnings` where the number of racks depends on an estimate.
     """
-    everything = (*_servers_with_power(server, servers), *machines)
+    everything = list(machines)
+    if server and servers:
+        everything.insert(0, Equipment(server.identity.name, units_bought(servers, server), server.power_w, None))
     names = dict.fromkeys(machine.name for machine in everything if machine.power_w and machine.power_w.bounds)
     said, ends = list[tuple[str, str]](), list[SiteContents]()
     for at, machines_at_end in at_ends(server, machines):

@@ -254,7 +254,10 @@ def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equ
     if server and not server.trays and fit_servers(1):
         fewer = _first(lambda number: not fit_servers(number), 1, servers) - 1
         remedies.append(f"use {fewer} {'server' if fewer == 1 else 'servers'}")
-    drawn = sum(ceil(power.value) * int(count.value) for power, count in _powers(contents, machines))
+    powers = [(machine.power_w, machine.count) for machine in machines if machine.power_w and not machine.in_server]
+    if server and server.power_w and contents.servers:
+        powers.append((server.power_w, contents.servers))
+    drawn = sum(ceil(power.value) * int(count.value) for power, count in powers)
     if drawn > site.rack_power_w.value and fit_power(drawn):
         remedies.append(f"raise `site.rack.power` to {_first(fit_power, int(site.rack_power_w.value), drawn)} W")
     text = f"the design needs {needed} racks, but `site.racks` is {most}"
@@ -282,12 +285,6 @@ def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equ
 def count_all_racks(contents: SiteContents) -> int:
     """Return the number of racks, those of management included; 0 where none are counted."""
     return sum(int(racks.value) for racks in (contents.compute_racks, contents.management_racks) if racks)
-
-
-def _powers(contents: SiteContents, machines: Iterable[Equipment]) -> Iterator[tuple[Figure, Figure]]:
-    if contents.server and contents.server.power_w and contents.servers:
-        yield contents.server.power_w, contents.servers
-    yield from ((machine.power_w, machine.count) for machine in machines if machine.power_w and not machine.in_server)
 
 
 def _first(holds: Callable[[int], bool], below: int, above: int) -> int:

@@ -425,7 +425,14 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
         if machine.height_u and machine.count.value:
             power = machine.power_w or UNKNOWN_POWER
             items.append(RackItem(machine.height_u, power, machine.count))
-            warnings.extend(_oversized_machine_warnings(offered, machine.name, machine.height_u, power))
+            if machine.height_u.value > offered.units.value:
+                text = message(
+                    "machine-high", name=machine.name, height=machine.height_u.value, units=offered.units.value
+                )
+                warnings.append((text, RACK_UNITS))
+            if power.value > offered.power_w.value:
+                drawn, watts = in_words(power), in_words(offered.power_w)
+                warnings.append((message("machine-draws", name=machine.name, drawn=drawn, watts=watts), MACHINE_POWER))
     return count_racks(items, offered)
 
 
@@ -434,13 +441,3 @@ def warn_of_unknown_height(racked: Iterable[Equipment], warnings: Warnings) -> N
     unknown = dict.fromkeys(machine.name for machine in racked if machine.height_u is None)
     if unknown:
         warnings.append((message("unknown-height", names=unknown), "unknown-height"))
-
-
-def _oversized_machine_warnings(
-    offered: RackCapacity, name: str, height_u: Figure, power_w: Figure
-) -> Iterator[tuple[str, str]]:
-    if height_u.value > offered.units.value:
-        yield message("machine-high", name=name, height=height_u.value, units=offered.units.value), RACK_UNITS
-    if power_w.value > offered.power_w.value:
-        watts = in_words(offered.power_w)
-        yield message("machine-draws", name=name, drawn=in_words(power_w), watts=watts), MACHINE_POWER

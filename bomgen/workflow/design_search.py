@@ -335,7 +335,10 @@ OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
 
 def digest_of(search: SearchRequest) -> str:
     """Return the digest of everything a worker must share: version, catalogue, and the plan with the files it names."""
-    digest = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
+    catalogue, data = sha256(), folder("data")
+    for path in sorted(path for path in data.rglob("*") if path.suffix != ".pyc" and path.is_file()):
+        catalogue.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
+    digest = sha256(f"{__version__}\n{catalogue.hexdigest()}\n".encode())
     file = search.file
     source = source_of(file, search.settings)
     books = (source.data.get("quote") or {}).get("price_book") or []
@@ -344,14 +347,6 @@ def digest_of(search: SearchRequest) -> str:
         paths += sorted(path for path in (file.folder / name).rglob("*") if path.is_file())
     for content in (file.content, *(content for _, content in source.files), *map(content_of, paths)):
         digest.update(sha256(content).digest())
-    return digest.hexdigest()
-
-
-def _digest_of_catalogue() -> str:
-    digest = sha256()
-    data = folder("data")
-    for path in sorted(path for path in data.rglob("*") if path.suffix != ".pyc" and path.is_file()):
-        digest.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 

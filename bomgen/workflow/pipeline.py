@@ -212,7 +212,11 @@ def _report_cluster(
     plan = designed.plan
     own_quote = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
     own_bill = cluster_bill(billed, plan.cluster_name) if plan.cluster_name else billed
-    elevated = _elevations(designed)
+    elevated = None
+    if plan.site is not None:
+        from bomgen.results.rack_placement import elevations
+
+        elevated = elevations(designed)
     outcome = checks(designed, own_bill, own_quote)
     if failed := [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]:
         raise BrokenResult("; ".join(failed))
@@ -297,15 +301,6 @@ def spend_steps_for_floor(designed: Design) -> None:
 
     last = number_devices(designed).kinds[-1]
     spend(ceil(racks.value) + last.start + last.number)
-
-
-def _elevations(designed: Design) -> Elevations | None:
-    """Return the contents of the racks, if the plan describes a site."""
-    if designed.plan.site is None:
-        return None
-    from bomgen.results.rack_placement import elevations
-
-    return elevations(designed)
 
 
 def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
