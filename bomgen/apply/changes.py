@@ -15,8 +15,7 @@ from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
 from bomgen.core.diagnostics import Choice, Problem, Question
-from bomgen.core.document import Document
-from bomgen.core.grouping import group_by
+from bomgen.core.document import Document, group_by
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.core.yaml_source import Path, Source

@@ -39,7 +39,7 @@ from bomgen.apply.changes import (
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Choice, Problem
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.units import MAX_PRICE, parse
 from bomgen.core.yaml_source import MAX_DIGITS, Path

@@ -39,7 +39,7 @@ from bomgen.apply.changes import (
 )
 from bomgen.apply.edits import count_spares, set_servers, unit_of
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import rounded

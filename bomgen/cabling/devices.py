@@ -27,8 +27,8 @@ from bomgen.fabric.types import Tier
 from bomgen.optics.uses import JUMPER, TRUNKED
 from bomgen.plan.types import OUT_OF_BAND, PDUS, SWITCHES, Hosts, Site, StorageServers
 from bomgen.site import floor_plan
+from bomgen.site.facility import fill_rooms, rooms_of_racks
 from bomgen.site.floor_plan import Floor, FloorPositions, MachineGroup, Route
-from bomgen.site.rack_count import fill_rooms, rooms_of_racks
 from bomgen.site.racks import compute_capacity, management_capacity
 
 SERVERS = "server"

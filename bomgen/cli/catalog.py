@@ -102,7 +102,7 @@ def catalog(
 
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
     """Return the catalogue with folders of parts, and after them those of a plan."""
-    from bomgen.cli.plans import open_one_plan
+    from bomgen.cli.options import open_one_plan
     from bomgen.workflow.inputs import catalog_of, source_of
 
     shelves = catalog_listing.open_folders(folders, root)

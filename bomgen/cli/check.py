@@ -25,13 +25,15 @@ from bomgen.cli.command import (
 )
 from bomgen.cli.options import (
     locked_option,
+    open_plans,
     option,
     plan_options,
     plans_argument,
     root_option,
+    show,
     talk_options,
+    watched,
 )
-from bomgen.cli.plans import open_plans, show, watched
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import write_one
 from bomgen.workflow.inputs import price_book_in, text_of

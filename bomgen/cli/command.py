@@ -405,10 +405,11 @@ MODULES = {
     "completion": "command",
     "diff": "compare",
     "lock": "check",
-    "margin": "prices",
     "schema": "catalog",
     "simulate": "explain",
-    **dict.fromkeys(("apply", "xray"), "received"),
+    "wiring": "build",
+    **dict.fromkeys(("init", "serve"), "start"),
+    **dict.fromkeys(("apply", "margin", "prices", "xray"), "received"),
 }
 """The modules of commands that share one; the others are functions of a module of their name."""
 HELP_WIDTH = 100

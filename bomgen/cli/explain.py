@@ -19,9 +19,9 @@ from bomgen.cli.options import (
     plan_options,
     proposed,
     refuse_overwriting,
+    work_out_one,
     write_out,
 )
-from bomgen.cli.plans import work_out_one
 from bomgen.core.language import language
 from bomgen.documents.chapters.evidence import simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text

@@ -13,9 +13,11 @@ import click
 
 from bomgen.cli.command import INTERRUPTED, WRONG_PLAN, complain, ends_on_errors, on_terminal, say
 from bomgen.cli.options import (
+    ERASE,
     choose_form,
     give,
     named_path,
+    open_one_plan,
     option,
     output_options,
     plan_argument,
@@ -23,7 +25,6 @@ from bomgen.cli.options import (
     refuse_overwriting,
     write_out,
 )
-from bomgen.cli.plans import ERASE, open_one_plan
 from bomgen.core.jobs import Listener, OutOfTime, heard_by
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH

@@ -19,18 +19,20 @@ bom.json. In addition to its type and description a row may state how documents 
 
 Labels are in `data/language/`, by the end of the path. To add a number, add its row, and a field of its name to the
 record that `results/numbers.py` reads.
+
+Grouping of items by a key.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from bomgen.core.resources import folder, text, unfold
 from bomgen.core.units import NO_TOTALS, Totals
@@ -411,3 +413,15 @@ def row_at(path: Path) -> Number | None:
 def rows_below(*path: str) -> Iterator[Number]:
     """Yield the rows below a path, in the order of the schema."""
     return (row for at, row in registry().items() if at[: len(path)] == path)
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return the items of each key, in their order; keys are in order of first appearance."""
+    groups = dict[Key, list[Item]]()
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

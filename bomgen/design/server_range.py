@@ -65,8 +65,7 @@ from bomgen.optics.uses import AdapterUse, CableUse, ModuleUse
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
-from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
-from bomgen.site.rack_count import count_other_racks
+from bomgen.site.facility import Facility, at_ends, count_other_racks, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.rack_loads import SiteContents
 from bomgen.site.racks import Equipment, Warnings, power_of, servers_of_rack, sum_of_racks
 from bomgen.sizing.cluster_size import Sizing

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar
 
 from bomgen.core.diagnostics import Problem
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Mark, walk
 from bomgen.core.units import (

@@ -13,7 +13,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, Identity
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.jobs import OF_BILL_PLAN, spend
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design

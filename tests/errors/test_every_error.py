@@ -23,7 +23,7 @@ ELSEWHERE = (
     *("output/price_documents.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
     *("results/checks.py", "site/facility.py", "site/racks.py"),
-    *("site/rack_loads.py", "site/racks.py", "site/rack_count.py", "pricing/costs.py"),
+    *("site/rack_loads.py", "site/racks.py", "site/facility.py", "pricing/costs.py"),
     *("cabling/types.py", "cabling/devices.py", "cabling/devices.py", "cabling/patch_panels.py"),
     *("cabling/wiring.py", "apply/"),
     *("reading/model_config.py", "serve/"),

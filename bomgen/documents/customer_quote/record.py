@@ -18,8 +18,20 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
-from bomgen.core.document import AddressBlock, Cell, Column, Logo, Note, Path, Row, Section, Table, row_of, rows_below
-from bomgen.core.grouping import group_by
+from bomgen.core.document import (
+    AddressBlock,
+    Cell,
+    Column,
+    Logo,
+    Note,
+    Path,
+    Row,
+    Section,
+    Table,
+    group_by,
+    row_of,
+    rows_below,
+)
 from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
 from bomgen.documents.chapters.contents import summarize_cluster, summarize_machines
