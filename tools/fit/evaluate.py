@@ -42,7 +42,7 @@ def spread_of_rows(fit: Fit, table: Observations, chosen: Rows, parts: Array) ->
     for level in problem.levels:
         known = np.isin(table.labels[level.name][chosen], fit.names[level.name])
         new = ~known | (level.name == problem.cluster)
-        variance += new * (level.overall**2 + ((shares * level.spreads(problem.names)) ** 2).sum(axis=1))
+        variance += new * ((shares @ level.groups(problem.names) * level.deviations()) ** 2).sum(axis=1)
     return np.asarray(np.sqrt(variance))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import serving
 import training
 from evaluate import by_label, errors, everything, factors, leave_out, mean_of_clusters, quantile
-from hierarchy import Array, Fit
+from hierarchy import Array, Fit, Problem
 from training import CLUSTER, KINDS, STACK, Steps
 
 from bomgen.core.resources import folder
@@ -110,16 +110,20 @@ def spread(fit: Fit, levels: Sequence[str]) -> dict[str, Any]:
     """Standard deviations of the logs of times of a new cluster, and by level those of members without rows."""
     problem, overall, terms = fit.problem, fit.problem.noise, fit.spread()
     if problem.cluster:
-        cluster = problem.level(problem.cluster)
-        overall, terms = float(np.hypot(overall, cluster.overall)), np.hypot(terms, cluster.spreads(problem.names))
+        cluster = _spreads(problem, problem.cluster)
+        overall, terms = float(np.hypot(overall, cluster[0])), np.hypot(terms, cluster[1])
+    unseen = {name: _spreads(problem, name) for name in levels}
     return {
         "overall": round(overall, DIGITS),
         "terms": rounded(terms),
-        "unseen": {
-            level.name: {"overall": level.overall, "terms": rounded(level.spreads(problem.names))}
-            for level in map(problem.level, levels)
-        },
+        "unseen": {name: {"overall": of_all, "terms": rounded(each)} for name, (of_all, each) in unseen.items()},
     }
+
+
+def _spreads(problem: Problem, level: str) -> tuple[float, Array]:
+    """Return how much the terms of a level's members deviate together, and each alone."""
+    spreads = problem.level(level).spreads
+    return spreads[problem.names], np.array([spreads.get((name,), 0.0) for name in problem.names])
 
 
 def within(table: Steps, steps: Array, wide: dict[str, dict[int, float]]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from hierarchy import Array, Fit, Level, Observations, Problem, Rows, columns
+from hierarchy import Array, Fit, Level, Observations, Problem, Rows, columns, each_term
 from numpy.typing import NDArray
 from training import KINDS
 
@@ -86,20 +86,18 @@ PROBLEM = Problem(
     prior=PRIOR,
     spreads={name: SPREADS.get(name, OTHER_SPREAD) for name in PRIOR},
     levels=(
-        Level("engine", 0.1, 0.22, {}),
-        Level("generation", 0.1, 0.2, {}),
-        Level("precision", 0.05, 0.12, {}),
-        Level("version", 0.1, 0.0, {}),
-        Level("model", 0.15, 0.15, {}),
+        Level("engine", each_term(PRIOR, 0.1, 0.22)),
+        Level("generation", each_term(PRIOR, 0.1, 0.2)),
+        Level("precision", each_term(PRIOR, 0.05, 0.12)),
+        Level("version", {tuple(PRIOR): 0.1}),
+        Level("model", each_term(PRIOR, 0.15, 0.15)),
     ),
-    cluster="",
     noise=0.15,
     huber=0.15,
     together=6.0,
     enough=3e-4,
     power=0.25,
     group_powers=(0.0, 0.5),
-    hidden={},
 )
 
 
@@ -152,6 +150,7 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
         groups=np.array([f"{kind} {row.group}" for kind, row in chosen]),
         kinds=np.array([f"{kind} {KINDS[row.work.expert_weights > 0]}" for kind, row in chosen]),
         importance=np.array([IMPORTANCE[kind] * (kind != "request" or row.tpot is None) for kind, row in chosen]),
+        years=np.zeros(len(chosen)),
         rows=tuple(row for _, row in chosen),
         kind=np.array([kind for kind, _ in chosen]),
         in_flight=np.array([row.split.in_flight for _, row in chosen]),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from hierarchy import Array, Level, Observations, Problem, columns
+from hierarchy import Array, Level, Observations, Problem, columns, each_term
 from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
@@ -66,12 +66,12 @@ PROBLEM = Problem(
     prior=PRIOR,
     spreads={name: BASE_SPREAD.get(name, OTHER_BASE_SPREAD) for name in PRIOR},
     levels=(
-        Level("generation", 0.1, 0.2, {}),
-        Level("precision", 0.1, 0.2, {}),
-        Level(STACK, 0.1, 0.2, {}),
-        Level("version", 0.1, 0.2, {}),
-        Level("model", 0.1, 0, {}),
-        Level(CLUSTER, 0.1, 0.4, {"constant_network": 1.5}),
+        Level("generation", each_term(PRIOR, 0.1, 0.2)),
+        Level("precision", each_term(PRIOR, 0.1, 0.2)),
+        Level(STACK, each_term(PRIOR, 0.1, 0.2)),
+        Level("version", each_term(PRIOR, 0.1, 0.2)),
+        Level("model", {tuple(PRIOR): 0.1}),
+        Level(CLUSTER, each_term(PRIOR, 0.1, 0.4, constant_network=1.5)),
     ),
     cluster=CLUSTER,
     noise=0.05,
@@ -79,7 +79,6 @@ PROBLEM = Problem(
     together=10.0,
     enough=1e-5,
     power=0.5,
-    group_powers=(1.0,),
     hidden=dict.fromkeys(HIDDEN, HIDING),
 )
 
@@ -116,6 +115,7 @@ def _steps(rows: Sequence[MeasuredStep]) -> Steps:
         groups=np.array([row.cluster for row in rows]),
         kinds=np.array([KINDS[row.moe] for row in rows]),
         importance=np.ones(len(rows)),
+        years=np.zeros(len(rows)),
         work=work,
         machine=machine,
         split=split,
