@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.results.result import Report
+from bomgen.results.result import Report, numbers_of
 from bomgen.sizing.serving import capacity, simulation
 from bomgen.sizing.serving.simulation import Outcome
 
@@ -195,6 +195,37 @@ def test_the_command_takes_a_trace(tmp_path: Path) -> None:
         shown = CliRunner().invoke(simulate, [str(tmp_path / "plan.yaml"), "--trace", str(trace), "-f", "json"])
         assert shown.exit_code == code, shown.output
         assert json.loads(shown.output)["requests"] == 2000
+
+
+def test_a_batch_is_its_tokens_a_day(worked: Worked) -> None:
+    """14.4 x 10^9 output tokens a day of 500 each are 20 000 requests a minute; the cluster generates as many or more."""
+    keys = ("name", "gpu", "model", "prompt_tokens")
+    inquiry = {key: INQUIRIES[0][key] for key in keys} | {"output_tokens": 500, "tokens_per_day": "14.4B"}
+    report = worked(plan(inquiry))
+    inference, found = report.plan.inference, report.design.sizing.serving
+    assert inference is not None
+    assert inference.requests_per_minute is not None
+    assert inference.requests_per_minute.value == 20_000
+    assert inference.peak is None
+    assert found is not None
+    assert float(numbers_of(report)["workload", "tokens_per_day"].value) >= 14.4e9
+    slower = worked(plan(inquiry | {"tokens_per_day": "1.44B"})).design.sizing.serving
+    assert slower is not None
+    assert slower.need.gpus_required.value < found.need.gpus_required.value / 5
+
+
+def test_tokens_cost_more_at_the_mean_than_in_the_busiest_minute(worked: Worked) -> None:
+    """By hand: an hour of all GPUs over the tokens that the mean requests of an hour generate; peak 1 has no such cost."""
+    priced = {"operation": {"years": 4}, "quote": {"price_book": "indicative"}}
+    report = worked(plan(INQUIRIES[0]) | priced)
+    found = numbers_of(report)
+    hourly, gpus = found["operation", "cost_per_gpu_hour"].value, found["cluster", "gpus"].value
+    tokens = INQUIRIES[0]["requests_per_minute"] * 60 * INQUIRIES[0]["output_tokens"]
+    mean = float(found["workload", "cost_per_million_tokens_at_mean"].value)
+    assert mean == pytest.approx(float(hourly * gpus) / tokens * 1e6)
+    assert mean > float(found["workload", "cost_per_million_tokens"].value)
+    steady = numbers_of(worked(plan(INQUIRIES[0] | {"peak": 1}) | priced))
+    assert ("workload", "cost_per_million_tokens_at_mean") not in steady
 
 
 def test_requests_beyond_the_cache_wait_in_a_queue(worked: Worked) -> None:
