@@ -29,6 +29,41 @@ def leave_out(table: Observations, groups: Iterable[Rows]) -> LeftOut:
     return steps, spreads
 
 
+def predict_unseen(table: Observations, labels: NDArray[np.str_]) -> Array:
+    """Return the predicted times of rows, each by a fit that has seen no row of the same label."""
+    times = np.full(len(table), np.nan)
+    for group in by_label(labels):
+        times[group] = Fit(table, np.setdiff1d(everything(table), group)).predict(table, group)
+    return times
+
+
+def widths(table: Observations, *unseen: Array, but: str = "") -> dict[str, dict[int, float]]:
+    """Return half the log widths of intervals by kind and coverage, from the residuals of all groups but one.
+
+    Of several ways to leave rows out, the one with the widest interval counts.
+    """
+    residuals = [np.abs(np.log(times / table.measured)) for times in unseen]
+    wide: dict[str, dict[int, float]] = {}
+    for kind in sorted(set(table.kinds)):
+        used = (table.kinds == kind) & (table.groups != but)
+        groups = table.groups[used]
+        shares = {at: level(at / 100, len(set(groups))) for at in COVERAGES}
+        wide[kind] = {
+            at: max(quantile(each[used], groups, share) for each in residuals) for at, share in shares.items()
+        }
+    return wide
+
+
+def held(table: Observations, *unseen: Array, coverage: int) -> NDArray[np.bool_]:
+    """Return whether each row, left out the first way, is in its interval, whose width knows nothing of its group."""
+    off, inside = np.abs(np.log(unseen[0] / table.measured)), np.zeros(len(table), dtype=bool)
+    for name in sorted(set(table.groups)):
+        wide = widths(table, *unseen, but=name)
+        rows = table.groups == name
+        inside[rows] = off[rows] <= [wide[kind][coverage] for kind in table.kinds[rows]]
+    return inside
+
+
 def by_label(labels: NDArray[np.str_]) -> list[Rows]:
     """Indices of the rows of each label."""
     return [np.flatnonzero(labels == name) for name in sorted(set(labels))]
