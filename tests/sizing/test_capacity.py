@@ -198,7 +198,7 @@ def test_the_command_takes_a_trace(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_its_tokens_a_day(worked: Worked) -> None:
-    """14.4 x 10^9 output tokens a day of 500 each are 20 000 requests a minute; the cluster generates as many or more."""
+    """14.4 x 10^9 output tokens a day of 500 each are 20 000 requests a minute, and are generated."""
     keys = ("name", "gpu", "model", "prompt_tokens")
     inquiry = {key: INQUIRIES[0][key] for key in keys} | {"output_tokens": 500, "tokens_per_day": "14.4B"}
     report = worked(plan(inquiry))
@@ -215,7 +215,7 @@ def test_a_batch_is_its_tokens_a_day(worked: Worked) -> None:
 
 
 def test_tokens_cost_more_at_the_mean_than_in_the_busiest_minute(worked: Worked) -> None:
-    """By hand: an hour of all GPUs over the tokens that the mean requests of an hour generate; peak 1 has no such cost."""
+    """An hour of all GPUs over the tokens that the mean requests of an hour generate; peak 1 has no such cost."""
     priced = {"operation": {"years": 4}, "quote": {"price_book": "indicative"}}
     report = worked(plan(INQUIRIES[0]) | priced)
     found = numbers_of(report)

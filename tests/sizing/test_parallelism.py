@@ -444,7 +444,7 @@ def test_published_clusters_hold_their_models(model: dict[str, int], gpus: int) 
 
 
 def test_embedding_and_output_projection_take_the_place_of_layers() -> None:
-    """Llama 3.1 405B in 16 stages of 8 chunks, as Megatron-Bridge 26.04 runs it on 256 GB200: 128 places, 126 layers."""
+    """Llama 3.1 405B in 16 stages of 8 chunks, as Megatron-Bridge runs it on 256 GB200: 128 places for 126 layers."""
     found = fit(training(LLAMA_405B, {"tensor": 4, "pipeline": 16, "interleave": 8}), gpu(192), given_(256), given_(8))
     assert (found.split.pipeline.value, found.split.interleave.value, found.split.data.value) == (16, 8, 4)
 
