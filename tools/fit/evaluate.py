@@ -80,8 +80,7 @@ def factors(table: Observations, *left_out: LeftOut, but: str = "") -> dict[str,
             groups = table.groups[used]
             for at in COVERAGES:
                 share = level(at / 100, len(set(groups)))
-                widths = (quantile(scores[used], groups, share, power) for power in table.problem.group_powers)
-                wide[kind][at] = max(wide[kind][at], *widths)
+                wide[kind][at] = max(wide[kind][at], quantile(scores[used], groups, share))
     return wide
 
 

@@ -68,26 +68,18 @@ def fit_serving() -> dict[str, Any]:
     """What the prediction reads of the fit to measured serving."""
     table, left_out = serving.read()
     fit = Fit(table, everything(table))
-    levels = ("engine", "generation", "precision", "model")
-    pairs = np.array([f"{row.model} {row.gpu}" for row in table.rows])
-    numbers = np.array([str(row.number) for row in table.rows])
-    models, groups, rows = (
-        leave_out(table, apart)
-        for apart in (by_label(table.labels["model"]), serving.folds(pairs), serving.folds(numbers))
-    )
+    models = np.array([row.model for row in table.rows])
+    unseen, _ = leave_out(table, by_label(models))
     return {
         "rows_sha256": digest(serving_rows.ROWS),
         "facts_sha256": digest(serving_rows.FACTS),
         "rows": len({row.number for row in table.rows}),
         "left_out": len(left_out),
         **coefficients(fit),
-        **{name: members(fit, name) for name in levels},
-        "pairs": sorted(set(pairs)),
-        "spread": spread(fit, levels),
-        "factors": {
-            name: rounded_factors(factors(serving.by_engine(table), apart) | factors(table, apart))
-            for name, apart in (("new", models), ("known", groups), ("measured", rows))
-        },
+        "age": round(float(fit.values[fit.age]), DIGITS),
+        **{name: members(fit, name) for name in predicted_serving.LEVELS},
+        "pairs": serving.pairs(table, fit.predict(table, everything(table))),
+        "widths": serving.half_widths(table, unseen, np.ones(len(table), dtype=bool)),
         "within": serving.within(table, fit),
     }
 
@@ -155,7 +147,7 @@ def rounded(values: Array) -> list[float]:
 
 def members(fit: Fit, level: str) -> dict[str, list[float]]:
     """Logs by which the terms of each member of a level deviate."""
-    return {name: rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
+    return {str(name): rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
 
 
 def stacks(table: Steps, fit: Fit) -> dict[str, list[float]]:

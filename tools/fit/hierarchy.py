@@ -65,8 +65,6 @@ class Problem:
     """Relative gain of a step of the fit below which it ends."""
     power: float
     """A row of a group of n rows weighs n to the power of minus this."""
-    group_powers: tuple[float, ...] = (1.0,)
-    """The same for the width of intervals, the widest of which counts; with 1 every group has the same weight."""
     at_least_one: frozenset[str] = frozenset()
     """Inverse efficiencies that are never below 1."""
     shares: frozenset[str] = frozenset()

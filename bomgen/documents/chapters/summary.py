@@ -9,6 +9,7 @@ from math import ceil
 from bomgen.core.document import Note, Section
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
+from bomgen.documents.chapters.serving import margin
 from bomgen.documents.chapters.serving import sentences as of_serving
 from bomgen.documents.chapters.writer import Writer
 
@@ -24,8 +25,9 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield at most three sentences about a cluster: sizing target, networks, storage."""
+    """Yield a few sentences about a cluster: sizing target, with its margin, networks, storage."""
     yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
+    yield from margin(writer)
     networks = [
         writer.word(
             "quote-network",
