@@ -512,7 +512,6 @@ def margin_sentences(writer: Writer) -> Iterator[str]:
         yield writer.word("sentence-serving-spares", spares=writer.language.number(inference.spare_replicas.value))
 
 
-
 # reinforcement ------------------------------------------------------------------------------------------------------
 # The chapter of reinforcement learning: the parts of a step and the engines that generate.
 
