@@ -31,10 +31,10 @@ from bomgen.core.language import Language, language
 from bomgen.core.processes import PIPE, limit_processor_time, start_python
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
-from bomgen.documents.totals import name_unpriced_gpus
+from bomgen.documents.tables import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
-from bomgen.output.user_templates.templates import describe_templates
+from bomgen.output.user_templates import describe_templates
 from bomgen.output.writer import render, write_files
 from bomgen.plan.types import Plan
 from bomgen.pricing.required_parts import OpenItem

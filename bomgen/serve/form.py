@@ -437,7 +437,7 @@ def search(workspace: Workspace, request: Request) -> Data:
     `over` has a list of values or a range such as 8..512 by key, `within` the most of a measure. Without `over` the
     search is that of the plan.
     """
-    from bomgen.output.search_results import render_search  # which load NumPy
+    from bomgen.output.writer import render_search
     from bomgen.workflow.design_search import find_front, open_search
 
     words, text = language_of(request), request["text"]

@@ -558,7 +558,7 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     fixed = given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
     need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, fixed)
-    servers, gpus = count_servers(plan, need.gpus_required, attached)
+    servers, gpus = count_servers(plan, need.gpus_to_buy, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
     unit = None if fixed is None else gpus_of_unit(plan.cluster)

@@ -23,7 +23,7 @@ from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget, spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
 from bomgen.optics.types import PartsLookup
-from bomgen.output.user_templates import templates as own_templates
+from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments
@@ -65,7 +65,7 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_list_reading import Entry
+    from bomgen.output.price_lists import Entry
     from bomgen.pricing.margin import Margin
     from bomgen.pricing.price_book import PriceBook
     from bomgen.results.elevations import Elevations
@@ -373,7 +373,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
     """Return the unpriced parts of a result and its alternatives, including required parts, as prices to fill in."""
-    from bomgen.output.price_list_reading import unpriced_entries
+    from bomgen.output.price_lists import unpriced_entries
 
     entries: dict[str, Entry] = {}
     for result in (report, *report.alternatives):

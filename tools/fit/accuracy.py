@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from evaluate import COVERAGES, errors, everything, held, mean_of_clusters, predict_unseen, widths
+from evaluate import COVERAGES, by_label, errors, everything, held, mean_of_clusters, predict_unseen, widths
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
 from training import CLUSTER, KINDS, PRIOR, STACK, Steps, read
@@ -43,7 +43,7 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     everyone = np.ones(len(table), dtype=bool)
     whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))
     clusters, stacks, models = (
-        predict_unseen(table, labels) for labels in (table.labels[CLUSTER], table.labels[STACK], table.model)
+        predict_unseen(table, by_label(labels)) for labels in (table.labels[CLUSTER], table.labels[STACK], table.model)
     )
     apart, of_stacks, of_models = (errors(table, steps) for steps in (clusters, stacks, models))
     half, most = (held(table, clusters, stacks, coverage=coverage).astype(float) for coverage in COVERAGES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,12 @@ from evaluate import (
     by_label,
     errors,
     everything,
-    factors,
-    leave_out,
     mean_of_clusters,
     predict_unseen,
     quantile,
     widths,
 )
-from hierarchy import Array, Fit, Problem
+from hierarchy import Array, Fit
 from training import CLUSTER, KINDS, STACK, VERSION, Steps
 
 from bomgen.core.resources import folder
@@ -58,7 +55,7 @@ def fit_training() -> dict[str, Any]:
     """What the prediction reads of the fit to training steps."""
     table, left_out = training.read()
     fit = Fit(table, everything(table))
-    clusters, stacks_apart = (predict_unseen(table, table.labels[level]) for level in (CLUSTER, STACK))
+    clusters, stacks_apart = (predict_unseen(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
     return {
         "rows_sha256": digest(measurements.ROWS),
         "facts_sha256": digest(measurements.FACTS),
@@ -78,26 +75,18 @@ def fit_serving() -> dict[str, Any]:
     """What the prediction reads of the fit to measured serving."""
     table, left_out = serving.read()
     fit = Fit(table, everything(table))
-    levels = ("engine", "generation", "precision", "model")
-    pairs = np.array([f"{row.model} {row.gpu}" for row in table.rows])
-    numbers = np.array([str(row.number) for row in table.rows])
-    models, groups, rows = (
-        leave_out(table, apart)
-        for apart in (by_label(table.labels["model"]), serving.folds(pairs), serving.folds(numbers))
-    )
+    models = np.array([row.model for row in table.rows])
+    unseen = predict_unseen(table, by_label(models))
     return {
         "rows_sha256": digest(serving_rows.ROWS),
         "facts_sha256": digest(serving_rows.FACTS),
         "rows": len({row.number for row in table.rows}),
         "left_out": len(left_out),
         **coefficients(fit),
-        **{name: members(fit, name) for name in levels},
-        "pairs": sorted(set(pairs)),
-        "spread": spread(fit, levels),
-        "factors": {
-            name: rounded_factors(factors(serving.by_engine(table), apart) | factors(table, apart))
-            for name, apart in (("new", models), ("known", groups), ("measured", rows))
-        },
+        "age": round(float(fit.values[fit.age]), DIGITS),
+        **{name: members(fit, name) for name in predicted_serving.LEVELS},
+        "pairs": serving.pairs(table, fit.predict(table, everything(table))),
+        "widths": serving.half_widths(table, unseen, np.ones(len(table), dtype=bool)),
         "within": serving.within(table, fit),
     }
 
@@ -114,26 +103,6 @@ def coefficients(fit: Fit) -> dict[str, Any]:
         ],
         "base": rounded(fit.values[: len(problem.names)]),
     }
-
-
-def spread(fit: Fit, levels: Sequence[str]) -> dict[str, Any]:
-    """Standard deviations of the logs of times of a new cluster, and by level those of members without rows."""
-    problem, overall, terms = fit.problem, fit.problem.noise, fit.spread()
-    if problem.cluster:
-        cluster = _spreads(problem, problem.cluster)
-        overall, terms = float(np.hypot(overall, cluster[0])), np.hypot(terms, cluster[1])
-    unseen = {name: _spreads(problem, name) for name in levels}
-    return {
-        "overall": round(overall, DIGITS),
-        "terms": rounded(terms),
-        "unseen": {name: {"overall": of_all, "terms": rounded(each)} for name, (of_all, each) in unseen.items()},
-    }
-
-
-def _spreads(problem: Problem, level: str) -> tuple[float, Array]:
-    """Return how much the terms of a level's members deviate together, and each alone."""
-    spreads = problem.level(level).spreads
-    return spreads[problem.names], np.array([spreads.get((name,), 0.0) for name in problem.names])
 
 
 def within(table: Steps, steps: Array) -> dict[str, float]:
@@ -162,7 +131,7 @@ def rounded(values: Array) -> list[float]:
 
 def members(fit: Fit, level: str) -> dict[str, list[float]]:
     """Logs by which the terms of each member of a level deviate."""
-    return {name: rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
+    return {str(name): rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
 
 
 def deviations(fit: Fit, level: str) -> dict[str, float]:

@@ -40,12 +40,6 @@ class Level:
         return np.array(list(self.spreads.values()))
 
 
-def each_term(names: Iterable[str], together: float, alone: float, **others: float) -> dict[tuple[str, ...], float]:
-    """Return groups of terms that deviate all together, and each alone; `others` are those that do so more."""
-    terms = tuple(names)
-    return {terms: together} | {(name,): others.get(name, alone) for name in terms}
-
-
 @dataclass(frozen=True)
 class Problem:
     """What is fitted, and what is assumed of it before any row is seen."""
@@ -65,8 +59,6 @@ class Problem:
     """Relative gain of a step of the fit below which it ends."""
     power: float
     """A row of a group of n rows weighs n to the power of minus this."""
-    group_powers: tuple[float, ...] = (1.0,)
-    """The same for the width of intervals, the widest of which counts; with 1 every group has the same weight."""
     at_least_one: frozenset[str] = frozenset()
     """Inverse efficiencies that are never below 1."""
     shares: frozenset[str] = frozenset()

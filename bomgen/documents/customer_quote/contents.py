@@ -14,8 +14,7 @@ from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
 from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
-from bomgen.documents.tables import part_columns
-from bomgen.documents.totals import TOTAL, headline_total, sums_of, total_label
+from bomgen.documents.tables import TOTAL, headline_total, part_columns, sums_of, total_label
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
 from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE

@@ -23,11 +23,11 @@ from bomgen.core.grouping import group_by
 from bomgen.core.language import Language, spaced
 from bomgen.core.number_registry import Path, rows_below
 from bomgen.core.units import Totals
+from bomgen.documents.chapters.contents import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.money import parties
-from bomgen.documents.chapters.summary import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import category_rows
-from bomgen.documents.totals import TOTAL, total_label
+from bomgen.documents.tables import TOTAL, total_label
 from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE

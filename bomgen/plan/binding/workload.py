@@ -23,6 +23,7 @@ from bomgen.plan.types import (
     PPO,
     PREDICTED,
     TWO_POOLS,
+    CapacityErrors,
     Compute,
     Degrees,
     Experience,
@@ -210,6 +211,7 @@ def inference(section: PlanSection) -> Inference | None:
     if keys["tokens_per_day"] and output and output.value and keys["requests_per_minute"] is None:
         keys |= {"requests_per_minute": requests_of_batch(keys["tokens_per_day"], output), "peak": None}
     pools, targets = section.below("pools"), section.below("targets")
+    kind, assumed = "mixture" if model and model.moe else "dense", section.catalog.assumption
     serving = partial(
         Inference,
         **keys,
@@ -231,7 +233,14 @@ def inference(section: PlanSection) -> Inference | None:
         drafted=drafts and drafts.figure("drafted"),
         accepted=drafts and drafts.figure("accepted"),
         measured=tuple(OwnSpeed(**speed.keys(OwnSpeed), mark=speed.mark) for speed in section.items("measured")),
-        headroom=section.catalog.assumption("inference-headroom"),
+        headroom=assumed("inference-headroom"),
+        margin=section.setting("margin", f"inference-margin-{kind}"),
+        capacity_errors=CapacityErrors(
+            low=assumed(f"inference-capacity-low-{kind}"),
+            high=assumed(f"inference-capacity-high-{kind}"),
+            unmeasured=assumed("inference-capacity-unmeasured"),
+            over_servers=assumed("inference-over-servers"),
+        ),
         network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None else serving(model=model)

@@ -145,19 +145,6 @@ def inverse_efficiencies(members: Members) -> Terms[float]:
     return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
 
 
-def spread_of_shares(fitted: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
-    """Return the standard deviation of the log of a time from the shares of its terms.
-
-    `found` are the spreads in the file of a fit; `unseen` the levels, such as a generation, that have no rows.
-    """
-    parts = [(fitted["overall"], fitted["terms"])]
-    parts += [(fitted["unseen"][level]["overall"], fitted["unseen"][level]["terms"]) for level in unseen]
-    own_shares, variance = list(shares), 0.0
-    for overall, terms in parts:
-        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own_shares, terms, strict=True))
-    return sqrt(variance)
-
-
 def half_width(moe: bool, coverage: int) -> float:
     """Return half the width of an interval on a cluster without measurements, as a log."""
     return float(fit()["widths"][kind_of_model(moe)][str(coverage)])

@@ -10,16 +10,13 @@ splits, a plan and its explanation get the same number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bomgen.core.calculation import applied, divided_up, greatest, least, step, where
-from bomgen.core.provenance import formula, sum_of
+from bomgen.core.provenance import sum_of
 
 Number = TypeVar("Number")
 """A float, a NumPy array or a figure."""
-Apply = Callable[..., Any]
-"""Applies a formula to its arguments."""
 
 BYTES = 2
 """Bytes of an activation or a gathered weight: 16 bits, whatever the precision of the matrix products."""
@@ -209,16 +206,6 @@ What is hidden never takes longer than the kernel that hides it: otherwise a slo
 """
 
 
-def lesser(one: float, other: float) -> float:
-    """Return the lesser of two numbers, or of two arrays element by element."""
-    return (one <= other) * one + (one > other) * other
-
-
-def greater(one: float, other: float) -> float:
-    """Return the greater of two numbers, or of two arrays element by element."""
-    return (one >= other) * one + (one < other) * other
-
-
 def missed(places: float, draws: float) -> float:
     """Return the probability that none of up to 31 draws hits one of a number of places.
 
@@ -233,17 +220,11 @@ def missed(places: float, draws: float) -> float:
 # terms ---------------------------------------------------------------------------------------------------------------
 
 
-@formula("bytes/s")
-def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain: float) -> float:
-    """Bandwidth per GPU of a ring through `size` adjacent GPUs."""
-    return (size <= domain) * scale_up + (size > domain) * lesser(scale_up, network * lesser(size, domain))
-
-
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 """Time of two parts of a term, or of two terms."""
 
 
-def _ring_bandwidth(m: Machine[Any], size: Any, inner: Any = None) -> Any:
+def ring_bandwidth(m: Any, size: Any, inner: Any = None) -> Any:
     """Return the bandwidth per GPU of a ring through `size` GPUs that are `inner` apart, else adjacent.
 
     A ring that leaves a scale-up domain enters and leaves it through the NICs of all its GPUs there.
@@ -350,13 +331,13 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
     )
 
     round_trip = _ring_latency(s.tensor, step("domains", "count", s.tensor / least(s.tensor, m.domain)))
-    sent = (s.tensor - 1) / s.tensor * BYTES * w.hidden * tokens / _ring_bandwidth(m, s.tensor)
+    sent = (s.tensor - 1) / s.tensor * BYTES * w.hidden * tokens / ring_bandwidth(m, s.tensor)
     reduced = step(
         *("seconds", "s", 2 * w.blocks * (EXCHANGES + s.recompute) * share * slots * (sent + round_trip)),
         "All-reduces of tensor parallelism, each with two rounds of the ring.",
         "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: one all-reduce a block and direction",
     )
-    ring = _ring_bandwidth(m, replicas, s.tensor)
+    ring = ring_bandwidth(m, replicas, s.tensor)
     spanned = replicas / least(replicas, greatest(1.0, m.domain / s.tensor))
     delay = _ring_latency(replicas, step("domains", "count", spanned, "Scale-up domains of the ring of replicas."))
     stages = step(
@@ -370,7 +351,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
         return step(name, "s", reduction, "All-reduce of gradients; none if each micro-batch gathers weights.")
 
     copies = step("copies", "GPUs", greatest(1.0, s.data * s.context * s.tensor / s.expert), "Replicas of an expert.")
-    of_experts = gradients("more", w.expert_parameters, s.expert, copies, _ring_bandwidth(m, copies, s.expert))
+    of_experts = gradients("more", w.expert_parameters, s.expert, copies, ring_bandwidth(m, copies, s.expert))
     ringed = gradients("seconds", w.parameters, s.tensor, replicas, ring) + of_experts
     ringed = step("gradient_seconds", "s", ringed, "All-reduce of gradients, with those of experts.")
     backward = step("backward_seconds", "s", compute * (products - 1) / products / slots, "Of one micro-batch.")
@@ -413,7 +394,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
     quantised = w.split_width + w.hidden * w.blocks + w.expert_input * w.topk * w.expert_layers
     sorted_ = PERMUTATIONS * BYTES * w.expert_input * w.topk * w.expert_layers * share * tokens * passes * slots
     restored = BYTES + where(w.stored_weight < BYTES, w.stored_weight + BYTES, 0)
-    ring_of_sequence = _ring_bandwidth(m, step("width", "count", s.tensor * s.context, "GPUs of a sequence."))
+    ring_of_sequence = ring_bandwidth(m, step("width", "count", s.tensor * s.context, "GPUs of a sequence."))
     keys = (s.context - 1) * BYTES * w.kv_width / s.tensor * share * tokens * passes * slots
     passed = where(s.pipeline > 1, 2 * BYTES, 0) * w.hidden * kept * tokens * s.interleave * micro_batches
 

@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import require
 from bomgen.plan.types import Inference
-from bomgen.sizing.prediction.serving import ReplicaSpeed
-from bomgen.sizing.prediction.serving_terms import HALF_STEP
+from bomgen.sizing.prediction.serving import ReplicaSpeed, TimesAtLoad
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, Demand
 from bomgen.sizing.serving.service import Need
 
@@ -121,27 +120,26 @@ class _Replica:
         self.tokens = self.debt = self.now = 0.0
         """Tokens generated per request, decode time owed to prompts [s], and the time of both."""
         self.version = 0
-        self.steps: dict[int, float] = {}
+        self.by_count: dict[int, TimesAtLoad] = {}
 
     @property
     def load(self) -> int:
         """Requests on the replica."""
         return len(self.waiting) + len(self.generating) + (self.prompt is not None)
 
-    def step(self) -> float:
-        """Return the time per output token without prompts [s]."""
+    def times(self) -> TimesAtLoad:
+        """Return the times at the present load."""
         count = max(1, len(self.generating))
-        if count not in self.steps:
-            times = self.speed.times(float(count))
-            self.steps[count] = times.step * times.drafting
-        return self.steps[count]
+        if count not in self.by_count:
+            self.by_count[count] = self.speed.times(float(count))
+        return self.by_count[count]
 
     def advance(self, now: float) -> None:
         """Generate tokens up to a time."""
         passed = now - self.now
         paid = min(self.debt, passed)
         self.debt -= paid
-        self.tokens += (passed - paid) / self.step()
+        self.tokens += (passed - paid) / self.times().decode
         self.now = now
 
     def next_end(self) -> float | None:
@@ -149,7 +147,7 @@ class _Replica:
         ends = [self.prompt[0]] if self.prompt else []
         if self.generating:
             left = max(0.0, self.generating[0][0] - self.tokens)
-            ends.append(self.now + self.debt + left * self.step())
+            ends.append(self.now + self.debt + left * self.times().decode)
         return min(ends, default=None)
 
 
@@ -196,10 +194,10 @@ def simulate(
         return _outcome(demand, _run(requests, pool, speed, None), replicas, arrivals.steady)
     first, count = prefill
     alone = first.times(1.0)
-    ends = _queue(requests, count, alone.prompt / first.prompts_at_a_time)
+    occupied = alone.shared / first.prompts_at_a_time
+    ends = _queue(requests, count, occupied)
     ready = [
-        (end + alone.prompt * request.prompt * (1 - 1 / first.prompts_at_a_time), request)
-        for end, request in zip(ends, requests, strict=True)
+        (end + (alone.prompt - occupied) * request.prompt, request) for end, request in zip(ends, requests, strict=True)
     ]
     ready.sort(key=lambda end_and_request: end_and_request[0])
     return _outcome(demand, _run(requests, pool, speed, ready), replicas, arrivals.steady)
@@ -244,8 +242,7 @@ def _run(
 ) -> list[_Done]:
     """Return the requests as they end; `ready`: when their prompts are done by others, None: by the same replicas."""
     alone = speed.times(1.0)
-    occupied = alone.prompt / speed.prompts_at_a_time
-    share = speed.interleaving
+    occupied = alone.shared / speed.prompts_at_a_time
     events: list[tuple[float, int, int, int]] = []
     """Time, order, replica and its version; the version is -1 for an arrival, whose replica is its place."""
     incoming = ready if ready is not None else [(request.arrival, request) for request in arrivals]
@@ -266,17 +263,17 @@ def _run(
             request = replica.waiting.popleft()
             if ready is None:
                 replica.prompt = (now + occupied * request.prompt, request)
-                replica.debt += share * occupied * request.prompt
+                replica.debt += speed.delay * occupied * request.prompt
             else:
                 join(replica, request, now)
 
     def join(replica: _Replica, request: Request, now: float) -> None:
         nonlocal order
         order += 1
-        latency = speed.constant + HALF_STEP * replica.step()
+        times = replica.times()
+        first = now + max(0.0, times.undisturbed - times.prompt)
         if ready is None:
-            latency += occupied * request.prompt * (speed.prompts_at_a_time - 1)
-        first = now + latency
+            first += (times.prompt - occupied) * request.prompt
         heappush(replica.generating, (replica.tokens + request.output - 1, order, request, first))
 
     index = 0
