@@ -190,6 +190,18 @@ ONE_POOL, TWO_POOLS = "one", "two"
 """Whether replicas prefill and decode, or separate ones do."""
 
 
+class CapacityErrors(NamedTuple):
+    """How much the predicted capacity of a replica may err, as factors of the GPUs for a load."""
+
+    low: Figure
+    """At the low end of an interval of 80 %."""
+    high: Figure
+    unmeasured: Figure
+    """At the high end where nothing alike was measured."""
+    over_servers: Figure
+    """Share of the capacity that counts of a split over servers where one within a server holds the model."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -208,6 +220,7 @@ class Inference(NamedTuple):
     output_tokens: Figure | None
     """Mean output tokens per request; 0: requests of prompts alone."""
     requests_per_minute: Key[Figure | None]
+    """Mean requests per minute; those of an offline batch follow from `tokens_per_day`."""
     tokens_per_second_per_gpu: Key[Figure | None]
     """Measured rate; None: predicted."""
     engine: Key[Figure]
@@ -230,6 +243,8 @@ class Inference(NamedTuple):
     """Kinds of requests; empty: all are of one kind."""
     peak: Key[Figure | None] = None
     """Requests of the busiest minute over those of a mean one."""
+    tokens_per_day: Key[Figure | None] = None
+    """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
     """Share of prompt tokens that are cached; None: none."""
@@ -240,6 +255,11 @@ class Inference(NamedTuple):
     measured: tuple[OwnSpeed, ...] = ()
     headroom: Figure | None = None
     """Share of the requests that a cluster can serve in addition."""
+    margin: Figure | None = None
+    """Share that is bought beyond the typical need, for the error of the prediction."""
+    spare_replicas: Key[Figure | None] = None
+    """Replicas that stand in for failed ones."""
+    capacity_errors: CapacityErrors | None = None
     network: Figure | None = None
     """Rate of the NICs of a GPU without a compute fabric [Gb/s]."""
 

@@ -133,10 +133,8 @@ class PartIndex:
         exact, by_alias = _Names(), _Names()
         for record in self._parts():
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
-            numbers = (record.value("ordering_numbers") or {}).items()
-            lengths = {str(number).lower(): _length(key) for key, number in numbers}
-            flat = (record.value("flat_variants") or {}).items()
-            self.flat |= {str(number).lower(): (record, _length(key)) for key, number in flat}
+            lengths = record.lengths
+            self.flat |= {number: (record, length) for number, length in record.flat_lengths.items()}
             for name in record.names:
                 for spelling in _listed(name):
                     is_exact = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
@@ -573,13 +571,6 @@ def _listed(name: str) -> Iterable[str]:
         return (name,)
     before, signs, after = match.groups()
     return (*(f"{before}{sign}{after}" for sign in signs.split("/")), name)
-
-
-def _length(key: Any) -> Fraction | None:
-    try:
-        return Fraction(str(key))
-    except ValueError:
-        return None
 
 
 def _at_length(text: str, record: Record, length: Fraction) -> Named:
