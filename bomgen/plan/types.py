@@ -220,6 +220,7 @@ class Inference(NamedTuple):
     output_tokens: Figure | None
     """Mean output tokens per request; 0: requests of prompts alone."""
     requests_per_minute: Key[Figure | None]
+    """Mean requests per minute; those of an offline batch follow from `tokens_per_day`."""
     tokens_per_second_per_gpu: Key[Figure | None]
     """Measured rate; None: predicted."""
     engine: Key[Figure]
@@ -242,6 +243,8 @@ class Inference(NamedTuple):
     """Kinds of requests; empty: all are of one kind."""
     peak: Key[Figure | None] = None
     """Requests of the busiest minute over those of a mean one."""
+    tokens_per_day: Key[Figure | None] = None
+    """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
     """Share of prompt tokens that are cached; None: none."""

@@ -171,8 +171,8 @@ def reinforced_step(
 
 def _unpredictable(learning: Reinforcement) -> Infeasible:
     text = (
-        "the steps of this model on this accelerator cannot be predicted; use a model of known shape with attention in "
-        "all layers, and an accelerator with known bandwidths and links"
+        "the steps of this model on this accelerator cannot be predicted; use a model of known shape, and an "
+        "accelerator with known bandwidths and links"
     )
     return Infeasible(text, because=learning.steps, rule="no-prediction")
 

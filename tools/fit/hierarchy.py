@@ -40,12 +40,6 @@ class Level:
         return np.array(list(self.spreads.values()))
 
 
-def each_term(names: Iterable[str], together: float, alone: float, **others: float) -> dict[tuple[str, ...], float]:
-    """Return groups of terms that deviate all together, and each alone; `others` are those that do so more."""
-    terms = tuple(names)
-    return {terms: together} | {(name,): others.get(name, alone) for name in terms}
-
-
 @dataclass(frozen=True)
 class Problem:
     """What is fitted, and what is assumed of it before any row is seen."""

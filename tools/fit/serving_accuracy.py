@@ -12,7 +12,7 @@ from pathlib import Path
 import backtest
 import numpy as np
 import serving
-from evaluate import by_label, errors, everything, leave_out
+from evaluate import by_label, errors, everything, predict_unseen
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
 from serving import BATCH, PRIOR, Times
@@ -47,9 +47,9 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
         "an engine": np.array([row.engine for row in table.rows]),
         "a year of the software": np.array([(row.fields["date"] or "undated")[:4] for row in table.rows]),
     }
-    unseen = {f"{name} left out": leave_out(table, by_label(of))[0] for name, of in labels.items()}
+    unseen = {f"{name} left out": predict_unseen(table, by_label(of)) for name, of in labels.items()}
     together = np.array([f"{row.model} {row.gpu}" for row in table.rows])
-    unseen["model and accelerator left out together"] = leave_out(table, serving.folds(together))[0]
+    unseen["model and accelerator left out together"] = predict_unseen(table, serving.folds(together))
     numbers = np.array([str(row.number) for row in table.rows])
     unseen["single rows left out"] = _left_out_with_pairs(table, numbers)
     seen = Fit(table, everything(table)).predict(table, everything(table))

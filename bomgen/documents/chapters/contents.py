@@ -166,7 +166,7 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield a few sentences about a cluster: bound of its size, sizing target and margin, networks, storage."""
+    """Yield a few sentences about a cluster: bound of its size, sizing target with its margin, networks, storage."""
     yield from _bound(writer)
     yield from islice((*_training(writer), *_target(writer), *serving_sentences(writer)), 1)
     yield from margin_sentences(writer)

@@ -14,6 +14,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.model_names import format_of_checkpoint
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, sum_of
+from bomgen.core.units import MINUTES_A_DAY
 from bomgen.plan.binding.section import WORD, PlanSection
 from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import (
@@ -207,6 +208,8 @@ def inference(section: PlanSection) -> Inference | None:
     context = context or (model.shape.get("context") if model else None)
     if prompt is None and context and output and output.value < context.value:
         prompt = prompt_tokens(context, output)
+    if keys["tokens_per_day"] and output and output.value and keys["requests_per_minute"] is None:
+        keys |= {"requests_per_minute": requests_of_batch(keys["tokens_per_day"], output), "peak": None}
     pools, targets = section.below("pools"), section.below("targets")
     kind, assumed = "mixture" if model and model.moe else "dense", section.catalog.assumption
     serving = partial(
@@ -285,6 +288,14 @@ def _degrees(section: PlanSection) -> Degrees | None:
 
 prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
 """Tokens of a request's prompt."""
+
+
+@formula("requests/min")
+def requests_of_batch(tokens_per_day: Fraction, output_tokens: Fraction) -> Fraction:
+    """Requests per minute at which an offline batch generates its output tokens in a day."""
+    return Fraction(tokens_per_day) / output_tokens / MINUTES_A_DAY
+
+
 context_of_request = sum_of("context_of_request", "tokens", "prompt", "output_tokens")
 """Tokens of a long request: a long prompt and a long output."""
 
