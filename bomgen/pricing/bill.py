@@ -34,6 +34,7 @@ from bomgen.pricing.bill_line import (
     subtract_existing,
     subtract_stock,
 )
+from bomgen.pricing.links_in_use import subtract_links_in_use
 from bomgen.pricing.required_parts import OpenItem, required_parts
 from bomgen.site.power import in_words
 from bomgen.site.racks import units_bought
@@ -76,6 +77,8 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
         name = design.plan.cluster_name
         parts = [line for line in _parts(design) if line.quantity.value]
         bought, existing[name] = subtract_existing(parts, left)
+        bought, in_use = subtract_links_in_use(design, bought, existing[name])
+        existing[name] += in_use
         bought = list(_racks_of_bought(design, bought, existing[name]))
         bought = [line for line in bought if plan.scope is None or line.category in plan.scope]
         more, open_items = required_parts(design, bought, existing[name], catalog)
@@ -183,6 +186,11 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
             identity = hosts.part.identity
             category = CATEGORY_OF_KIND.get(identity.kind, identity.kind)
             yield line_of_part(line_id, category, identity, hosts.pieces, fabric=name, role="host", path=path)
+        if hosts.nic and hosts.nics:
+            nics = pieces_of_servers(hosts.pieces, hosts.nics)
+            yield line_of_part(
+                f"{name}.nic.{slug(hosts.name)}", "nic", hosts.nic.identity, nics, fabric=name, role="host"
+            )
     lines = [_module(use, name) for use in built.interconnect.modules]
     lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]

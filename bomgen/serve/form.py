@@ -110,7 +110,8 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 """The blocks that a purpose starts with: that of the starter, and the least that the others need."""
 TRAINING, INFERENCE, FINE_TUNING, REINFORCEMENT, COMPUTE = PURPOSES
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
-SIZES = SERVERS, ("cluster", "gpus")
+POWER, BUDGET = ("cluster", "power"), ("cluster", "budget")
+SIZES = SERVERS, ("cluster", "gpus"), POWER, BUDGET
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
 FIRST_GPU, FIRST_SERVERS = "h100-sxm", 4
 """The GPU of a new plan, which is that of the starter, and the servers of a fixed size: those of a scalable unit."""
@@ -174,6 +175,8 @@ QUESTIONS = (
     Question("gpus", ("cluster", "gpus"), "number", HARDWARE),
     Question("servers", SERVERS, "number", HARDWARE),
     Question("spare-servers", ("cluster", "spare_servers"), "number", HARDWARE),
+    Question("site-power", POWER, "text", HARDWARE),
+    Question("budget", BUDGET, "text", HARDWARE),
     Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
     Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
     Question("in-band", (FABRICS, "in_band"), "choice", NETWORK, proposed=(DEFAULT,)),

@@ -238,6 +238,15 @@ def summarize_machines(writer: Writer) -> str:
 
 
 def _bound(writer: Writer) -> Iterator[str]:
+    if groups := writer.report.plan.groups:
+        names = (
+            writer.word(
+                "quote-required-part", name=server.identity.name, count=writer.language.number(group.servers.value)
+            )
+            for group in groups
+            if (server := group.cluster.server)
+        )
+        yield writer.word("sentence-groups", groups=writer.word("list-comma").join(names))
     if why := writer.report.plan.cluster.why_largest:
         yield writer.language.message(why)
 
