@@ -112,7 +112,8 @@ def _cluster_summary(report: Report) -> Iterator[str]:
     elif cluster.server:
         text += f" in {shown('cluster.servers')} x {cluster.server.identity.name}"
     if "workload.gpus_required" in figures:
-        text += f" ({shown('workload.gpus_required')} required)"
+        margin = f", {shown('workload.gpus_to_buy')} with margin" if "workload.gpus_to_buy" in figures else ""
+        text += f" ({shown('workload.gpus_required')} required{margin})"
     yield f"  GPUs       {text}"
     if why := cluster.why_largest:
         yield f"  bound      {why}"
