@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
-from bomgen.core import progress
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.exact_vectors import RowsDiffer
+from bomgen.core.jobs import report_count
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
@@ -30,9 +30,8 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.search_space import NumberRange, SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
-from bomgen.pricing.price_book import PriceBook
+from bomgen.pricing.price_book import PriceBook, missing_rates, part_price
 from bomgen.pricing.quote import quote
-from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.results.designs import (
     UNITS,
     Columns,
@@ -52,6 +51,8 @@ from bomgen.workflow.pipeline import work_out_variant
 SERVERS = "cluster.servers"
 ROUND_UP = "round_up_to"
 SIZES = (SERVERS, "cluster.gpus", "cluster.racks")
+BOUNDS = "power", "budget"
+"""Keys of a cluster whose size is the largest that fits."""
 WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "storage", "quote"
 WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 """Sections that hardware does not depend on."""
@@ -75,8 +76,10 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
     """
     keys = {axis.key for axis in space.axes}
     stored = "servers" in (source.data.get(STORAGE) or {})
+    bounds = {f"{CLUSTER}.{key}" for key in BOUNDS}
+    bounded = bounds & {*keys, *(f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {})}
     whole = {WORKLOAD, CLUSTER, CLUSTERS, STORAGE, f"{STORAGE}.servers", QUOTE, f"{QUOTE}.currency"} & keys
-    return not stored and not whole and CLUSTERS not in source.data
+    return not stored and not whole and not bounded and CLUSTERS not in source.data
 
 
 def is_sized(source: Source, space: SearchSpace) -> bool:
@@ -156,7 +159,7 @@ class _Table:
             self._open_family(family, self)
             self.opened[family] = True
             self._open += 1
-            progress.count(self._name, self._open, self.opened.size)
+            report_count(self._name, self._open, self.opened.size)
         waiting = self.pending[families, sizes]
         cells = np.unique(families[waiting] * self.pending.shape[1] + sizes[waiting])
         for family, place in zip(*np.divmod(cells, self.pending.shape[1]), strict=True):
@@ -313,7 +316,7 @@ class DesignTables:
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server
         given = cluster.servers or cluster.gpus
-        if given is None or server is None:
+        if given is None or server is None or cluster.shares_cards:
             return catalog, books, [], []
         each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
         numbers = self._counts or [int(given.value)]
@@ -354,7 +357,7 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
-        counts = size_counts(plan, attached, self._counts)
+        counts = None if plan.cluster.shares_cards else size_counts(plan, attached, self._counts)
         if counts is None:
             return
         table.pending[family] = False
@@ -369,6 +372,8 @@ class DesignTables:
         try:
             if self._size_axis is not None and all(self._counts):
                 plan, attached = self._open(settings, self._typical)
+                if plan.cluster.shares_cards:
+                    plan, attached = self._open(settings, row)
                 plan = with_count(plan, self._counts[row])
             else:
                 plan, attached = self._open(settings, row)

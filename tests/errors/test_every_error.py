@@ -22,9 +22,9 @@ ELSEWHERE = (
     *("output/markdown_html.py", "output/atomic_write.py", "output/formats/", "output/registry.py"),
     *("output/price_documents.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
-    *("results/checks.py", "site/facility.py", "site/power.py"),
-    *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
-    *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
+    *("results/checks.py", "site/facility.py", "site/racks.py"),
+    *("site/rack_loads.py", "site/racks.py", "site/facility.py", "pricing/costs.py"),
+    *("cabling/types.py", "cabling/devices.py", "cabling/devices.py", "cabling/patch_panels.py"),
     *("cabling/wiring.py", "apply/"),
     *("reading/model_config.py", "serve/"),
 )
@@ -40,7 +40,7 @@ LEAST_WORDS = 2
 NOT_PROVOKED = {
     "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
     "more than {} steps of work; split the folder": "20 files of much work; tests/workflow/test_part_folders.py",
-    "'{}' is not in the catalogue; nearest: {}": "usage of the command; tests/workflow/test_catalog_listing.py",
+    "{} is not in the catalogue{}; {}": "usage of the command; tests/workflow/test_catalog_listing.py",
     "'{}' is not a condition; write FIELD=VALUE": "usage of the command; tests/workflow/test_catalog_listing.py",
     "no part has a field '{}'; {}": "usage of the command; tests/workflow/test_catalog_listing.py",
     "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",

@@ -8,8 +8,20 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import units
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Sum, Table, row_of
-from bomgen.core.grouping import group_by
+from bomgen.core.document import (
+    Cell,
+    Column,
+    Cover,
+    Document,
+    Drawing,
+    NoteKind,
+    Row,
+    Section,
+    Sum,
+    Table,
+    group_by,
+    row_of,
+)
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
@@ -201,7 +213,8 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
     if quote.existing:
         parts = (word("quote-required-part", name=name, count=language.number(count)) for name, count in quote.existing)
         text.append(word("quote-existing", parts=word("list-comma").join(parts)))
-    return Section("offer", word("quote-offer"), text=tuple(text), tables=(_subtotals(quote, language),))
+    asked = [cluster.requirements for cluster in quote.clusters if cluster.requirements.rows]
+    return Section("offer", word("quote-offer"), text=tuple(text), tables=(*asked, _subtotals(quote, language)))
 
 
 def _subtotals(quote: CustomerQuote, language: Language) -> Table:
