@@ -11,7 +11,7 @@ const GOALS = {
   train: { training: ["model", "tokens", "days", "gpu"] },
   tune: { fine_tuning: ["purpose", "model", "tokens", "days", "gpu"], reinforcement: ["purpose", "model", "steps", "days", "gpu"] },
   count: { none: ["purpose", "gpu", "gpus", "topology"], compute: ["purpose", "flops", "precision", "gpu"] },
-  budget: { none: ["budget", "power-bound", "gpu"] },
+  budget: { none: ["budget", "site-power", "gpu"] },
   extend: {},
   bill: {},
 };
