@@ -94,6 +94,6 @@ def test_formats_and_stages_have_chinese_words() -> None:
     assert {key.removeprefix("formats.") for key in chinese if key.startswith("formats.")} == {*offered}
     code = PAGE.parents[1]
     sources = [path.read_text("utf-8") for room in ("workflow", "output") for path in (code / room).glob("*.py")]
-    stages = {name for text in sources for name in re.findall(r'\bstage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)', text)}
+    stages = {name for text in sources for name in re.findall(r'\breport_stage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)', text)}
     assert stages
     assert stages - {key.removeprefix("stages.") for key in chinese} == set()
