@@ -39,6 +39,7 @@ from bomgen.core.document import (
 )
 from bomgen.core.language import Language, language
 from bomgen.core.units import Tax, Totals
+from bomgen.documents.tables import line_amount
 from bomgen.output.writer import render
 from bomgen.output.xlsx.sheet import page_ends
 from bomgen.output.xlsx.workbook import workbook
@@ -113,7 +114,7 @@ def make(
             Row(
                 (
                     Cell(sku),
-                    Cell(amount, currency),
+                    Cell(amount, currency, formula=line_amount(currency, ENGLISH)),
                     Cell(quantity, "", LEAVES.path),
                     Cell(spare),
                     Cell(None if price is None else Decimal(price), currency),

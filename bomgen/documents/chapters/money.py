@@ -13,6 +13,7 @@ from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
+from bomgen.documents.tables import line_amount
 from bomgen.plan.commercial_terms import Party
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import Price
@@ -435,7 +436,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
             share_of_hardware=Fraction(share.value) if share else None,
         ),
         Cell(priced.discount, "share"),
-        Cell(priced.amount, currency, least=priced.least),
+        Cell(priced.amount, currency, least=priced.least, formula=line_amount(currency, writer.language)),
         Cell(_how(writer, priced)),
     )
     return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)

@@ -12,7 +12,7 @@ from io import BytesIO
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from openpyxl import Workbook
@@ -74,16 +74,6 @@ def header_text(text: str, most: int) -> str:
     """Text for a header or footer, at most `most` long with its ampersands doubled; a single one begins a command."""
     words = " ".join(clean(text).split())
     return cut(words, max(most - words.count("&"), 1)).replace("&", "&&")
-
-
-def literal(text: str) -> str:
-    """A text inside a formula."""
-    return '"' + clean(text).replace('"', '""') + '"'
-
-
-def percent(name: str, language: Language) -> str:
-    """A formula for the share in a cell as text: `1.5 %`."""
-    return f'ROUND({name}*{_PERCENT},4)&"{language.percent}"'
 
 
 def storable(value: int | float | Fraction | Decimal) -> int | float:
@@ -250,17 +240,6 @@ def _step(step: Step, language: Language) -> str:
 
 Result = str | int | Decimal | float
 """What a formula comes to."""
-
-
-class Formula(NamedTuple):
-    """The formula of a cell, and its result, which the document has."""
-
-    text: str
-    result: Result
-    each: bool = False
-    """Whether all parts are worked out for each cell of an area, not just those of functions made for areas."""
-
-
 _NONE: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
 NO_DATE = datetime(2000, 1, 1)
 """The date of a workbook that has none of its own: the clock is not asked."""

@@ -106,9 +106,14 @@ def _rows(sheet: Sheet, table: Table) -> None:
         if row.group is not None and row.group != group:
             _band(sheet, row.group, len(table.columns), looks.GROUP)
         group = row.group
-        for position, (column, cell) in enumerate(zip(table.columns, row.cells, strict=True), 1):
-            sheet.value(position, column, cell, named)
-        sheet.row += 1
+        write_row(sheet, table.columns, row.cells, named)
+
+
+def write_row(sheet: Sheet, columns: Sequence[Column], row: Sequence[Cell], named: bool = False) -> None:
+    """Write a row of cells; `named` puts units behind numbers."""
+    for position, (column, cell) in enumerate(zip(columns, row, strict=True), 1):
+        sheet.value(position, column, cell, named)
+    sheet.row += 1
 
 
 def _derivations(sheet: Sheet, section: Section) -> None:
