@@ -28,7 +28,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.contents import quote_document
 from bomgen.documents.customer_quote.record import customer_quote
 from bomgen.output.price_lists import write_yaml
-from bomgen.output.xlsx.quote import quote_workbook
+from bomgen.output.xlsx.workbook import quote_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
 from bomgen.reading.quote_workbook import INCLUSIVE, QUANTITY, SPARE, ReturnedQuote, name_cell, read_quote

@@ -345,8 +345,7 @@ def _write_markdown(source: DocumentInputs, kind: str) -> bytes:
 
 def _write_workbook(source: DocumentInputs, kind: str) -> bytes:
     """Return the workbook, byte-identical for the same result."""
-    from bomgen.output.xlsx.quote import quote_workbook
-    from bomgen.output.xlsx.workbook import workbook
+    from bomgen.output.xlsx.workbook import quote_workbook, workbook
 
     document = source.document(kind)
     return quote_workbook(document, source.language).content if kind == QUOTE else workbook(document, source.language)

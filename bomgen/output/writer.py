@@ -66,7 +66,7 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
 
     words = language(new.plan.quote.language if new else ENGLISH)
     if new and (quote := DocumentInputs(new, ()).expansion(difference)):
-        from bomgen.output.xlsx.quote import quote_workbook
+        from bomgen.output.xlsx.workbook import quote_workbook
 
         return quote_workbook(quote, words).content if form == "xlsx" else render_page(quote, words, form)
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
