@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from bomgen.core import progress as telling
 from bomgen.core.document import KINDS, QUOTE, Document, Drawing
@@ -34,6 +34,7 @@ from bomgen.fabric.types import SERVER, Fabric
 from bomgen.results.result import Report
 
 if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
     from bomgen.documents.diff.difference import Difference
 
 FOLDER = Path(__file__).parent
@@ -53,6 +54,8 @@ class Format(NamedTuple):
     SUFFIXES: tuple[str, ...] = ()
     """Suffixes of its files besides its name."""
     PACKAGE: str | None = None
+    SEVERAL_FILES: bool = False
+    ONE_FABRIC: bool = False
 
 
 class Formats:
@@ -374,6 +377,20 @@ def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
     }
 
 
+def _write_ibnet(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write every node with its cabled ports."""
+    from bomgen.output.wiring.subnet import write_ibnet
+
+    write_ibnet(wiring, out, progress)
+
+
+def _write_topology(wiring: Wiring, out: Path, progress: Progress) -> None:
+    """Write the topology to `out` and the systems next to it."""
+    from bomgen.output.wiring.subnet import write_topo
+
+    write_topo(wiring, out, progress)
+
+
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """Formats written by default."""
 DOCUMENTS = Formats(
@@ -396,5 +413,22 @@ DOCUMENTS = Formats(
     DEFAULT_DOCUMENTS,
 )
 """Document formats of `bomgen build`."""
-WIRINGS = Formats({}, "wiring", helpers=("columns", "subnet"))
+WIRINGS = Formats(
+    {
+        "ibnet": Format(
+            _write_ibnet,
+            "InfiniBand fabric for ibsim, as ibnetdiscover prints it.",
+            SUFFIXES=(".net",),
+            ONE_FABRIC=True,
+        ),
+        "topo": Format(
+            _write_topology,
+            "Topology file of ibdiagnet and ibdm, with a .ibnl file for each system.",
+            SEVERAL_FILES=True,
+            ONE_FABRIC=True,
+        ),
+    },
+    "wiring",
+    helpers=("columns", "subnet"),
+)
 """Cable list formats of `bomgen wiring`."""

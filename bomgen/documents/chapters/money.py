@@ -279,6 +279,8 @@ def costs_table(writer: Writer) -> Table:
 SWITCH = "switch"
 BOXES = "switches"
 """The bom.json key for numbers of switches."""
+WHOLE = "ui-total"
+"""Key of the row of totals."""
 COUNTED = (SWITCH, "transceiver", "cable")
 """Categories shown with quantities in addition to amounts."""
 Alternatives = Comparison[tuple[str, Report]]
@@ -322,7 +324,7 @@ def compared_alternatives(writer: Writer) -> Alternatives:
         for _, side in sides
     ]
     rows, totals = list(category_rows(amounts, currency, writer.language)), [side.quote.totals for _, side in sides]
-    for key, name in (("xlsx-net", "net"), ("ui-tax", "tax"), ("ui-total", "amount")):
+    for key, name in (("xlsx-net", "net"), ("ui-tax", "tax"), (WHOLE, "amount")):
         if name != "tax" or report.quote.totals.taxes:
             sums = ((getattr(each, name), not each.complete) if each.priced_lines else (None, False) for each in totals)
             cells = tuple(Cell(amount, currency, least=least) for amount, least in sums)

@@ -98,7 +98,9 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
     shares = price_shares(table)
     if shares:
-        columns = add_hardware_column(sheet, columns)
+        behind = 1 + [column.key for column in columns].index("amount")
+        added = Column(HARDWARE, word("xlsx-hardware"), "money", _WIDTH)
+        columns = (*columns[:behind], added, *columns[behind:])
     if book.document.id:
         columns = (*columns, Column(ID, ID))
         # An edited workbook is read back by the ids of its lines, and by that of the quote above them.
@@ -344,13 +346,6 @@ def price_shares(table: Table) -> dict[int, Fraction]:
     price = [column.key for column in table.columns].index(PRICE)
     given = ((at, row.cells[price].share_of_hardware) for at, row in enumerate(table.rows))
     return {at: share for at, share in given if share is not None}
-
-
-def add_hardware_column(sheet: Sheet, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns of the bill with that of what the hardware comes to behind the amounts."""
-    at = 1 + [column.key for column in columns].index("amount")
-    own = Column(HARDWARE, sheet.book.language.word("xlsx-hardware"), "money", _WIDTH)
-    return (*columns[:at], own, *columns[at:])
 
 
 def write_shares(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:

@@ -23,7 +23,7 @@ from openpyxl.writer.excel import ExcelWriter
 from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
 from bomgen.core.units import minor_unit
-from bomgen.output.face import count_columns, is_wide
+from bomgen.output.face import count_columns
 from bomgen.output.xlsx import looks
 
 PADDING = 2
@@ -190,11 +190,6 @@ def _suffix(unit: str) -> str:
     """The part of a number format that puts a unit behind the number."""
     name = clean(unit).replace('"', "")[:_MAX_SUFFIX]
     return f'" {name}"' if name else ""
-
-
-def is_narrow(text: str) -> bool:
-    """Whether no letter of a text is as broad and high as Chinese ones are."""
-    return not any(map(is_wide, text))
 
 
 # notes --------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.core.language import BEST, Language, as_power
 from bomgen.core.units import minor_unit
+from bomgen.output.face import is_wide
 from bomgen.output.xlsx import cells, looks
 from bomgen.output.xlsx.cells import Result
 from bomgen.reading.quote_workbook import CELLS, CellPlace, QuoteCell
@@ -262,7 +263,7 @@ class Sheet:
                 room = sum(widths[column - 1 : column - 1 + columns]) - cells.PADDING * (1 + look.indent)
                 # The row is made high enough for wrapped text; programs disagree about it when they print.
                 if lines := cells.more_lines(text, max(room, 1)):
-                    height = _LINE_HEIGHT if cells.is_narrow(text) else _WIDE_LINE_HEIGHT
+                    height = _WIDE_LINE_HEIGHT if any(map(is_wide, text)) else _LINE_HEIGHT
                     self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
         elif value is not None:
             number = cells.storable(value)
