@@ -377,18 +377,9 @@ def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
     }
 
 
-def _write_ibnet(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every node with its cabled ports."""
-    from bomgen.output.wiring.subnet import write_ibnet
-
-    write_ibnet(wiring, out, progress)
-
-
-def _write_topology(wiring: Wiring, out: Path, progress: Progress) -> None:
-    """Write the topology to `out` and the systems next to it."""
-    from bomgen.output.wiring.subnet import write_topo
-
-    write_topo(wiring, out, progress)
+def _write_subnet(function: str, wiring: Wiring, out: BinaryIO | Path, progress: Progress) -> None:
+    """Write a wiring by a function of `wiring/subnet.py`, which imports this module."""
+    getattr(import_module("bomgen.output.wiring.subnet"), function)(wiring, out, progress)
 
 
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
@@ -416,13 +407,13 @@ DOCUMENTS = Formats(
 WIRINGS = Formats(
     {
         "ibnet": Format(
-            _write_ibnet,
+            partial(_write_subnet, "write_ibnet"),
             "InfiniBand fabric for ibsim, as ibnetdiscover prints it.",
             SUFFIXES=(".net",),
             ONE_FABRIC=True,
         ),
         "topo": Format(
-            _write_topology,
+            partial(_write_subnet, "write_topo"),
             "Topology file of ibdiagnet and ibdm, with a .ibnl file for each system.",
             SEVERAL_FILES=True,
             ONE_FABRIC=True,
