@@ -81,16 +81,12 @@ def headline_total(
     if not totals.priced_lines:
         return total_label(totals, language), language.word("quote-no-total")
     if not is_total(totals, lines):
-        return language.word("quote-priced"), _lines_priced(totals, lines, language)
+        priced = language.word("quote-lines-priced", **_counts(totals, language))
+        if without := name_unpriced_gpus(lines, language):
+            priced = language.word("quote-priced-without", lines=priced, names=without)
+        return language.word("quote-priced"), priced
     total = sums_of(totals, lines, indicative, language)[-1]
     return total.label, language.cell(total.cell)
-
-
-def _lines_priced(totals: Totals, lines: Sequence[PricedLine], language: Language) -> str:
-    """Return how many lines have a price, and whether those with the GPUs lack one."""
-    text = language.word("quote-lines-priced", **_counts(totals, language))
-    without = name_unpriced_gpus(lines, language)
-    return language.word("quote-priced-without", lines=text, names=without) if without else text
 
 
 def _counts(totals: Totals, language: Language) -> dict[str, str]:
@@ -227,7 +223,11 @@ def live_sums(document: Document, language: Language, listed: int) -> Iterator[L
     yield LiveSum("discount", "bom_discount", Cell(word("xlsx-discount")), less)
     label = _least_label(word("xlsx-net"), totals, language)
     yield LiveSum(NET, "bom_net", label, Cell(totals.net, currency, formula=net))
-    names = [_taxed_lines(part, language) for part in totals.taxes]
+    names = [
+        word("list-comma").join(word(f"category-{category}") for category in part.categories)
+        or word("xlsx-other-lines")
+        for part in totals.taxes
+    ]
     for index, name in enumerate(rates):
         rate = Cell(totals.taxes[index].share if totals.taxes else None, "share")
         label = Cell(word("xlsx-rate-of", names=names[index]) if several else word("xlsx-rate"))
@@ -280,11 +280,6 @@ def _live_total_label(document: Document, language: Language, listed: int) -> Ce
     few = f"AND({lines}>bom_unpriced,OR(bom_unpriced>{lines}*{float(1 - MIN_PRICED)},{without}>0))"
     shown = document.sums[-1] if document.sums else None
     return Cell(shown.label if shown and not shown.final else label.value, formula=f"IF({few},{said},{label.formula})")
-
-
-def _taxed_lines(part: Tax, language: Language) -> str:
-    names = [language.word(f"category-{category}") for category in part.categories]
-    return language.word("list-comma").join(names) or language.word("xlsx-other-lines")
 
 
 def _net_at(part: Tax, totals: Totals, language: Language) -> str:

@@ -194,7 +194,9 @@ def _live_notes(quote: CustomerQuote, language: Language, notes: Mapping[str, st
     of_lines = f"IF(bom_unpriced=0,{every},{some})"
     if not (totals.complete and totals.priced_lines):
         of_lines = f"IF({_same_lines(totals)},{literal(notes.get('lines', ''))},{of_lines})"
-    shares = f"&{literal(word('list-comma'))}&".join(_percent(rate, language) for rate in rates)
+    shares = f"&{literal(word('list-comma'))}&".join(
+        f'ROUND({rate}*{PERCENT},4)&"{language.percent}"' for rate in rates
+    )
     covers = word("quote-covers-taxes" if len(rates) > 1 else "quote-covers-tax", share="{share}")
     taxed, untaxed = splice(covers, share=shares), literal(word("quote-no-tax"))
     unpriced = f"({len(_required_parts(quote))}-COUNT({reference('amount', REQUIRED)}))"
@@ -217,11 +219,6 @@ def _same_total(totals: Totals) -> str:
 def _same_lines(totals: Totals) -> str:
     """Return a formula for whether as many lines have no price as when the quote was written."""
     return f"bom_unpriced={totals.lines - totals.priced_lines}"
-
-
-def _percent(name: str, language: Language) -> str:
-    """Return a formula for a share as text: `1.5 %`."""
-    return f'ROUND({name}*{PERCENT},4)&"{language.percent}"'
 
 
 def _period(indicative: Indications, language: Language) -> str:

@@ -242,14 +242,10 @@ def _node_lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str])
         yield f'caguid=0x{guid:x}\nCa\t{node.ports} "{name}"\t\t# "{name}"\n'
     own = "" if node.adapter is None else "lid 0 lmc 0 "
     for link in node.links:
-        peer, speed = names[link.peer], speed_of(subnet.wiring.cable_types[link.cable_type].rate_gbps)
+        peer, gbps = names[link.peer], subnet.wiring.cable_types[link.cable_type].rate_gbps
+        speed = next((word for rate, word in SPEEDS.items() if rate <= gbps), SLOWEST)
         yield f'[{link.port}]\t"{peer}"[{link.peer_port}]\t\t# {own}"{peer}" lid 0 4x{speed}\n'
     yield "\n"
-
-
-def speed_of(rate_gbps: int) -> str:
-    """Return the fastest speed that a link rate reaches, by its ibsim name."""
-    return next((word for rate, word in SPEEDS.items() if rate <= rate_gbps), SLOWEST)
 
 
 # topo ---------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Section, Step, Table
+from bomgen.core.document import Cell, Column, Document, Section, Step, Table
 from bomgen.core.language import Language
 from bomgen.documents.tables import amount_of, reference
 from bomgen.output.xlsx import looks
@@ -138,16 +138,12 @@ def _derivations(sheet: Sheet, section: Section) -> None:
     sheet.header(columns)
     sheet.freeze()
     for derivation in section.derivations:
-        _derivation(sheet, columns, derivation)
-
-
-def _derivation(sheet: Sheet, columns: Sequence[Column], derivation: Derivation) -> None:
-    sheet.book.places[derivation.path] = f"{sheet.quoted}!A{sheet.row}"
-    sheet.book.derived[derivation.path] = derivation
-    sheet.put(1, derivation.path, looks.PATH)
-    _band(sheet, derivation.title, len(columns), looks.GROUP, start=2)
-    for step in derivation.steps:
-        _step(sheet, columns, step)
+        sheet.book.places[derivation.path] = f"{sheet.quoted}!A{sheet.row}"
+        sheet.book.derived[derivation.path] = derivation
+        sheet.put(1, derivation.path, looks.PATH)
+        _band(sheet, derivation.title, len(columns), looks.GROUP, start=2)
+        for step in derivation.steps:
+            _step(sheet, columns, step)
 
 
 def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
