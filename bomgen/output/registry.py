@@ -348,10 +348,9 @@ def _write_markdown(source: DocumentInputs, kind: str) -> bytes:
 
 def _write_workbook(source: DocumentInputs, kind: str) -> bytes:
     """Return the workbook, byte-identical for the same result."""
-    from bomgen.output.xlsx.workbook import quote_workbook, workbook
+    from bomgen.output.xlsx.workbook import workbook
 
-    document = source.document(kind)
-    return quote_workbook(document, source.language).content if kind == QUOTE else workbook(document, source.language)
+    return workbook(source.document(kind), source.language).content
 
 
 def _write_pdf(source: DocumentInputs) -> bytes:

@@ -19,46 +19,55 @@ from bomgen.reading.quote_workbook import INCLUSIVE, QuoteCells
 
 _BILL = "bill"
 """The section whose one table is the bill."""
+_DERIVATIONS = "derivations"
+"""The last section of a report, which no other document has."""
 _SENTENCE_WIDTH = 100
 """Width of a sheet without tables."""
 _MAX_INDENT = 15
 
 
-def workbook(document: Document, language: Language) -> bytes:
-    """A document with a summary, a bill and derivations in; the bytes of an .xlsx file out.
+class WorkbookFile(NamedTuple):
+    """The bytes of an .xlsx file, and its cells whose edits go back into the plan: those of a quote."""
+
+    content: bytes
+    cells: QuoteCells
+
+
+def workbook(document: Document, language: Language) -> WorkbookFile:
+    """Return a quote, a report, or a document of tables, which has a sheet for each of its sections, as a workbook.
 
     Equal documents give equal bytes.
     """
     book = Book(document, language)
+    if document.cover:
+        _quote(book)
+    elif any(section.id == _DERIVATIONS for section in document.sections):
+        _report(book)
+    else:
+        for section in document.sections:
+            write_tables(book.sheet(section.title), section)
+    for sheet in book.sheets:
+        sheet.finish()
+    day = datetime.fromisoformat(document.date) if document.date else NO_DATE
+    return WorkbookFile(package(book.workbook, book.results, day), book.cells)
+
+
+def _report(book: Book) -> None:
+    """Write the summary, a sheet for each chapter with tables, and the derivations that their numbers link to."""
+    document, word = book.document, book.language.word
     front = book.sheet(document.section("summary").title)
     place = [section.id for section in document.sections].index(_BILL)
     before, [of_bill, *behind] = document.sections[:place], document.sections[place:]
     pages = [(section, book.sheet(section.title)) for section in before if section.tables]
-    lines, grouped = book.sheet(of_bill.title), book.sheet(language.word("xlsx-groups"))
+    lines, grouped = book.sheet(of_bill.title), book.sheet(word("xlsx-groups"))
     pages += [(section, book.sheet(section.title)) for section in behind if section.tables]
-    derivations = document.section("derivations")
+    derivations = document.section(_DERIVATIONS)
     _derivations(book.sheet(derivations.title), derivations)
     live = bill(lines, of_bill)
     groups(grouped, live)
     for section, sheet in pages:
         write_tables(sheet, section)
     cover(front, document, live)
-    for sheet in book.sheets:
-        sheet.finish()
-    return package(book.workbook, book.results)
-
-
-def tables(document: Document, language: Language) -> bytes:
-    """A document of tables in, a sheet for each of its sections; the bytes of an .xlsx file out.
-
-    Equal documents give equal bytes.
-    """
-    book = Book(document, language)
-    for section in document.sections:
-        sheet = book.sheet(section.title)
-        write_tables(sheet, section)
-        sheet.finish()
-    return package(book.workbook, book.results)
 
 
 def write_tables(sheet: Sheet, section: Section) -> None:
@@ -185,16 +194,9 @@ _OTHER_SIDE = 3
 """The column of the customer's signature, beside the seller's; it takes the next one as well."""
 
 
-class QuoteWorkbook(NamedTuple):
-    """The bytes of an .xlsx file, and its cells whose edits go back into the plan."""
-
-    content: bytes
-    cells: QuoteCells
-
-
-def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
-    """A quote in, its workbook out. Equal documents give equal bytes."""
-    book = Book(document, language)
+def _quote(book: Book) -> None:
+    """Write cover, live bill, order list, racks and network, and terms."""
+    document, language = book.document, book.language
     # Prices including tax are left out: formulas add the tax below the lines.
     held = {section.id: replace(section, tables=tuple(map(_omit_tax, section.tables))) for section in document.sections}
     [charged] = held[_BILL].tables
@@ -210,10 +212,6 @@ def quote_workbook(document: Document, language: Language) -> QuoteWorkbook:
         write_tables(sheet, replace(section, drawings=()))
     _cover(front, document, live)
     _terms(terms, [held[name] for name in _TEXTS if name in held and not held[name].tables], live)
-    for sheet in book.sheets:
-        sheet.finish()
-    day = datetime.fromisoformat(document.date) if document.date else NO_DATE
-    return QuoteWorkbook(package(book.workbook, book.results, day), book.cells)
 
 
 def _omit_tax(table: Table) -> Table:
