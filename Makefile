@@ -107,9 +107,9 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of trai
 	$(BIN)/python tools/fit/accuracy.py
 	$(BIN)/python tools/fit/serving_accuracy.py
 
-docs: $(INSTALLED_DEV) ## write the reference designs, and draw the picture of the README (Chromium)
+docs: $(INSTALLED_DEV) ## write the reference designs, and draw the pictures of README and page (Chromium)
 	$(BIN)/python tests/reference/designs.py
-	$(BIN)/python tools/pages/front.py
+	$(BIN)/python tools/pages/pictures.py
 
 site: $(INSTALLED_JUDGES) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

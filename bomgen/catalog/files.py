@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from bomgen.catalog.model_names import bare_names, kind_of_unsized, untuned
+from bomgen.catalog.order_numbers import OrderNumber, numbers_by_length, order_numbers
 from bomgen.catalog.part_file_checks import (
     MAX_QUOTED,
     SOURCES,
@@ -77,6 +78,7 @@ ANY_LENGTH = "xxx"
 
 
 _HALF = Fraction(1, 2)
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 INLINE = "inline"
@@ -164,7 +166,28 @@ class Record(NamedTuple):
         numbers = [self.value("part_number"), self.value("ordering_number")]
         for key in ("part_numbers", "ordering_numbers"):
             numbers += (self.value(key) or {}).values()
+        numbers += (row.number for row in self.order_numbers)
         return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
+
+    @property
+    def order_numbers(self) -> tuple[OrderNumber, ...]:
+        """The numbers that the table has for a built-in part, also when a user's file changes it."""
+        if not self.built_in:
+            return self.changed.order_numbers if self.changed else ()
+        return order_numbers().get(f"{self.kind}/{self.id}", ())
+
+    @property
+    def lengths(self) -> dict[str, Fraction]:
+        """The length [m] that a number of a cable stands for, by number in lower case."""
+        stated = {row.number: row.length for row in self.order_numbers if row.length}
+        stated |= {number: key for key, number in (self.value("ordering_numbers") or {}).items()}
+        return {str(number).lower(): Fraction(length) for number, length in stated.items() if _NUMBER.fullmatch(length)}
+
+    @property
+    def flat_lengths(self) -> dict[str, Fraction | None]:
+        """The length [m] of each version of a cable with a flat top, if one is stated, by number in lower case."""
+        stated = (self.value("flat_variants") or {}).items()
+        return {str(number).lower(): Fraction(key) if _NUMBER.fullmatch(key) else None for key, number in stated}
 
     @property
     def chassis_names(self) -> tuple[str, ...]:
@@ -612,8 +635,10 @@ def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], .
 
 @cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
-    shown = f"{kind}/{id}.yaml"
-    return Record(kind, id, own(path, shown))
+    source = own(path, f"{kind}/{id}.yaml")
+    if by_length := numbers_by_length(f"{kind}/{id}", str(source.data.get("vendor"))):
+        source = source._replace(data=source.data | {"ordering_numbers": by_length})
+    return Record(kind, id, source)
 
 
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from bomgen.catalog import parts
-from bomgen.core.provenance import Figure, Mark
+from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import LinkSpec
@@ -190,6 +190,18 @@ ONE_POOL, TWO_POOLS = "one", "two"
 """Whether replicas prefill and decode, or separate ones do."""
 
 
+class CapacityErrors(NamedTuple):
+    """How much the predicted capacity of a replica may err, as factors of the GPUs for a load."""
+
+    low: Figure
+    """At the low end of an interval of 80 %."""
+    high: Figure
+    unmeasured: Figure
+    """At the high end where nothing alike was measured."""
+    over_servers: Figure
+    """Share of the capacity that counts of a split over servers where one within a server holds the model."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -208,6 +220,7 @@ class Inference(NamedTuple):
     output_tokens: Figure | None
     """Mean output tokens per request; 0: requests of prompts alone."""
     requests_per_minute: Key[Figure | None]
+    """Mean requests per minute; those of an offline batch follow from `tokens_per_day`."""
     tokens_per_second_per_gpu: Key[Figure | None]
     """Measured rate; None: predicted."""
     engine: Key[Figure]
@@ -230,6 +243,8 @@ class Inference(NamedTuple):
     """Kinds of requests; empty: all are of one kind."""
     peak: Key[Figure | None] = None
     """Requests of the busiest minute over those of a mean one."""
+    tokens_per_day: Key[Figure | None] = None
+    """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
     """Share of prompt tokens that are cached; None: none."""
@@ -240,6 +255,11 @@ class Inference(NamedTuple):
     measured: tuple[OwnSpeed, ...] = ()
     headroom: Figure | None = None
     """Share of the requests that a cluster can serve in addition."""
+    margin: Figure | None = None
+    """Share that is bought beyond the typical need, for the error of the prediction."""
+    spare_replicas: Key[Figure | None] = None
+    """Replicas that stand in for failed ones."""
+    capacity_errors: CapacityErrors | None = None
     network: Figure | None = None
     """Rate of the NICs of a GPU without a compute fabric [Gb/s]."""
 
@@ -313,11 +333,18 @@ class Reinforcement(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """The target of peak computing power."""
+    """A demand for computing power: a peak, or a volume of work. One of `target`, `gpu_hours` and `flops` is set."""
 
     mark: Mark
-    target: Key[Figure]
-    """FLOP/s."""
+    target: Key[Figure | None]
+    """Peak [FLOP/s]."""
+    gpu_hours: Key[Figure | None]
+    flops: Key[Figure | None]
+    """Operations, at the share `mfu` of the dense peak."""
+    target_days: Key[Figure | None]
+    mfu: Key[Figure]
+    goodput: Key[Figure]
+    """Share of the time that GPUs work."""
     precision: Key[Figure]
     sparsity: Key[Figure]
     """Word: dense or sparse."""
@@ -414,6 +441,14 @@ class UsualNic(NamedTuple):
     nic: parts.Nic
 
 
+class Budget(NamedTuple):
+    """The highest total of a quote."""
+
+    amount: Figure
+    currency: str | None
+    """The code of its currency; None for that of the quote."""
+
+
 class Cluster(NamedTuple):
     """The GPUs and servers that are bought. `round_up_to` is a word, or a figure of servers."""
 
@@ -426,12 +461,28 @@ class Cluster(NamedTuple):
     servers: Key[Figure | None]
     racks: Key[Figure | None]
     """Racks of a rack-scale system."""
+    power: Key[Figure | None]
+    """Most power of the site, PUE included [W], for the largest cluster that fits."""
+    budget: Budget | None
+    """Highest total of the quote, for the largest cluster that fits."""
     round_up_to: Figure
     spare_servers: Key[Figure | None]
     storage_nic: parts.Nic | None = None
     """The server's own NIC for storage and in-band, where the catalogue knows it."""
     usual_nics: Callable[[], tuple[UsualNic, ...]] = tuple
     """The NICs assumed for storage and in-band where the server's own are unknown, slowest first; read on demand."""
+
+    @property
+    def why_largest(self) -> str | None:
+        """Return which bound the size is the largest within; None where the size is no result of one."""
+        size = self.servers or self.gpus
+        bound = size and (self.power or self.budget)
+        return size.origin.why if bound and size and isinstance(size.origin, Assumed) else None
+
+    @property
+    def shares_cards(self) -> bool:
+        """Return whether each number of GPUs may put another number of them into a server."""
+        return self.gpus is not None and self.server is not None and self.server.gpu_slots is not None
 
 
 class Plug(NamedTuple):
@@ -465,6 +516,20 @@ class Hosts(NamedTuple):
     """Whether they are the customer's switch that uplinks lead to, which this cluster does not manage."""
     modules_offered: bool = True
     """Whether the modules at their end are on the bill."""
+    nic: parts.Nic | None = None
+    """The NIC bought for them on the fabric; None: they have their own."""
+    nics: Figure | None = None
+    """Such NICs of each."""
+
+
+class ServerGroup(NamedTuple):
+    """Servers of another kind that join fabrics of the cluster; each has its own NICs."""
+
+    name: str
+    cluster: Cluster
+    servers: Figure
+    fabrics: tuple[str, ...]
+    """Names of the fabrics; empty: all."""
 
 
 class Uplink(NamedTuple):
@@ -634,5 +699,7 @@ class Plan(NamedTuple):
     """Whether parts that others require, and that leave no choice, are added to the bill."""
     reinforcement: Reinforcement | None = None
     """Reinforcement learning, whose updates are `training`."""
+    groups: tuple[ServerGroup, ...] = ()
+    """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""

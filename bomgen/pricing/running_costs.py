@@ -19,6 +19,7 @@ from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import Operation
 from bomgen.pricing.quote import Quote
 from bomgen.site.power import DAYS_A_YEAR, cost_of_energy
+from bomgen.sizing.serving.service import tokens_asked
 
 SUMMED = Reference(message("source-totals"))
 
@@ -34,7 +35,8 @@ class Running(NamedTuple):
     figures: Mapping[str, Figure]
     lower_bounds: frozenset[str]
     per_million_tokens: Mapping[str, Figure] = MappingProxyType({})
-    """Cost per million output tokens of a served model: `typical`, `low` and `high`, as far as known."""
+    """Cost per million output tokens of a served model, as far as known: `typical`, `low` and `high` at the busiest
+    minute, and `mean` at the mean requests per minute of a plan that has a peak."""
 
 
 energy_over = product("energy_over", "kWh", "energy_kwh_per_year", "load", "years")
@@ -126,19 +128,29 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
         if len(designs) == 1 and (days := designs[0].sizing.days):
             figures["cost_per_run"] = run_cost(figures["cost_per_gpu_hour"], gpus, days)
         if least or len(costs) < len(PARTS):
-            least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run", "cost_per_million_tokens"}
+            least |= {
+                "total_cost",
+                "cost_per_gpu_hour",
+                "cost_per_run",
+                "cost_per_million_tokens",
+                "cost_per_million_tokens_at_mean",
+            }
     return Running(figures, frozenset(least), _per_million_tokens(designs, figures, gpus))
 
 
 def _per_million_tokens(designs: Sequence[Design], figures: Mapping[str, Figure], gpus: Figure) -> dict[str, Figure]:
-    """Return the cost per million output tokens at the ends of the predicted throughput, and typical."""
+    """Return the cost per million output tokens at the ends of the predicted throughput, typical, and at the mean."""
+    inference = designs[0].plan.inference
     served, hourly = designs[0].sizing.serving, figures.get("cost_per_gpu_hour")
-    if len(designs) > 1 or served is None or hourly is None or served.tokens_per_second is None:
+    if len(designs) > 1 or inference is None or served is None or hourly is None or served.tokens_per_second is None:
         return {}
     costs = {"typical": token_cost(hourly, gpus, served.tokens_per_second)}
     if served.tokens_range and served.tokens_range.low and served.tokens_range.high:
         costs["low"] = token_cost(hourly, gpus, served.tokens_range.high)
         costs["high"] = token_cost(hourly, gpus, served.tokens_range.low)
+    asked, output, peak = inference.requests_per_minute, inference.output_tokens, inference.peak
+    if asked and output and output.value and peak and peak.value > 1:
+        costs["mean"] = token_cost(hourly, gpus, tokens_asked(asked, output))
     return costs
 
 

@@ -146,9 +146,17 @@ def numbers_of(report: Report) -> dict[Path, Figure]:
         found = numbers(report.design)
     found |= {(OPERATION, name): figure for name, figure in report.running.figures.items()}
     for end, figure in report.running.per_million_tokens.items():
-        path = ("cost_per_million_tokens",) if end == "typical" else ("cost_per_million_tokens_range", end)
-        found["workload", *path] = figure
+        found["workload", *COST_OF_TOKENS[end]] = figure
     return found
+
+
+COST_OF_TOKENS: dict[str, Path] = {
+    "typical": ("cost_per_million_tokens",),
+    "low": ("cost_per_million_tokens_range", "low"),
+    "high": ("cost_per_million_tokens_range", "high"),
+    "mean": ("cost_per_million_tokens_at_mean",),
+}
+"""Paths below `workload` of the costs of `Running.per_million_tokens`."""
 
 
 def digest(content: bytes) -> str:

@@ -77,13 +77,13 @@ def build(workspace: Workspace, request: Request) -> Data:
 
 
 def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[list[str]]]:
-    """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
+    """Return the total, GPUs, servers and power, and the other key figures: label, value and, of an estimate, range."""
     writer, quote = Writer(report, words), report.quote
-    amount = headline_total(quote.totals, quote.lines, quote.indications, words)[1]
-    figures = [[label, words.cell(cell)] for label, cell in headline(writer, writer.cluster_writers())]
+    total = [*headline_total(quote.totals, quote.lines, quote.indications, words), ""]
+    figures = [[label, *words.figure(cell)] for label, cell in headline(writer, writer.cluster_writers())]
     first = {writer.label(path) for path in FIRST}
     leading = [figure for figure in figures if figure[0] in first]
-    return [[words.word("ui-total"), amount], *leading], [figure for figure in figures if figure[0] not in first]
+    return [total, *leading], [figure for figure in figures if figure[0] not in first]
 
 
 class _Built:

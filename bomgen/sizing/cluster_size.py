@@ -123,12 +123,20 @@ def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     elif plan.inference:
         sized = _size_inference(plan, plan.inference, attached)
     else:
-        target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
-        servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
-        reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
-        sized = Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
+        sized = _size_compute(plan, attached)
     chips = plan.cluster.gpu.pod_chips
     return sized._replace(pods=pods_of_chips(sized.gpus, chips)) if chips else sized
+
+
+def _size_compute(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+    """Return the cluster for a peak or a volume of work, or that of the plan; a volume of work takes some days."""
+    target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
+    servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
+    sized = Sizing(target=target, servers=servers, gpus=gpus)
+    if plan.compute and target and target.gpu_hours:
+        return sized._replace(days=peak.days_of_hours(target.gpu_hours, gpus, plan.compute.goodput))
+    each = target.peak_flops_per_gpu if target else None
+    return sized._replace(peak_flops=peak.peak_of_cluster(gpus, each)) if each else sized
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
@@ -148,8 +156,8 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
     if predicted is None:
         text = (
             f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-            "this requires a model of known shape with attention in all layers, a `sequence`, an accelerator with "
-            "known bandwidths, and for qlora a precision of 16 bits; set `mfu` to a share"
+            "this requires a model of known shape, a `sequence`, an accelerator with known bandwidths, and for qlora "
+            "a precision of 16 bits; set `mfu` to a share"
         )
         raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
     sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
@@ -558,7 +566,7 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     fixed = given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
     need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, fixed)
-    servers, gpus = count_servers(plan, need.gpus_required, attached)
+    servers, gpus = count_servers(plan, need.gpus_to_buy, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
     unit = None if fixed is None else gpus_of_unit(plan.cluster)

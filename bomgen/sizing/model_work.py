@@ -166,8 +166,13 @@ def _index(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
 
 def _state(model: Model) -> Figure | None:
     """Return the multiply-adds of layers with a state; None: no such layers."""
+    return state_products(*_states(model)) if "linear_layers" in model.shape else None
+
+
+def _states(model: Model) -> list[Figure]:
+    """Return the layers with a state, and the three dimensions of the state of one."""
     keys = ("linear_layers", "linear_value_heads", "linear_key_head_dim", "linear_value_head_dim")
-    return state_products(*(model.shape[key] for key in keys)) if "linear_layers" in model.shape else None
+    return [model.shape[key] for key in keys]
 
 
 @formula("positions")
@@ -301,10 +306,10 @@ class Adapters(NamedTuple):
 
 
 def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
-    """Return the work per token of a sequence; None when the shape is unknown, or the model has layers with a state."""
+    """Return the work per token of a sequence; None when the shape is unknown."""
     all_matrices = matrices.matrices(model)
     shape = model.shape
-    if not all_matrices or not {"vocab", "heads"} <= shape.keys() or "linear_layers" in shape:
+    if not all_matrices or not {"vocab", "heads"} <= shape.keys():
         return None
     causal = products_of_token(model, CONVENTIONS["causal"], sequence)
     if causal is None:
@@ -320,12 +325,14 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     )
     return Work(
         layers=shape["layers"],
+        blocks=add_counts(matrices.mixing_layers(model), matrices.ffn_layers(model)),
         hidden=hidden,
         sequence=sequence,
         weights=add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in shared),
         split_width=add_figures(_width_between(matrix, hidden) for matrix in all_matrices),
         products=causal,
         scores=score_elements(attention_layers, shape["heads"], sequence),
+        states=state_elements(*_states(model)) if "linear_layers" in shape else ZERO,
         kv_width=key_value_elements(attention_layers, kv_heads, width),
         head=weights_of_head(hidden, shape["vocab"]),
         parameters=parameters_beside_experts(model.parameters, stored),
@@ -334,6 +341,7 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
         else ZERO,
         expert_parameters=stored,
         expert_width=shape["ffn_expert"] if routed else ONE,
+        expert_input=(shape.get("moe_latent") or hidden) if routed else ZERO,
         expert_layers=matrices.layers_with_experts(model) if routed else ZERO,
         experts=shape["experts"] if routed else ONE,
         topk=shape["topk"] if routed else ONE,
@@ -400,6 +408,10 @@ add_counts = sum_of("add_counts", "count", "count", "more")
 """Sum of two counts."""
 score_elements = product("score_elements", "count", "layers", "heads", "sequence")
 """Elements of the score matrices per token."""
+
+
+state_elements = product("state_elements", "count", "linear_layers", "value_heads", "key_head_dim", "value_head_dim")
+"""Elements of the states of all layers with one."""
 
 
 @formula("count")

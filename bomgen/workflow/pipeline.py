@@ -61,6 +61,7 @@ from bomgen.workflow.inputs import (
     templates_of,
     vary,
 )
+from bomgen.workflow.largest_cluster import size_within_bounds
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     prices = quote_prices(inputs, plans[0].quote)
     if wrong := missing_rates(prices.quote, prices.used):
         raise PlanErrors(wrong)
-    designs = [design_cluster(plan._replace(quote=prices.quote), inputs.catalog, prices.used) for plan in plans]
+    design = partial(design_cluster, catalog=inputs.catalog, books=prices.used)
+    price = partial(_price_design, inputs.catalog, prices)
+    plans = [size_within_bounds(plan._replace(quote=prices.quote), lambda of: price(design(of))) for plan in plans]
+    designs = [design(plan) for plan in plans]
     progress.stage("bill and prices")
     billed = bill(inputs.catalog, *designs)
     priced = quote(billed, prices.quote, prices.used)
@@ -100,6 +104,11 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
         for (_, source), designed, problems in zip(clusters, designs, warned, strict=True)
     ]
     return _report_plan(inputs, reports, billed, priced, prices), prices
+
+
+def _price_design(catalog: Catalog, prices: PriceBooks, designed: Design) -> tuple[Design, Quote]:
+    """Return a design with its prices, as if its cluster were the only one."""
+    return designed, quote(bill(catalog, designed), prices.quote, prices.used)
 
 
 def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced: Quote, prices: PriceBooks) -> Report:

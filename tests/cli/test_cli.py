@@ -409,7 +409,6 @@ def test_catalog_of_one_topology(run: Run) -> None:
     ("arguments", "near"),
     [
         (["switch", "qm9701"], "qm9700"),
-        (["switches"], "switch"),
         (["bolt"], "gpu"),
         (["topology", "dragonfly2"], "dragonfly"),
         (["topology", "ring"], "torus"),

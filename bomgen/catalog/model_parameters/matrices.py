@@ -115,9 +115,13 @@ def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
 
 def attention_layers(model: Model) -> Figure:
     """Return the number of layers with attention to single tokens: all but those with only a state or a block."""
+    layers = mixing_layers(model)
+    return layers_without_state(layers, model.shape["linear_layers"]) if "linear_layers" in model.shape else layers
+
+
+def mixing_layers(model: Model) -> Figure:
+    """Return the number of layers with attention or a state: all but those that are only a feed-forward block."""
     layers = model.shape["layers"]
-    if "linear_layers" in model.shape:
-        layers = layers_without_state(layers, model.shape["linear_layers"])
     return layers_without_block(layers, model.shape["ffn_layers"]) if "ffn_layers" in model.shape else layers
 
 

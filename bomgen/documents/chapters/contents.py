@@ -16,7 +16,7 @@ from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
-from bomgen.documents.chapters.sizing import serving_sentences
+from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of
 from bomgen.documents.tables import sums_of
@@ -25,8 +25,6 @@ from bomgen.results.result import Report
 GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
 OF_WORKLOAD = tuple(("workload", key) for key in ("gpus_required", "days", "requests_per_minute"))
 OF_SERVERS = (("cluster", "servers"), ("cluster", "nics"))
-COUNTED = ("GPUs", "NICs", "servers", "switches", "pieces")
-"""Units that the label of a key figure already names."""
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
@@ -74,7 +72,7 @@ def document(
 def headline(writer: Writer, clusters: Sequence[Writer]) -> tuple[tuple[str, Cell], ...]:
     """Return the key figures of a plan: those of the whole, if it has several clusters, and of each cluster."""
     known = [path for path in (GPUS, POWER) if writer.report.clusters and path in writer.numbers]
-    whole = ((writer.label(path), _key_figure(writer, path)) for path in known)
+    whole = ((writer.label(path), writer.key_figure(path)) for path in known)
     return (*whole, *(fact for cluster in clusters for fact in _headline(cluster)))
 
 
@@ -86,19 +84,7 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         cables = writer.joined(writer.fabric_name(name), writer.word("headline-cables"))
         numbers.append((("fabrics", name, "cables_total"), cables))
     numbers.append((POWER, writer.label(POWER)))
-    yield from ((writer.named(label), _key_figure(writer, path)) for path, label in numbers if path in writer.numbers)
-
-
-def _key_figure(writer: Writer, path: Path) -> Cell:
-    """Return a number as a cell; a prediction, whose interval is in numbers of its own, with that as its range."""
-    cell, (*above, key) = writer.cell(path), path
-    if cell.unit in COUNTED:
-        cell = replace(cell, unit="count")
-    for names in ((f"{key}_low",), (f"{key}_high",)), ((f"{key}_range", "low"), (f"{key}_range", "high")):
-        ends = [writer.numbers[end] for name in names if (end := (*above, *name)) in writer.numbers]
-        if cell.estimate is None and len(ends) == len(names):
-            cell = replace(cell, estimate=(ends[0].value, ends[1].value))
-    return cell
+    yield from ((writer.named(label), writer.key_figure(path)) for path, label in numbers if path in writer.numbers)
 
 
 def _chapters(
@@ -180,8 +166,10 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield at most three sentences about a cluster: sizing target, networks, storage."""
+    """Yield a few sentences about a cluster: bound of its size, sizing target with its margin, networks, storage."""
+    yield from _bound(writer)
     yield from islice((*_training(writer), *_target(writer), *serving_sentences(writer)), 1)
+    yield from margin_sentences(writer)
     networks = [
         writer.word(
             "quote-network",
@@ -200,6 +188,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
 def sentences(writer: Writer) -> Iterator[str]:
     """Yield the proposal in sentences with its numbers."""
     yield summarize_machines(writer)
+    yield from _bound(writer)
     yield from _training(writer)
     yield from _target(writer)
     pods, chips = writer.report.design.sizing.pods, writer.report.plan.cluster.gpu.pod_chips
@@ -248,6 +237,20 @@ def summarize_machines(writer: Writer) -> str:
     return writer.word("sentence-racks", racks=racks, **values)
 
 
+def _bound(writer: Writer) -> Iterator[str]:
+    if groups := writer.report.plan.groups:
+        names = (
+            writer.word(
+                "quote-required-part", name=server.identity.name, count=writer.language.number(group.servers.value)
+            )
+            for group in groups
+            if (server := group.cluster.server)
+        )
+        yield writer.word("sentence-groups", groups=writer.word("list-comma").join(names))
+    if why := writer.report.plan.cluster.why_largest:
+        yield writer.language.message(why)
+
+
 def _training(writer: Writer) -> Iterator[str]:
     sizing, training = writer.report.design.sizing, writer.report.plan.training
     learning, step = writer.report.plan.reinforcement, sizing.reinforced
@@ -292,12 +295,16 @@ def _days(writer: Writer, days: Figure) -> str:
 
 def _target(writer: Writer) -> Iterator[str]:
     sizing, compute = writer.report.design.sizing, writer.report.plan.compute
-    if compute and sizing.target and sizing.peak_flops:
+    target, reached = sizing.target, sizing.peak_flops
+    if target and target.gpu_hours and sizing.days:
+        hours, days = writer.shown(target.gpu_hours), writer.shown(sizing.days)
+        yield writer.word("sentence-gpu-hours", hours=hours, days=days)
+    elif compute and target and target.target_flops and target.peak_flops_per_gpu and reached:
         yield writer.word(
             "sentence-target",
-            reached=writer.shown(sizing.peak_flops),
-            target=writer.shown(sizing.target.target_flops),
-            peak=writer.shown(sizing.target.peak_flops_per_gpu),
+            reached=writer.shown(reached),
+            target=writer.shown(target.target_flops),
+            peak=writer.shown(target.peak_flops_per_gpu),
             precision=writer.language.value(compute.precision.value, "word"),
             sparsity=writer.language.value(compute.sparsity.value, "word"),
         )

@@ -275,7 +275,8 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
     if quote.existing:
         parts = (word("quote-required-part", name=name, count=language.number(count)) for name, count in quote.existing)
         text.append(word("quote-existing", parts=word("list-comma").join(parts)))
-    return Section("offer", word("quote-offer"), text=tuple(text), tables=(_subtotals(quote, language),))
+    asked = [cluster.requirements for cluster in quote.clusters if cluster.requirements.rows]
+    return Section("offer", word("quote-offer"), text=tuple(text), tables=(*asked, _subtotals(quote, language)))
 
 
 def _subtotals(quote: CustomerQuote, language: Language) -> Table:

@@ -127,7 +127,7 @@ def _row(
     for rule in facts()["left_out"]:
         if (rule["cluster"], rule["seq"]) == (fields["cluster"], fields["seq"]):
             raise Unusable(rule["why"])
-    if not fields["layers"]:
+    if not fields["layers"] and fields["model"] not in facts()["models"]:
         raise Unusable("no shape of the model")
     if cluster is None:
         raise Unusable("batch and split are not published")

@@ -412,7 +412,7 @@ def weights_of_stage_by_files(weights: Fraction, files: Fraction, by_format: Fra
     return Fraction(weights) * files / by_format / stages
 
 
-VLLM, TENSORRT = "vllm", "tensorrt-llm"
+VLLM, SGLANG, TENSORRT = "vllm", "sglang", "tensorrt-llm"
 LARGE_GPU_GIB = 70
 """Memory from which vLLM takes more tokens per step [GiB]."""
 

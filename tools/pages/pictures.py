@@ -1,6 +1,7 @@
-"""Draws the picture of the README: a plan, the quote made of it, and the reason of one of its numbers (`make docs`).
+"""Draws pictures of the documentation with Chromium (`make docs`): what bomgen shows for a plan today.
 
-The texts are what bomgen prints for the plan today; Chromium draws them.
+That of the README has a plan, the quote made of it, and the reason of one of its numbers; the others are the page of
+`bomgen serve`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bomgen.serve.workspace import pack
+
 ROOT = Path(__file__).parents[2]
-PICTURE = ROOT / "docs" / "pictures" / "plan-to-quote.png"
+PICTURES = ROOT / "docs" / "pictures"
 WIDTH, HEIGHT = 1200, 640
 """Pixels of the picture."""
 QUOTE_WIDTH, QUOTE_HEIGHT = 860, 940
@@ -22,6 +25,11 @@ QUOTE_WIDTH, QUOTE_HEIGHT = 860, 940
 NUMBER = "workload.gpus_required"
 STEPS, LONGEST = 5, 92
 """Lines of the reason that are shown, and characters of each."""
+DESK, PHONE = (1440, 900), (390, 844)
+"""Pixels of the page of `bomgen serve`."""
+PATIENCE_MS = 20_000
+"""Time that the page has to show a plan."""
+DARK = "--blink-settings=preferredColorScheme=0"
 PLAN = """\
 bomgen: 1
 name: train-70b
@@ -74,12 +82,41 @@ svg {{ position: absolute; left: 0; top: 0; }}
 
 
 def main() -> None:
-    """Draw the picture. Exits with what is missing, if Chromium is."""
+    """Draw the pictures. Exits with what is missing, if Chromium is."""
+    _draw_plan_to_quote()
+    _draw_page()
+
+
+def _draw_page() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for plan in ("llama65b-quote.yaml", "h100-127.yaml", "h200-xe9680-vast.yaml", "llama70b-chat-latency.yaml"):
+            (folder / plan).write_bytes((ROOT / "plans" / plan).read_bytes())
+        command = [sys.executable, "-m", "bomgen", "serve", str(folder), "--no-browser"]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            address = server.stdout.readline().strip() if server.stdout else ""
+            opened = f"{address}#plan={pack(PLAN)}"
+            for picture, where, size, options in (
+                ("serve-start", address, DESK, ()),
+                ("serve", opened, DESK, ()),
+                ("serve-dark", opened, DESK, (DARK,)),
+                ("serve-phone", opened, PHONE, ()),
+            ):
+                shown = _screenshot(where, folder, *size, f"--virtual-time-budget={PATIENCE_MS}", *options)
+                (PICTURES / f"{picture}.png").write_bytes(shown)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _draw_plan_to_quote() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "train-70b.yaml").write_text(PLAN, encoding="utf-8")
         _run(folder, "build", "train-70b.yaml", "-q", "-f", "html", "-o", "out")
-        cover = _screenshot(folder / "out" / "train-70b" / "quote.html", folder, QUOTE_WIDTH, QUOTE_HEIGHT)
+        quote = folder / "out" / "train-70b" / "quote.html"
+        cover = _screenshot(quote.as_uri(), folder, QUOTE_WIDTH, QUOTE_HEIGHT)
         lines = _run(folder, "explain", "train-70b.yaml", NUMBER, "--depth", "1", "-q").splitlines()
         steps = [line for line in lines if line[0] not in "│ "][:STEPS]
         page = PAGE.format(
@@ -92,7 +129,8 @@ def main() -> None:
             reason=html.escape("\n".join(step if len(step) <= LONGEST else f"{step[:LONGEST]} …" for step in steps)),
         )
         (folder / "page.html").write_text(page, encoding="utf-8")
-        PICTURE.write_bytes(_screenshot(folder / "page.html", folder, WIDTH, HEIGHT))
+        drawn = _screenshot((folder / "page.html").as_uri(), folder, WIDTH, HEIGHT)
+        (PICTURES / "plan-to-quote.png").write_bytes(drawn)
 
 
 def _run(folder: Path, *arguments: str) -> str:
@@ -100,16 +138,16 @@ def _run(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-def _screenshot(page: Path, folder: Path, width: int, height: int) -> bytes:
+def _screenshot(address: str, folder: Path, width: int, height: int, *options: str) -> bytes:
     picture = folder / "picture.png"
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command += ["--hide-scrollbars", "--force-device-scale-factor=2", f"--window-size={width},{height}"]
     try:
         done = subprocess.run(
-            [*command, f"--screenshot={picture}", page.as_uri()], capture_output=True, check=False, cwd=folder
+            [*command, *options, f"--screenshot={picture}", address], capture_output=True, check=False, cwd=folder
         )
     except FileNotFoundError:
-        sys.exit("chromium is not installed; it draws docs/pictures/plan-to-quote.png")
+        sys.exit("chromium is not installed; it draws docs/pictures")
     if done.returncode:
         sys.exit(done.stderr.decode("utf-8", "replace"))
     return picture.read_bytes()
