@@ -810,8 +810,8 @@ def jpeg(width: int, height: int, frame: int = 0xC0) -> bytes:
 )
 def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | None) -> None:
     """A picture whose size is known stands in a row of its own, small enough; others are left out."""
-    content = workbook(replace(make(), logo=given), ENGLISH)
-    assert content == workbook(replace(make(), logo=given), ENGLISH)
+    content = workbook(replace(make(), logo=given), ENGLISH).content
+    assert content == workbook(replace(make(), logo=given), ENGLISH).content
     archive = zipfile.ZipFile(io.BytesIO(content))
     media = [name for name in archive.namelist() if name.startswith("xl/media/")]
     first, second, *_ = (row[0] for row in read_sheet(content, "Summary", skip_empty_area=False))
