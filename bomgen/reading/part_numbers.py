@@ -19,7 +19,7 @@ from bomgen.catalog.identity import slug
 from bomgen.catalog.link_words import TRANSCEIVER, LinkWords, read_link_words
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import Message, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own

@@ -27,12 +27,12 @@ from bomgen.catalog.part_file_checks import UNVERIFIED, plausible_ranges
 from bomgen.catalog.search import Found, search
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
+from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
 from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import IDS
 from bomgen.core.safety import quote
 from bomgen.core.units import parse
-from bomgen.core.work_budget import MAX_STEPS, OF_NAME, TooMuch, budget, spend
 from bomgen.core.yaml_source import SUFFIXES
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
