@@ -202,6 +202,14 @@ class CapacityErrors(NamedTuple):
     """Share of the capacity that counts of a split over servers where one within a server holds the model."""
 
 
+class ServedAdapters(NamedTuple):
+    """Adapters (LoRA) that are served on one model."""
+
+    held: Figure
+    """Adapters in the memory of a replica."""
+    rank: Figure
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -248,6 +256,7 @@ class Inference(NamedTuple):
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
     """Share of prompt tokens that are cached; None: none."""
+    adapters: ServedAdapters | None = None
     prefill: Degrees | None = None
     """The degrees of replicas that only prefill; None: those of the others."""
     pools: str = "one"

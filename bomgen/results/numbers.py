@@ -13,6 +13,7 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill_line import cable_id
+from bomgen.sizing.serving.gpu_memory import adapter_memory
 from bomgen.sizing.storage import Stored
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "kv_bytes_per_request"): serving.request,
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
+        (*base, "adapter_bytes"): adapter_memory(inference, found.tensor, found.stages),
         (*base, "replicas_required"): need.replicas,
         (*base, "replicas_for_prompts"): need.prefill.replicas if need.prefill else None,
         (*base, "gpus_required"): need.gpus_required,

@@ -275,6 +275,7 @@ def prepare(
         inference.output_tokens,
         degrees[0],
         inference.prefix_cache or ZERO,
+        inference.adapters,
     )
     if work is None or len(peaks) < len(names):
         return None
