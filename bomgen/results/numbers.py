@@ -230,6 +230,7 @@ def tokens_a_day(served: float, output_tokens: float) -> float:
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
     need, found, latency = serving.need, serving.need.replica, serving.latency
+    evidence = need.speed.evidence if need.speed else (None, None)
     base: Path = ("workload",)
     memory: Path = (*base, "memory")
     return {
@@ -252,6 +253,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
         (*base, "peak_flops_per_gpu"): need.speed.machine.peak if need.speed else None,
+        **dict(zip(((*base, "measured_rows"), (*base, "measured_models")), evidence, strict=True)),
         (*base, "requests_at_a_time"): serving.in_flight,
         **(
             {(*base, "serving_terms", name): term for name, term in serving.speed.terms.items()}

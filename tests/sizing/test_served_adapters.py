@@ -34,7 +34,7 @@ def plan(**keys: Any) -> dict[str, Any]:
 
 
 def test_an_adapter_by_hand() -> None:
-    """207 million parameters at rank 16; of each matrix a GPU of four holds one side whole and a quarter of the other."""
+    """207 million parameters at rank 16; a GPU of four holds one side of each matrix whole, a quarter of the other."""
     model = part_records.model(Catalog().find("model", "llama-3.1-70b"))
     adapters = ServedAdapters(count(32), count(RANK))
     split_by_outputs = [(HIDDEN, HIDDEN), (HIDDEN, KEYS), (HIDDEN, KEYS), (HIDDEN, BLOCK), (HIDDEN, BLOCK)]

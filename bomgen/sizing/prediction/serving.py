@@ -79,6 +79,10 @@ class Coefficients(NamedTuple):
     """Ratios of measured times to those that follow from the terms, for TPOT and TTFT."""
     widths: Mapping[str, float]
     """Half widths of 90 % intervals of TPOT, TTFT and REQUEST, as logs."""
+    measured_rows: int
+    """Published rows of the accelerator with models of this kind."""
+    measured_models: int
+    """Models that these are of."""
 
 
 @cache
@@ -89,12 +93,15 @@ def coefficients(model: str, engine: str, gpu: str, precision: str, kind: str) -
     logs = zip(fitted["terms"], (sum(column) for column in zip(*rows, strict=True)), strict=True)
     measured = {} if precision in WEIGHT_ONLY else fitted["pairs"]
     pair = measured.get(f"{model} {gpu} {engine} {FORMAT_FAMILIES[precision]}")
+    of_accelerator = fitted["measured"].get(gpu, {}).get(kind, {})
     unmeasured = precision in WEIGHT_ONLY or members["generation"] not in fitted["generation"]
     return Coefficients(
         values={name: inverse_efficiency(name, value) for name, value in logs},
         kind=UNMEASURED if unmeasured else MEASURED if pair else PREDICTED,
         corrections={time: exp(pair.get(time, pair.get(REQUEST, 0.0))) if pair else 1.0 for time in (TPOT, TTFT)},
         widths={time: _width(fitted["widths"][time][f"{engine} {kind}"], unmeasured) for time in fitted["widths"]},
+        measured_rows=of_accelerator.get("rows", 0),
+        measured_models=of_accelerator.get("models", 0),
     )
 
 
@@ -189,6 +196,16 @@ class ReplicaSpeed(NamedTuple):
             )
         )
         return TimesAtLoad(step, decode, times.prompt, times.shared, tpot, undisturbed, ttft)
+
+    @property
+    def evidence(self) -> tuple[Figure, Figure]:
+        """Return the published rows of the accelerator with models of this kind, and how many models they are of."""
+        counts = self.coefficients.measured_rows, self.coefficients.measured_models
+        codes = message("evidence-rows"), message("evidence-models")
+        rows, models = (
+            Figure(count, "count", Cited(of, (_FIT,), "high")) for count, of in zip(counts, codes, strict=True)
+        )
+        return rows, models
 
     @property
     def output_tokens(self) -> float:

@@ -239,6 +239,10 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
         sent = EXCHANGED_BYTES * w.expert_layers * w.hidden * w.topk * count / s.width * others
         return seconds(inverse * sent * exchange, why)
 
+    read = step(
+        *("adapters_read", "count", w.held_adapters * applied(_share_reached, 1.0, w.held_adapters, requests)),
+        "Adapters that the requests of a step have, 1 - (1 - 1 / A)^B of them.",
+    )
     special = SPECIAL_STARTS * (w.latent_layers + w.linear_layers)
     return ServingTerms(
         weights=seconds(held / m.memory_bandwidth, "Weights that every token passes, over the memory bandwidth."),
@@ -247,10 +251,7 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
             "Routed experts that the tokens of a step reach, 1 - (1 - k / E)^B of them, over the memory bandwidth.",
         ),
         cache=seconds(w.cache_size * requests / m.memory_bandwidth, "KV cache over the memory bandwidth."),
-        adapters=seconds(
-            w.adapter_size * w.held_adapters * applied(_share_reached, 1.0, w.held_adapters, requests) / m.memory_bandwidth,
-            "Adapters of the requests of a step, 1 - (1 - 1 / A)^B of them, over the memory bandwidth.",
-        ),
+        adapters=seconds(w.adapter_size * read / m.memory_bandwidth, "Adapters over the memory bandwidth."),
         arithmetic=multiply(w.weights + w.head, tokens, s.width, m.peak, "FLOPs of weights over the peak."),
         expert_arithmetic=multiply(w.expert_weights, together, gpus, m.expert_peak, "FLOPs of experts over the peak."),
         attention=multiply(w.decode_products, tokens, s.width, m.plain_peak, "FLOPs of attention over the peak."),
