@@ -210,6 +210,15 @@ class ServedAdapters(NamedTuple):
     rank: Figure
 
 
+class CacheTier(NamedTuple):
+    """Where the KV cache of some prompt tokens is found outside of the GPU."""
+
+    share: Key[Figure]
+    """Share of prompt tokens."""
+    bandwidth: Key[Figure | None]
+    """Read bandwidth per GPU [bytes/s]; None: the PCIe rate of the GPU."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -255,7 +264,9 @@ class Inference(NamedTuple):
     """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
-    """Share of prompt tokens that are cached; None: none."""
+    """Share of prompt tokens that are cached on the GPU; None: none."""
+    host_cache: CacheTier | None = None
+    nvme_cache: CacheTier | None = None
     adapters: ServedAdapters | None = None
     prefill: Degrees | None = None
     """The degrees of replicas that only prefill; None: those of the others."""

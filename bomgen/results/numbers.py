@@ -253,6 +253,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
         (*base, "peak_flops_per_gpu"): need.speed.machine.peak if need.speed else None,
+        (*base, "cache_loading_seconds"): need.speed.loading if need.speed else None,
         **dict(zip(((*base, "measured_rows"), (*base, "measured_models")), evidence, strict=True)),
         (*base, "requests_at_a_time"): serving.in_flight,
         **(

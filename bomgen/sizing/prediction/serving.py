@@ -49,6 +49,7 @@ from bomgen.sizing.prediction.serving_terms import (
     times_of_load,
 )
 from bomgen.sizing.prediction.terms import add_seconds
+from bomgen.sizing.serving.cache_tiers import cached_share, loading_of_prompt
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
@@ -145,6 +146,8 @@ class ReplicaSpeed(NamedTuple):
     """The same as `work` and `machine`, as floats."""
     prepare: Callable[..., ReplicaSpeed | None]
     """Makes the same for requests of other lengths, or other degrees."""
+    loading: Figure | None
+    """Time to load what of a prompt is cached in host memory and NVMe [s]; None: nothing is."""
 
     def at_line_rate(self, in_flight: float) -> ServingTerms[float]:
         """Return the terms at a load, without their inverse efficiencies [s]."""
@@ -236,8 +239,9 @@ class ReplicaSpeed(NamedTuple):
 
     @property
     def constant(self) -> float:
-        """Constant part of the time to the first token [s]."""
-        return CONSTANT_S * self.coefficients.values[CONSTANT]
+        """Part of the time to the first token in which the GPU does not compute [s]."""
+        loading = float(self.loading.value) if self.loading else 0.0
+        return CONSTANT_S * self.coefficients.values[CONSTANT] + loading
 
 
 class Speed(NamedTuple):
@@ -291,7 +295,7 @@ def prepare(
         inference.prompt_tokens,
         inference.output_tokens,
         degrees[0],
-        inference.prefix_cache or ZERO,
+        cached_share(inference) or ZERO,
         inference.adapters,
     )
     if work is None or len(peaks) < len(names):
@@ -318,6 +322,7 @@ def prepare(
         coefficients=fitted,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
+        loading=loading_of_prompt(inference, gpu, degrees[0], degrees[2]),
     )
     if speed.over_network:
         widths = {time: _width(width, unmeasured=True) for time, width in fitted.widths.items()}
@@ -375,6 +380,8 @@ def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
         for names in (DECODE, [name for name in PROMPT if name not in CHUNKED], CHUNKED)
     )
     constant = constant_of_request(_coefficient(speed, CONSTANT))
+    if speed.loading:
+        constant = add_seconds(constant, speed.loading)
     load = Load(*map(_setting, plain_load))._replace(
         in_flight=in_flight,
         ranks=speed.ranks,
