@@ -9,7 +9,7 @@ from bomgen.catalog import parts
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.types import LinkSpec
+from bomgen.optics.compatibility import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 from bomgen.plan.schema import Key
 
@@ -536,6 +536,20 @@ class Hosts(NamedTuple):
     """Whether they are the customer's switch that uplinks lead to, which this cluster does not manage."""
     modules_offered: bool = True
     """Whether the modules at their end are on the bill."""
+    nic: parts.Nic | None = None
+    """The NIC bought for them on the fabric; None: they have their own."""
+    nics: Figure | None = None
+    """Such NICs of each."""
+
+
+class ServerGroup(NamedTuple):
+    """Servers of another kind that join fabrics of the cluster; each has its own NICs."""
+
+    name: str
+    cluster: Cluster
+    servers: Figure
+    fabrics: tuple[str, ...]
+    """Names of the fabrics; empty: all."""
 
 
 class Uplink(NamedTuple):
@@ -705,5 +719,7 @@ class Plan(NamedTuple):
     """Whether parts that others require, and that leave no choice, are added to the bill."""
     reinforcement: Reinforcement | None = None
     """Reinforcement learning, whose updates are `training`."""
+    groups: tuple[ServerGroup, ...] = ()
+    """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""

@@ -10,9 +10,8 @@ from math import ceil
 from types import MappingProxyType
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Document, Drawing, Note, Section
+from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section
 from bomgen.core.language import Language
-from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
@@ -238,6 +237,15 @@ def summarize_machines(writer: Writer) -> str:
 
 
 def _bound(writer: Writer) -> Iterator[str]:
+    if groups := writer.report.plan.groups:
+        names = (
+            writer.word(
+                "quote-required-part", name=server.identity.name, count=writer.language.number(group.servers.value)
+            )
+            for group in groups
+            if (server := group.cluster.server)
+        )
+        yield writer.word("sentence-groups", groups=writer.word("list-comma").join(names))
     if why := writer.report.plan.cluster.why_largest:
         yield writer.language.message(why)
 

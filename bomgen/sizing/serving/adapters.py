@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from functools import reduce
 
-from bomgen.catalog.model_parameters import matrices
-from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog import model_matrices
+from bomgen.catalog.model_matrices import Matrix
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula, product, quotient, sum_of
@@ -31,7 +31,7 @@ def adapted_matrices(model: Model, adapters: ServedAdapters) -> list[Matrix]:
     """Return the matrices that get an adapter. Raises Infeasible where the shape of the model is unknown."""
     adapted = [
         matrix
-        for matrix in matrices.matrices(model) or ()
+        for matrix in model_matrices.matrices(model) or ()
         if matrix.count.value == matrix.active.value and matrix.name not in LEFT_ALONE
     ]
     if not adapted:
