@@ -142,6 +142,7 @@ def server(record: Record) -> parts.Server:
         storage_nic=record.value("storage_nic") if isinstance(record.value("storage_nic"), str) else None,
         base_command_manager=bool(record.value("base_command_manager")),
         storage_nics_included=record.value("storage_nics_included") is not False,
+        protocols=tuple(record.value("protocols") or ()),
     )
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
-from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
+from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server, Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
@@ -341,7 +341,8 @@ def _build_fabric(
 ) -> BuiltFabric:
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
-    Where it has an alternative form, the one with the lower switch count is used.
+    Where it has an alternative form, the one with the lower switch count is used, or the alternative for the number of
+    servers that it is for.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
@@ -355,11 +356,12 @@ def _build_fabric(
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
     found = _build_with_cages(fabric, context)
-    if fabric.otherwise:
+    most = fabric.otherwise_up_to
+    if fabric.otherwise and (most is None or nodes.value <= most):
         with suppress(Infeasible, PlanErrors):
             other = _build_with_cages(fabric.otherwise, context)
             raise_errors(other.interconnect)
-            if other.fabric.switches.value < found.fabric.switches.value:
+            if most or other.fabric.switches.value < found.fabric.switches.value:
                 return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
 
@@ -518,7 +520,7 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
     request = PartsRequest(
         built,
         context.servers,
-        server_cage(context.plan, attached),
+        server_cage(context.plan, attached, fabric.tier_plans["leaf"].switch),
         [_attached_hosts(host) for host in context.hosts],
         rows,
         fitted,
@@ -528,11 +530,11 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
     return count_parts(request, fabric.links)
 
 
-def server_cage(plan: Plan, attached: Attachment) -> Cage:
-    """Return the cage of a server, or of the NIC that is bought for it, on a fabric."""
+def server_cage(plan: Plan, attached: Attachment, leaf: Switch) -> Cage:
+    """Return the cage of a server, or of the NIC that is bought for it, with the protocol of the leaf."""
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     vendor = attached.bought.identity.vendor if attached.bought else None
-    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name, vendor=vendor)
+    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), leaf.protocol, name, vendor=vendor)
 
 
 def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:

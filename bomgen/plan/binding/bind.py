@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import ports_of_nics
-from bomgen.plan.binding.fabrics import bought_once, converged, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import NONE, bought_once, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
@@ -95,7 +95,7 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
     if compute := _cards(nics, "compute"):
         nic, count = compute
         ports = ServerPorts(count, nic.port_gbps, nic.cage, nic.ports_per_cage)
-        server = server._replace(nic=nic.identity.id, compute=ports, nics_included=False)
+        server = server._replace(nic=nic.identity.id, compute=ports, nics_included=False, protocols=())
     if storage := _cards(nics, "storage"):
         nic, count = storage
         ports = ServerPorts(ports_of_nics(count, nic.ports), nic.port_gbps, nic.cage, nic.ports_per_cage)
@@ -167,8 +167,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     listed = root.below("fabrics")
+    listed = listed._replace(given={name: value for name, value in listed.data.items() if value != NONE})
     shared = converged(listed, server)
-    described = (fabric(listed, name, shared, server) for name in listed.data if name not in shared[1:])
+    described = (fabric(listed, name, shared, bought) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]

@@ -5,22 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bomgen.catalog import part_records, parts
+from bomgen.catalog.files import Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div, formula
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
-from bomgen.plan.binding.section import AUTO, PlanSection
+from bomgen.plan.attachment import ETHERNET, compute_protocols, own_port_gbps
+from bomgen.plan.binding.section import AUTO, WORD, PlanSection
 from bomgen.plan.schema import unknown_part
-from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import (
+    COMPUTE,
+    IN_BAND,
+    OUT_OF_BAND,
+    REDUNDANT,
+    ROLES,
+    STORAGE,
+    Cluster,
+    FabricPlan,
+    Hosts,
+    Plug,
+    Uplink,
+)
 
-DEFAULT = "default"
-OTHERWISE = "otherwise"
-"""The key of the alternative form of a default fabric, built if it needs fewer switches."""
+DEFAULT, NONE = "default", "none"
+OTHERWISE, UP_TO = "otherwise", "up_to"
+"""The key of the alternative form of a default fabric, and in it that of the most servers that it is for."""
+COMPUTE_DEFAULT = "fabric-compute-default"
+"""The default compute fabric, and the beginning of the ids of those for other platforms."""
+PLATFORM = ("gpu", "server_vendor", "gpu_vendor", "gbps", "protocol")
+"""What a default compute fabric may be for, the most telling first."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
-ETHERNET, NVIDIA = "ethernet", "NVIDIA"
+NVIDIA = "NVIDIA"
 OWN_LINK = ("rate", "medium", "length", "module")
 """Keys of hosts and of uplinks for their own links."""
 CUSTOMERS_KEYS = ("count", "to", "far_module")
@@ -45,10 +63,10 @@ def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, .
 
 
 def fabric(
-    fabrics: PlanSection, name: str, shared: tuple[str, ...] = (), server: parts.Server | None = None
+    fabrics: PlanSection, name: str, shared: tuple[str, ...] = (), bought: Cluster | None = None
 ) -> FabricPlan | None:
     """Return the fabric of a name; None when it is wrong, which the section notes. `shared`: see `converged`."""
-    section = fabrics.below(name)
+    section, server = fabrics.below(name), bought.server if bought else None
     value = fabrics.data[name]
     role = _role(fabrics, name)
     if role not in ROLES:
@@ -56,15 +74,23 @@ def fabric(
         return None
     mark = fabrics.source.key_mark(section.path)
     if value != DEFAULT:
-        return _read_fabric(section, fabrics, name, role, mark, shared)
-    leaf = _compute_leaf(fabrics)
-    section = _default_fabric(fabrics, name, shared, server, leaf)
+        usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
+        return _read_fabric(section, fabrics, name, role, mark, shared, usual=usual)
+    leaf = _compute_leaf(fabrics, bought)
+    usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
+    if role == COMPUTE and usual is None:
+        fabrics.problem(name, _no_default(bought), "protocol")
+        return None
+    section = usual or _default_fabric(fabrics, name, shared, server, leaf)
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
-    default = _read_fabric(section, fabrics, name, role, mark, shared, like)
+    default = _read_fabric(section, fabrics, name, role, mark, shared, like, usual)
+    if role == COMPUTE:
+        default = default._replace(least_servers=fabrics.catalog.assumption("fabric-compute-servers"))
     if section.has(OTHERWISE):
         otherwise = section.below(OTHERWISE)._replace(declared=section.declared)
-        alternative = _read_fabric(otherwise, fabrics, name, role, mark, shared, like)
-        return default._replace(otherwise=alternative)
+        most = otherwise.data.get(UP_TO)
+        alternative = _read_fabric(otherwise, fabrics, name, role, mark, shared, like, usual)
+        return default._replace(otherwise=alternative, otherwise_up_to=most)
     return default
 
 
@@ -76,16 +102,25 @@ def _read_fabric(
     mark: Mark,
     shared: tuple[str, ...],
     like: parts.Switch | None = None,
+    usual: PlanSection | None = None,
 ) -> FabricPlan:
-    """Return the fabric that a section describes, which may be a cited default; of switches `like` another's."""
-    topology = section.setting("topology")
+    """Return the fabric that a section describes, which may be a cited default; of switches `like` another's.
+
+    What it leaves open of topology and switch is that of the `usual` fabric.
+    """
+    topology = (section if section.has("topology") or usual is None else usual).setting("topology")
     kind = _topology(section, str(topology.value))
-    switch = like or section.part("switch", "switch", part_records.switch)
+    switch, by_default = like or section.part("switch", "switch", part_records.switch), None
+    if usual and not (section.origin is None and _names_leaf(section)) and not kind.switchless:
+        by_default = usual.figure("switch", unit=WORD)
+        switch = switch or usual.part("switch", "switch", part_records.switch)
     above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
-    if not (tier_plans["leaf"] or kind.switchless or section.has("switch") or section.below("leaf").has("switch")):
+    if not (tier_plans["leaf"] or kind.switchless or _names_leaf(section)):
         message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
+        if role == COMPUTE:
+            message = f"no switch is known for the servers' ports on {name}; add `switch:` with one that they speak to"
         section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
     links, ratios = section.below("links"), section.below("oversubscription")
     leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
@@ -117,7 +152,14 @@ def _read_fabric(
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
+        switch_by_default=by_default,
+        fitting_switches=(usual.data["switch"], *usual.source.data["alternatives"]) if usual else (),
     )
+
+
+def _names_leaf(section: PlanSection) -> bool:
+    """Return whether a fabric names the switch of its leaves."""
+    return section.has("switch") or section.below("leaf").has("switch")
 
 
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
@@ -228,7 +270,7 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     """
     nic = fabric.nic or (server_nic if fabric.role == COMPUTE else None)
     leaf = fabric.tier_plans.get("leaf")
-    if nic is None or nic.ethernet_gbps is None or leaf is None or leaf.switch.protocol != "ethernet":
+    if nic is None or nic.ethernet_gbps is None or leaf is None or leaf.switch.protocol != ETHERNET:
         return fabric
     most, planes = nic.ethernet_gbps, fabric.planes
     asked = fabric.links[SERVER_LEAF.name].rate_gbps or fabric.link_gbps
@@ -339,15 +381,65 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
     return options
 
 
-def _compute_leaf(fabrics: PlanSection) -> parts.Switch | None:
-    """Return the leaf switch of the first compute fabric; None if the plan names none."""
+def _compute_leaf(fabrics: PlanSection, bought: Cluster | None) -> parts.Switch | None:
+    """Return the leaf switch of the first compute fabric; None if the plan has none."""
     for name in fabrics.data:
-        section = fabrics.below(name)
-        if _role(fabrics, name) == COMPUTE and section.data:
+        if _role(fabrics, name) == COMPUTE:
+            section = fabrics.below(name)
+            section = section if _names_leaf(section) else _usual_compute_fabric(fabrics, name, bought) or section
             return section.below("leaf").part("switch", "switch", part_records.switch) or section.part(
                 "switch", "switch", part_records.switch
             )
     return None
+
+
+def _usual_compute_fabric(fabrics: PlanSection, name: str, bought: Cluster | None) -> PlanSection | None:
+    """Return the section of the cited default for the compute ports of a cluster's servers, or of a fabric's own NIC.
+
+    Of the defaults that suit them, that holds which says most of the platform. None if there is none.
+    """
+    catalog, facts = fabrics.catalog, _platform(bought, fabrics.below(name).part("nic", "nic", part_records.nic))
+    ids = (id for id in catalog.ids("assumption") if id.startswith(COMPUTE_DEFAULT))
+    records = [catalog.find("assumption", id) for id in sorted(ids)]
+    suitable = [
+        record
+        for record in records
+        if all(facts.get(key, values[0]) in values for key, values in record.value("suits").items())
+    ]
+    if not suitable:
+        return None
+    best = max(suitable, key=lambda record: [key in record.value("suits") and key in facts for key in PLATFORM])
+    return _assumed_section(fabrics, name, best)
+
+
+def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | int]:
+    """Return what a compute fabric is for, by `PLATFORM`; without rate or protocol where these are unknown."""
+    if bought is None:
+        return {}
+    server, protocols = bought.server, nic.protocols if nic else compute_protocols(bought)
+    ports, protocol = nic or bought.server_nic, protocols[0] if protocols else None
+    port = nic.port_gbps if nic else own_port_gbps(bought)
+    gbps = ports.ethernet_gbps if ports and ports.ethernet_gbps and protocol == ETHERNET else port
+    facts: dict[str, str | int] = {
+        "gpu": bought.gpu.identity.id,
+        "gpu_vendor": bought.gpu.identity.vendor or "",
+        "server_vendor": (server.identity.vendor if server else None) or "",
+    }
+    if gbps:
+        facts["gbps"] = int(gbps.value)
+    if protocol:
+        facts["protocol"] = protocol
+    return facts
+
+
+def _no_default(bought: Cluster | None) -> str:
+    """Return the problem of servers whose ports no switch of the catalogue serves."""
+    facts = _platform(bought, None)
+    name = bought.server.identity.name if bought and bought.server else "the server"
+    return (
+        f"no default compute fabric is known for the ports of {name}, {facts.get('protocol', '')} "
+        f"{facts.get('gbps', '')}G; describe a `switch:` that they speak to, or write `compute: none`"
+    )
 
 
 def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
@@ -376,7 +468,11 @@ def _default_fabric(
     if leaf:
         names = (f"{id}-{leaf.protocol}", f"{id}-{part_records.slug(leaf.identity.vendor or '')}")
         id = next((of_leaf for of_leaf in names if of_leaf in ids), id)
-    record = fabrics.catalog.find("assumption", id)
+    return _assumed_section(fabrics, name, fabrics.catalog.find("assumption", id))
+
+
+def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSection:
+    """Return the section of a fabric that an assumption describes, every figure of it assumed."""
     origin = fabrics.catalog.assumption(record.id).origin
     value, declared = record.value("value"), fabrics.declared.at(name)
     return PlanSection(record.source, ("value",), value, fabrics.catalog, fabrics.problems, declared, origin)
