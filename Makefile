@@ -109,6 +109,7 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of trai
 
 docs: $(INSTALLED_DEV) ## write the reference designs
 	$(BIN)/python tests/reference/designs.py
+	$(BIN)/python tests/reference/compute_defaults.py
 
 site: $(INSTALLED_JUDGES) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

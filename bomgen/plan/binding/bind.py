@@ -122,9 +122,9 @@ def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:
 
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
-    """Return the server marked as the default of a GPU, if there is one."""
-    fits = (record for record in catalog.records_where("server", "gpu", gpu) if record.value("default"))
-    return next((part_records.server(record) for record in fits), None)
+    """Return the default server of a GPU, if there is one."""
+    record = catalog.default_server(gpu)
+    return part_records.server(record) if record else None
 
 
 def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None:

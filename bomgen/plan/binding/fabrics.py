@@ -434,11 +434,11 @@ def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | 
 
 def _no_default(bought: Cluster | None) -> str:
     """Return the problem of servers whose ports no switch of the catalogue serves."""
-    facts = _platform(bought, None)
     name = bought.server.identity.name if bought and bought.server else "the server"
+    facts = _platform(bought, None)
     return (
-        f"no default compute fabric is known for the ports of {name}, {facts.get('protocol', '')} "
-        f"{facts.get('gbps', '')}G; describe a `switch:` that they speak to, or write `compute: none`"
+        f"no default compute fabric is known for the ports of {name}, {facts.get('protocol', 'of no known protocol')} "
+        f"at {facts.get('gbps', 'unknown')} Gb/s; describe a `switch:` that they speak to, or write `compute: none`"
     )
 
 

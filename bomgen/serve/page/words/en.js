@@ -39,7 +39,7 @@ export default {
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to train", requests: "Requests per minute",
     ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",
-    gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "Number of GPU servers", network: "Compute network switch", topology: "Compute network topology",
+    gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "Number of GPU servers", compute: "Compute network", network: "Compute network switch", topology: "Compute network topology",
     "in-band": "In-band network", "out-of-band": "Out-of-band network",
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",

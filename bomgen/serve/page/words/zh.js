@@ -39,7 +39,7 @@ export default {
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "训练天数", requests: "每分钟请求数",
     ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
-    gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", network: "参数面网络交换机", topology: "参数面网络拓扑",
+    gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量", compute: "参数面网络", network: "参数面网络交换机", topology: "参数面网络拓扑",
     "in-band": "带内管理网络", "out-of-band": "带外管理网络",
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
