@@ -67,7 +67,7 @@ def _choice(gpu: str, key: str, size: int) -> Choice:
     plan["fabrics"] = {"compute": "default"}
     said = f"{size} {key if size > 1 else key.removesuffix('s')}"
     try:
-        design = bomgen.build(plan)._report.design  # noqa: SLF001 - the public result has counts, not reasons
+        design = bomgen.build(plan)._report.design
     except bomgen.PlanErrors as errors:
         problem = errors.problems[0]
         return Choice(gpu, said, "", None, None, True, problem.message, problem.rule, "", "")

@@ -68,9 +68,9 @@ def test_a_topology_alone_is_enough() -> None:
     built = bomgen.build({**plan, "fabrics": {"compute": {"topology": "rail-optimized"}}})
     assert built.number("fabrics.compute.switches.leaf") == 8
     assert built.number("fabrics.compute.link_gbps") == 800
-    assert [each["value"] for each in built.data["assumptions"] if each["name"] == "Default compute fabric: switch"] == [
-        "q3400-ra"
-    ]
+    assert [
+        each["value"] for each in built.data["assumptions"] if each["name"] == "Default compute fabric: switch"
+    ] == ["q3400-ra"]
 
 
 def test_a_nic_of_the_plan_decides_on_the_switch() -> None:

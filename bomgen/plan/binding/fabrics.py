@@ -106,14 +106,14 @@ def _read_fabric(
 ) -> FabricPlan:
     """Return the fabric that a section describes, which may be a cited default; of switches `like` another's.
 
-    What it leaves open of topology and switch is that of the `usual` fabric.
+    A compute fabric that names no switch has that of the `usual` one, and its topology unless it names one.
     """
+    fitting, usual = usual, None if section.origin is None and _names_leaf(section) else usual
     topology = (section if section.has("topology") or usual is None else usual).setting("topology")
     kind = _topology(section, str(topology.value))
-    switch, by_default = like or section.part("switch", "switch", part_records.switch), None
-    if usual and not (section.origin is None and _names_leaf(section)) and not kind.switchless:
-        by_default = usual.figure("switch", unit=WORD)
-        switch = switch or usual.part("switch", "switch", part_records.switch)
+    usual = None if kind.switchless else usual
+    switch = like or section.part("switch", "switch", part_records.switch)
+    switch = switch or (usual.part("switch", "switch", part_records.switch) if usual else None)
     above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
@@ -152,8 +152,8 @@ def _read_fabric(
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
-        switch_by_default=by_default,
-        fitting_switches=(usual.data["switch"], *usual.source.data["alternatives"]) if usual else (),
+        switch_by_default=usual.figure("switch", unit=WORD) if usual else None,
+        fitting_switches=(fitting.data["switch"], *fitting.source.data["alternatives"]) if fitting else (),
     )
 
 
