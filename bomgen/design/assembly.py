@@ -341,8 +341,8 @@ def _build_fabric(
 ) -> BuiltFabric:
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
-    Where it has an alternative form, the one with the lower switch count is used, or the alternative for the number of
-    servers that it is for.
+    Where it has other forms, each takes the place of those before it if it is for this number of servers, or if it
+    needs fewer switches.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
@@ -355,14 +355,16 @@ def _build_fabric(
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
-    found = _build_with_cages(fabric, context)
-    most = fabric.otherwise_up_to
-    if fabric.otherwise and (most is None or nodes.value <= most):
+    found, form = _build_with_cages(fabric, context), fabric
+    while form.otherwise:
+        most, form = form.otherwise_up_to, form.otherwise
+        if most is not None and nodes.value > most:
+            continue
         with suppress(Infeasible, PlanErrors):
-            other = _build_with_cages(fabric.otherwise, context)
+            other = _build_with_cages(form, context)
             raise_errors(other.interconnect)
             if most or other.fabric.switches.value < found.fabric.switches.value:
-                return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
+                found = other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
 
 

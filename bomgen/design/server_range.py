@@ -234,6 +234,7 @@ def _is_covered(plan: Plan) -> bool:
         and fabric.role != OUT_OF_BAND
         and not fabric.hosts
         and not fabric.uplink
+        and (fabric.otherwise is None or fabric.otherwise_up_to is not None)
         and (fabric.declared.searched or fabric.declared.isolated_rails)
         and not any(spec.panels for spec in fabric.links.values())
         for fabric in plan.fabrics

@@ -547,7 +547,8 @@ class FabricPlan(NamedTuple):
     @property
     def special_servers(self) -> int:
         """Return the most servers for which a default has another form, or is not built."""
-        return max(self.otherwise_up_to or 0, int(self.least_servers.value) - 1 if self.least_servers else 0)
+        below = self.otherwise.special_servers if self.otherwise else 0
+        return max(self.otherwise_up_to or 0, below, int(self.least_servers.value) - 1 if self.least_servers else 0)
 
     @property
     def populate_used_ports_only(self) -> bool:

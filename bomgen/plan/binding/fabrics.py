@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from bomgen.catalog import part_records, parts
-from bomgen.catalog.files import Record
+from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div, formula
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
@@ -81,17 +81,19 @@ def fabric(
     if role == COMPUTE and usual is None:
         fabrics.problem(name, _no_default(bought), "protocol")
         return None
-    section = usual or _default_fabric(fabrics, name, shared, server, leaf)
+    section = usual or _default_fabric(fabrics, name, shared, bought, leaf)
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
-    default = _read_fabric(section, fabrics, name, role, mark, shared, like, usual)
-    if role == COMPUTE:
-        default = default._replace(least_servers=fabrics.catalog.assumption("fabric-compute-servers"))
-    if section.has(OTHERWISE):
-        otherwise = section.below(OTHERWISE)._replace(declared=section.declared)
-        most = otherwise.data.get(UP_TO)
-        alternative = _read_fabric(otherwise, fabrics, name, role, mark, shared, like, usual)
-        return default._replace(otherwise=alternative, otherwise_up_to=most)
-    return default
+
+    def read(form: PlanSection) -> FabricPlan:
+        plan = _read_fabric(form, fabrics, name, role, mark, shared, like, usual)
+        if not form.has(OTHERWISE):
+            return plan
+        other = form.below(OTHERWISE)._replace(declared=section.declared)
+        return plan._replace(otherwise=read(other), otherwise_up_to=other.data.get(UP_TO))
+
+    default = read(section)
+    least = fabrics.catalog.assumption("fabric-compute-servers") if role == COMPUTE else None
+    return default._replace(least_servers=least)
 
 
 def _read_fabric(
@@ -398,18 +400,26 @@ def _usual_compute_fabric(fabrics: PlanSection, name: str, bought: Cluster | Non
 
     Of the defaults that suit them, that holds which says most of the platform. None if there is none.
     """
-    catalog, facts = fabrics.catalog, _platform(bought, fabrics.below(name).part("nic", "nic", part_records.nic))
-    ids = (id for id in catalog.ids("assumption") if id.startswith(COMPUTE_DEFAULT))
-    records = [catalog.find("assumption", id) for id in sorted(ids)]
+    facts = _platform(bought, fabrics.below(name).part("nic", "nic", part_records.nic))
+    record = _best_default(fabrics.catalog, COMPUTE_DEFAULT, facts)
+    return _assumed_section(fabrics, name, record) if record else None
+
+
+def _best_default(catalog: Catalog, id: str, facts: Mapping[str, str | int]) -> Record | None:
+    """Return the default of an id, or one for a platform, whose id begins with it: that which says most of it."""
+    ids = (each for each in sorted(catalog.ids("assumption")) if each == id or each.startswith(f"{id}-"))
+    records = [catalog.find("assumption", each) for each in ids]
     suitable = [
         record
         for record in records
-        if all(facts.get(key, values[0]) in values for key, values in record.value("suits").items())
+        if (record.id == id or record.value("suits"))
+        and all(facts.get(key, values[0]) in values for key, values in (record.value("suits") or {}).items())
     ]
-    if not suitable:
-        return None
-    best = max(suitable, key=lambda record: [key in record.value("suits") and key in facts for key in PLATFORM])
-    return _assumed_section(fabrics, name, best)
+    return max(
+        suitable,
+        key=lambda record: [key in facts and key in (record.value("suits") or {}) for key in PLATFORM],
+        default=None,
+    )
 
 
 def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | int]:
@@ -450,15 +460,15 @@ def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
 
 
 def _default_fabric(
-    fabrics: PlanSection, name: str, shared: tuple[str, ...], server: parts.Server | None, leaf: parts.Switch | None
+    fabrics: PlanSection, name: str, shared: tuple[str, ...], bought: Cluster | None, leaf: parts.Switch | None
 ) -> PlanSection:
     """Return the section of the cited default for a fabric's role, every figure of it an assumption.
 
     Out-of-band switches are linked into the in-band fabric where the plan has a separate one. Fabrics with in-band
     traffic have management servers where the software of the GPU servers runs on them. Defaults follow the compute
-    fabric's leaves: storage is Ethernet where these are, and a vendor may have defaults of its own.
+    fabric's leaves: storage is Ethernet where these are, and a vendor or a platform may have defaults of its own.
     """
-    role = _role(fabrics, name)
+    role, server = _role(fabrics, name), bought.server if bought else None
     kind = "converged" if name in shared else role.replace("_", "-")
     if role == OUT_OF_BAND and any(_role(fabrics, entry) == IN_BAND and entry not in shared for entry in fabrics.data):
         kind += "-linked"
@@ -468,7 +478,8 @@ def _default_fabric(
     if leaf:
         names = (f"{id}-{leaf.protocol}", f"{id}-{part_records.slug(leaf.identity.vendor or '')}")
         id = next((of_leaf for of_leaf in names if of_leaf in ids), id)
-    return _assumed_section(fabrics, name, fabrics.catalog.find("assumption", id))
+    record = _best_default(fabrics.catalog, id, _platform(bought, None))
+    return _assumed_section(fabrics, name, record or fabrics.catalog.find("assumption", id))
 
 
 def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSection:
