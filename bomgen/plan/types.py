@@ -650,5 +650,7 @@ class Plan(NamedTuple):
     """Reinforcement learning, whose updates are `training`."""
     left_out: tuple[FabricPlan, ...] = ()
     """Default fabrics that so few servers do not need."""
+    no_compute: Mark | None = None
+    """Where the plan says that there is no compute fabric."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""

@@ -85,6 +85,15 @@ def test_compute_none_is_no_compute_fabric() -> None:
     plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 2}}
     built = bomgen.build({**plan, "fabrics": {"compute": "none", "in_band": "default"}})
     assert {line["fabric"] for line in built.lines if line["fabric"]} == {"in_band"}
+    [warning] = [problem for problem in built.warnings if problem.rule == "not-connected"]
+    assert "8 cables of 400 Gb/s" in warning.message
+    assert b"; no compute network" in built.files("md")["quote.md"]
+
+
+def test_more_servers_cannot_be_joined_port_to_port() -> None:
+    """The warning says that they are not connected."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 3}, "fabrics": {"compute": "none"}}
+    assert [problem.rule for problem in bomgen.check(plan)].count("not-connected") == 1
 
 
 def test_one_server_says_why_it_has_no_compute_fabric() -> None:

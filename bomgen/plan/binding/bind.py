@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import ports_of_nics
-from bomgen.plan.binding.fabrics import NONE, bought_once, converged, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
@@ -166,8 +166,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         serving = inference(workload.below("inference"))
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
-    listed = root.below("fabrics")
-    listed = listed._replace(given={name: value for name, value in listed.data.items() if value != NONE})
+    listed, no_compute = built(root.below("fabrics"))
     shared = converged(listed, server)
     described = (fabric(listed, name, shared, bought) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
@@ -195,6 +194,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         templates=paths(root, "templates"),
         optics=root.below("optics").setting("prefer"),
         complete_order=root.below("order").is_set("complete"),
+        no_compute=no_compute,
     )
     if problems or bought is None:
         raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))

@@ -50,6 +50,15 @@ MODULES = ("transceiver", "cable")
 """Kinds of parts that a link may specify."""
 
 
+def built(listed: PlanSection) -> tuple[PlanSection, Mark | None]:
+    """Return the fabrics without those that the plan rules out, and where it rules out the compute fabric."""
+    out = [name for name, value in listed.data.items() if value == NONE]
+    marks = (listed.source.key_mark(listed.below(name).path) for name in out if name == COMPUTE)
+    return listed._replace(given={key: value for key, value in listed.data.items() if key not in out}), next(
+        marks, None
+    )
+
+
 def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, ...]:
     """Return the names of fabrics that are one by default: storage, which is built, and in-band, which it carries.
 
