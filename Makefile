@@ -107,9 +107,10 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of trai
 	$(BIN)/python tools/fit/accuracy.py
 	$(BIN)/python tools/fit/serving_accuracy.py
 
-docs: $(INSTALLED_DEV) ## write the reference designs
+docs: $(INSTALLED_DEV) ## write the reference designs, and draw the pictures of README and page (Chromium)
 	$(BIN)/python tests/reference/designs.py
 	$(BIN)/python tests/reference/compute_defaults.py
+	$(BIN)/python tools/pages/pictures.py
 
 site: $(INSTALLED_JUDGES) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -101,6 +101,8 @@ def _entries() -> Iterator[dict[str, Any]]:
         for part, record in records.items():
             if entry := _entry_of(kind, record, records):
                 yield {"part": part} | _not_below_its_parts(entry, record)
+            if "gpu_slots" in record:
+                yield _by_rule(f"{part}-chassis", price_rules.CARD_SERVER)
     for part, record in _records("cable").items():
         yield from _cables(part, record)
     for part, record in _records("panel").items():

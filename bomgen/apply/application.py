@@ -27,7 +27,7 @@ from bomgen.core.yaml_source import SUFFIXES, Source, decoded, read
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.contents import quote_document
 from bomgen.documents.customer_quote.record import customer_quote
-from bomgen.output.price_lists.yaml import write
+from bomgen.output.price_lists import write_yaml
 from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
@@ -146,7 +146,7 @@ def _price_book(file: PlanFile, base: Base, name: str, prices: Mapping[str, Deci
         entry["lead_time"] = f"{lead_days[part]} days" if part in lead_days else None
         entries.append({key: value for key, value in entry.items() if value is not None})
     if not before:
-        return EditedFile(name, before, write(entries, f"edited quote {base.report.plan.name}"))
+        return EditedFile(name, before, write_yaml(entries, f"edited quote {base.report.plan.name}"))
     text = decoded(before, name)
     book = read(text, name)
     check_price_book(book)

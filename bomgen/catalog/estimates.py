@@ -7,11 +7,13 @@ from its drives, and its bandwidth from its ports; one management port of a serv
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog.files import built_in_assumption
-from bomgen.catalog.parts import Gpu, Server
+from bomgen.catalog.parts import GENERIC, Gpu, Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, product
 from bomgen.core.units import BITS_A_BYTE, GIGA
 
@@ -42,6 +44,24 @@ def power_from_rate(total_gbps: int, base_w: int, per_100g: int) -> int:
 def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
     """Maximum power of a server, estimated from the power of its GPUs."""
     return ceil(gpus * gpu_power_w * to_gpus)
+
+
+@formula("W")
+def power_with_gpus(power_w: Fraction, gpus: int, fitted: int, gpu_power_w: Fraction) -> Fraction:
+    """Maximum power of a chassis for cards with another number of them."""
+    return power_w + (fitted - gpus) * gpu_power_w
+
+
+@formula("kg")
+def weight_with_gpus(weight_kg: Fraction, gpus: int, fitted: int, gpu_weight_kg: Fraction) -> Fraction:
+    """Weight of a chassis for cards with another number of them."""
+    return weight_kg + (fitted - gpus) * gpu_weight_kg
+
+
+@formula("NICs")
+def nics_with_gpus(nics: int, gpus: int, fitted: int) -> int:
+    """NICs of a chassis for cards with another number of them, as many for each GPU."""
+    return ceil(Fraction(nics * fitted, gpus))
 
 
 @formula("bytes/s")
@@ -87,6 +107,33 @@ def estimate_unpublished(server: Server, gpu: Gpu) -> Server:
     if server.weight_kg is None and server.rack_units and not server.rack_scale:
         server = server._replace(weight_kg=estimate_weight("server", server.rack_units))
     return server
+
+
+def with_gpus(server: Server, gpu: Gpu, fitted: Figure) -> Server:
+    """Return a chassis for cards with `fitted` GPUs, which are lines of their own on the bill.
+
+    Its power [W] and weight [kg] follow the GPUs, and so do the NICs that are selected with its order.
+    """
+    identity, height = server.identity, server.rack_units
+    chassis = identity.name.partition(",")[0]
+    if identity.vendor == GENERIC and height:
+        chassis = message("generic-server", units=height.value)
+    name = message("server-with-gpus", chassis=chassis, gpus=fitted.value, gpu=gpu.identity.name)
+    power, weight, compute = server.power_w, server.weight_kg, server.compute
+    if power and gpu.power_w:
+        power = power_with_gpus(power, server.gpus, fitted, gpu.power_w)
+    if weight:
+        weight = weight_with_gpus(weight, server.gpus, fitted, built_in_assumption("gpu-card-weight"))
+    if compute and not server.nics_included:
+        compute = replace(compute, count=nics_with_gpus(compute.count, server.gpus, fitted))
+    return server._replace(
+        identity=identity._replace(name=name),
+        gpus=fitted,
+        gpus_included=False,
+        power_w=power,
+        weight_kg=weight,
+        compute=compute,
+    )
 
 
 def usual_management_ports(server: Server) -> Figure | None:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from bomgen.catalog.link_words import TWIN, read_link_words
 from bomgen.core.diagnostics import Problem, nearest
 from bomgen.core.resources import folder
 from bomgen.core.safety import quote
@@ -123,13 +124,22 @@ def _canonical(data: Any, schema: Mapping[str, Any], defs: Mapping[str, Any], fi
     if "$ref" in schema:
         schema = defs.get(str(schema["$ref"]).removeprefix(_LOCAL), {})
     if isinstance(data, dict):
-        below = schema.get("properties", {})
+        below, data = schema.get("properties", {}), _divide_optic(data)
         return {key: _canonical(value, below.get(key, {}), defs, str(key)) for key, value in data.items()}
     if isinstance(data, list):
         return [_canonical(item, schema.get("items", {}), defs, field) for item in data]
     if isinstance(data, str) and data not in schema.get("enum", (data,)):
         return _word(data, tuple(schema["enum"]), field)
     return data
+
+
+def _divide_optic(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a module whose optic is written with its engines, such as 2xDR4, with both by themselves."""
+    optic = read_link_words(f"{data.get('rate_gbps', '')}G {data['optic']} module") if "optic" in data else None
+    if optic is None or optic.ports < TWIN or _form(str(data["optic"])) == _form(optic.optic):
+        return data
+    ports = data.get("ports", optic.ports)
+    return {**data, "optic": optic.optic, "ports": ports} if ports == optic.ports else data
 
 
 def _word(written: str, values: tuple[Any, ...], field: str) -> str:

@@ -148,6 +148,21 @@ class PowerSupplies(NamedTuple):
     """c14 or c20, for a C13 or C19 outlet."""
 
 
+SERVER_SLOTS = {"cpu": "cpu_sockets", "memory": "memory_slots", "nvme": "drive_bays", "nics": "nic_slots"}
+"""The fields with the most pieces that a server holds, by the key of its configuration in a plan."""
+
+
+class Component(NamedTuple):
+    """A part of the configuration of a server that is a line of the bill."""
+
+    key: str
+    """`cpu`, `memory` or `nvme`."""
+    name: str
+    pieces: Figure
+    """Pieces per server."""
+    part_number: str | None
+
+
 class Server(NamedTuple):
     """A server with its GPUs; for a rack-scale system one compute tray, bought by the rack of `trays`."""
 
@@ -187,11 +202,23 @@ class Server(NamedTuple):
     """Protocols of its compute ports, the usual one first; empty: those of its NIC."""
     configuration: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """What the plan orders the server with: texts by `cpu`, `memory`, `nvme`, `nics`."""
+    components: tuple[Component, ...] = ()
+    gpu_slots: Figure | None = None
+    """Most GPUs of a chassis for cards; None: they are part of the server."""
+    published_gpus: tuple[int, ...] = ()
+    """Numbers of GPUs with which the chassis is published; empty if unknown."""
+    slots: Mapping[str, Figure] = MappingProxyType({})
+    """Most pieces, by the keys of `SERVER_SLOTS`, as far as they are known."""
 
     @property
     def rack_scale(self) -> bool:
         """Whether the server is bought by the rack."""
         return self.trays is not None
+
+    @property
+    def without_cards(self) -> bool:
+        """Whether it is a chassis for cards whose GPUs are lines of their own."""
+        return self.gpu_slots is not None and not self.gpus_included
 
 
 class Appliance(NamedTuple):

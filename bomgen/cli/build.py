@@ -31,10 +31,10 @@ from bomgen.core.language import Language, language
 from bomgen.core.processes import PIPE, limit_processor_time, start_python
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
-from bomgen.documents.totals import name_unpriced_gpus
+from bomgen.documents.tables import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
-from bomgen.output.user_templates.templates import describe_templates
+from bomgen.output.user_templates import describe_templates
 from bomgen.output.writer import render, write_files
 from bomgen.plan.types import Plan
 from bomgen.pricing.required_parts import OpenItem
@@ -98,6 +98,8 @@ def _cluster_summary(report: Report) -> Iterator[str]:
     if "workload.gpus_required" in figures:
         text += f" ({shown('workload.gpus_required')} required)"
     yield f"  GPUs       {text}"
+    if why := cluster.why_largest:
+        yield f"  bound      {why}"
     yield from _workload_summary(figures, report.plan)
     width = max([NAME_WIDTH, *(len(built.plan.name) for built in report.design.fabrics)])
     for built in report.design.fabrics:
@@ -136,6 +138,9 @@ def _workload_summary(figures: dict[str, Figure], plan: Plan) -> Iterator[str]:
     if plan.compute and "workload.peak_flops" in figures:
         reached, target = (value_text(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
         yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"
+    if "workload.gpu_hours" in figures:
+        hours, taken = (value_text(figures[f"workload.{key}"]) for key in ("gpu_hours", "days"))
+        yield f"  work       {hours} in {taken}"
     if plan.inference and "workload.replicas" in figures:
         text = f"{figures['workload.replicas'].value} x {plan.inference.model.identity.name}"
         if "workload.requests_per_minute" in figures:

@@ -36,15 +36,15 @@ from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, open_one_pla
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
-from bomgen.documents.compare import compared, data, document
+from bomgen.documents.comparison import compared, data, document
 from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import Limit, limit, passed, to_data
 from bomgen.documents.diff.difference import Difference, add_moves
 from bomgen.documents.diff.difference import compare as compare_sides
 from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
 from bomgen.documents.diff.side import ComparedResult, bill_in, compared_result_of
-from bomgen.output.comment import comment
 from bomgen.output.drawing.charts import comparison_drawing
+from bomgen.output.markdown_html import comment
 from bomgen.output.writer import render_difference
 from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill

@@ -23,7 +23,7 @@ from bomgen.cli.options import (
 )
 from bomgen.cli.plans import work_out_one
 from bomgen.core.language import language
-from bomgen.documents.simulation import simulation_data, simulation_document
+from bomgen.documents.chapters.evidence import simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text
 from bomgen.results.explain import (
     DRAWN,

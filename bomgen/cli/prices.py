@@ -23,9 +23,8 @@ from bomgen.cli.plans import open_one_plan, show, work_out_one, working_on
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.yaml_source import Source
-from bomgen.output.margin import margin_document, to_csv, to_json
-from bomgen.output.price_list_reading import describe, use_of, written
-from bomgen.output.registry import PRICE_LISTS
+from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
+from bomgen.output.price_lists import PRICE_LISTS, written
 from bomgen.output.terminal import render_lines
 from bomgen.pricing.price_book import entries
 from bomgen.reading.list_columns import NOTHING, RequestedColumns

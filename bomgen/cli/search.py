@@ -30,8 +30,7 @@ from bomgen.core.messages import ENGLISH
 from bomgen.core.processes import OutOfTime
 from bomgen.core.progress import heard_by
 from bomgen.documents.search import search_document
-from bomgen.output.search_results import render_search
-from bomgen.output.writer import write_files
+from bomgen.output.writer import render_search, write_files
 from bomgen.results.front import Front
 from bomgen.workflow.design_search import EngineLost, find_front, front_plans, open_search
 from bomgen.workflow.inputs import source_of, text_of

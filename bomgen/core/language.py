@@ -304,6 +304,14 @@ class Language(NamedTuple):
         text = self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
         return f"{BEST} {text}" if cell.best else text
 
+    def figure(self, cell: Cell) -> tuple[str, str]:
+        """Return a cell's value with its unit, and the range of an estimate, which is empty for other values."""
+        value = self.cell(replace(cell, estimate=None))
+        if cell.estimate is None:
+            return value, ""
+        low, high = (self.value(end, cell.unit) for end in cell.estimate)
+        return value, "" if low == high else self.word("range-ends", low=low, high=high)
+
     def _change(self, cell: Cell, change: int | float | Fraction | Decimal, base: Value, named: bool) -> str:
         """Return a change with its sign and relative to its base; that of a percentage in percentage points."""
         if cell.unit == _SHARE:

@@ -44,6 +44,7 @@ _DECIMAL: dict[str, Exact] = {
     "P": 10**15,
     "E": 10**18,
     "Z": 10**21,
+    "Y": 10**24,
 }
 _BINARY: dict[str, Exact] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _COUNTS: dict[str, Exact] = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
@@ -68,7 +69,8 @@ _SCALES: dict[str, dict[str, Exact]] = {
     "requests": _COUNTS,
     "requests/min": _COUNTS,
     "epochs": {"": 1},
-    "GPU-hours": _COUNTS,
+    "GPU-hours": _COUNTS | _with(_COUNTS, " GPU-hours", "GPUh", " GPUh"),
+    "FLOP": _DECIMAL | _with(_DECIMAL, "FLOP", " FLOP"),
     "tokens": _COUNTS | _with(_COUNTS, " tokens"),
     "parameters": _COUNTS | _with(_COUNTS, " parameters"),
     "tokens/s": _COUNTS | _with(_COUNTS, "tokens/s", " tokens/s"),
@@ -107,6 +109,7 @@ _EXPECTED = {
     "requests/min": ("rate", "600 or 0.5"),
     "epochs": ("number", "3 or 1.5"),
     "GPU-hours": ("number", "50000 or 50K"),
+    "FLOP": ("number of operations", "3.8e25 or 38 YFLOP"),
     "tokens": ("number of tokens", "1.4T or 1.4e12"),
     "parameters": ("number of parameters", "65B or 65e9"),
     "tokens/s": ("rate", "380"),

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from bomgen.core.document import Cell, Column, Table, row_of
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
-from bomgen.documents.chapters.alternatives import compared_alternatives
-from bomgen.documents.chapters.money import costs_table
-from bomgen.documents.chapters.serving import load_points
+from bomgen.documents.chapters.money import compared_alternatives, costs_table
+from bomgen.documents.chapters.sizing import load_points
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.elevations import Elevations

@@ -1,10 +1,10 @@
-"""The formats of a folder: each module is a format, named as `-f` names it.
+"""The formats of files, named as `-f` names them: those of a table, and those of a folder, each of which is a module.
 
 The command line, the library and the documentation list the folder, so a format is added by adding a module. Constants
 of the module describe the format. A document imports its renderer inside `write`, because `build` imports every format
 of a document to know the names of its files.
 
-A document, a module of `output/formats/`, has
+A document, a `Format` or a module of `output/formats/`, has
 
 - `ABOUT`: its description, in one sentence;
 - `FILE`: its file name, such as `bom.json`; with `{name}` there is a file per fabric, with `{kind}` one for the
@@ -17,6 +17,9 @@ A document, a module of `output/formats/`, has
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -40,23 +43,44 @@ KIND = "{kind}"
 """Placeholder in file names with one file per kind of document."""
 
 
-class Formats:
-    """The formats of a folder of `output/`, those in `first` first; `helpers` are modules other than formats."""
+class Format(NamedTuple):
+    """A format that is no module, with the constants that a module has."""
 
-    def __init__(self, folder: str, first: tuple[str, ...] = (), helpers: tuple[str, ...] = ()) -> None:
-        self._folder, self._first, self._helpers = folder, first, ("__init__", *helpers)
+    write: Callable[..., Any]
+    ABOUT: str = ""
+    FILE: str = ""
+    BINARY: bool = False
+    SUFFIXES: tuple[str, ...] = ()
+    """Suffixes of its files besides its name."""
+    PACKAGE: str | None = None
+
+
+class Formats:
+    """The formats of a table and of a folder of `output/`, those in `first` first.
+
+    `helpers` are modules of the folder that are no formats.
+    """
+
+    def __init__(
+        self,
+        table: Mapping[str, Format],
+        folder: str = "",
+        first: tuple[str, ...] = (),
+        helpers: tuple[str, ...] = (),
+    ) -> None:
+        self._table, self._folder, self._first, self._helpers = table, folder, first, ("__init__", *helpers)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of all formats: the first ones, then the others by name."""
-        found = sorted(path.stem for path in (FOLDER / self._folder).glob("*.py") if path.stem not in self._helpers)
-        return tuple(dict.fromkeys((*self._first, *found)))
+        modules = {path.stem for path in (FOLDER / self._folder).glob("*.py")} if self._folder else set[str]()
+        return tuple(dict.fromkeys((*self._first, *sorted({*self._table, *modules}.difference(self._helpers)))))
 
     def module(self, name: str) -> Any:
-        """Return the module of a format. Raises KeyError if there is none."""
+        """Return the module of a format, or its row of the table. Raises KeyError if there is neither."""
         if name not in self.names:
             raise KeyError(name)
-        return import_module(f"bomgen.output.{self._folder}.{name}")
+        return self._table.get(name) or import_module(f"bomgen.output.{self._folder}.{name}")
 
     def constant(self, name: str, constant: str, default: Any = None) -> Any:
         """Return a constant of a format's module, or `default`. Raises KeyError as `module`."""
@@ -85,16 +109,6 @@ class DocumentRequest(NamedTuple):
     kind: str = ""
 
 
-DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
-"""Formats written by default."""
-DOCUMENTS = Formats("formats", DEFAULT_DOCUMENTS)
-"""Document formats of `bomgen build`."""
-WIRINGS = Formats("wiring", helpers=("columns", "subnet"))
-"""Cable list formats of `bomgen wiring`."""
-PRICE_LISTS = Formats("price_lists", first=("csv",))
-"""Price book forms of `bomgen prices` (output/price_list_reading.py)."""
-
-
 def choose_documents(names: Iterable[str]) -> list[DocumentRequest]:
     """Return the documents for formats and file names, such as `quote.md`, without duplicates, quotes first.
 
@@ -120,7 +134,7 @@ def is_file_of_bomgen(name: str) -> bool:
     return any(re.fullmatch(re.escape(file).replace("NAME", ".*"), name) for file in files)
 
 
-# wiring formats -------------------------------------------------------------------------------------------------------
+# wiring formats -----------------------------------------------------------------------------------------------------
 # The wiring in formats for other programs: one module per format, found by its name.
 #
 # A module has `ABOUT`, a short description; `BINARY`, whether a terminal cannot show it; `SEVERAL_FILES`; `ONE_FABRIC`,
@@ -135,7 +149,7 @@ class Unsuitable(Exception):
     """A format cannot represent its input; the message suggests what it can."""
 
 
-# inputs of documents --------------------------------------------------------------------------------------------------
+# inputs of documents ------------------------------------------------------------------------------------------------
 # Inputs of documents: a report with its chapters and drawings, shared by the formats of one build.
 
 
@@ -292,3 +306,96 @@ def _rack_drawings(report: Report, words: Language, metre: float) -> tuple[Drawi
     )
     plan = floor_svg(found, site, words, of_floor, metre)
     return (Drawing(of_floor, floor, plan, words.word("drawing-floor-text")), *fronts)
+
+
+# tables -------------------------------------------------------------------------------------------------------------
+# The formats of documents that need no module of their own.
+
+
+def _write_json(source: DocumentInputs) -> bytes:
+    """Return the result as JSON, UTF-8, in a fixed order."""
+    from bomgen.results.result import result
+
+    return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+def _write_csv(source: DocumentInputs) -> bytes:
+    """Return the lines as CSV (RFC 4180) with a header row, the keys of `lines[]` in their order.
+
+    Text that a spreadsheet would run as a formula gets a leading apostrophe.
+    """
+    from bomgen.core.safety import escape_formula
+    from bomgen.results.result import lines_data
+
+    stream = io.StringIO()
+    rows = lines_data(source.report)
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(rows[0] if rows else ())
+    for row in rows:
+        writer.writerow([escape_formula(value) for value in row.values()])
+    return stream.getvalue().encode()
+
+
+def _write_markdown(source: DocumentInputs, kind: str) -> bytes:
+    """Return all chapters, with references to drawings that are separate files."""
+    from bomgen.output.markdown_html import markdown
+
+    return markdown(source.document(kind), source.language)
+
+
+def _write_workbook(source: DocumentInputs, kind: str) -> bytes:
+    """Return the workbook, byte-identical for the same result."""
+    from bomgen.output.xlsx.quote import quote_workbook
+    from bomgen.output.xlsx.workbook import workbook
+
+    document = source.document(kind)
+    return quote_workbook(document, source.language).content if kind == QUOTE else workbook(document, source.language)
+
+
+def _write_pdf(source: DocumentInputs) -> bytes:
+    """Return the page of the quote as PDF. Raises OutputError if it cannot be printed, such as without WeasyPrint."""
+    from bomgen.core.diagnostics import OutputError
+    from bomgen.output.pdf import NotPrinted, pdf
+
+    try:
+        return pdf(source.html(QUOTE))
+    except NotPrinted as error:
+        raise OutputError(f"quote.pdf: {error}") from error
+
+
+def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
+    """Return the drawings by fabric name."""
+    from bomgen.output.drawing.fabrics import fabric_svg
+
+    return {
+        fabric.name: fabric_svg(
+            fabric.fabric, fabric.name, source.language, fabric.servers, True, fabric.existing
+        ).encode()
+        for fabric in source.fabrics
+    }
+
+
+DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
+"""Formats written by default."""
+DOCUMENTS = Formats(
+    {
+        "md": Format(_write_markdown, "Markdown, for sites that show the files of a repository.", "{kind}.md"),
+        "html": Format(
+            DocumentInputs.html, "A single page that needs no other file; the report with derivations.", "{kind}.html"
+        ),
+        "xlsx": Format(
+            _write_workbook, "A workbook whose prices and quantities can be changed.", "{kind}.xlsx", BINARY=True
+        ),
+        "json": Format(_write_json, "The whole result for programs; bomgen schema bom describes it.", "bom.json"),
+        "csv": Format(_write_csv, "The bill, one row per line.", "bom.csv"),
+        "pdf": Format(
+            _write_pdf, "The quote as PDF; needs the extra bomgen[pdf].", "quote.pdf", BINARY=True, PACKAGE="weasyprint"
+        ),
+        "svg": Format(_write_drawings, "A drawing of each fabric.", "fabric-{name}.svg"),
+    },
+    "formats",
+    DEFAULT_DOCUMENTS,
+)
+"""Document formats of `bomgen build`."""
+WIRINGS = Formats({}, "wiring", helpers=("columns", "subnet"))
+"""Cable list formats of `bomgen wiring`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import sys
@@ -15,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 from bomgen.core import progress as telling
 from bomgen.core.diagnostics import OutputError
 from bomgen.output import atomic_write
+from bomgen.output import user_templates as templates
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents
-from bomgen.output.user_templates import templates
 from bomgen.results.result import Report, template_data
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bomgen.core.document import Document
     from bomgen.core.language import Language
     from bomgen.documents.diff.difference import Difference
+    from bomgen.results.front import Front
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
@@ -93,6 +95,20 @@ def render_page(page: Document, words: Language, form: str, every: bool = False)
         except NotPrinted as error:
             raise OutputError(str(error)) from error
     return html(page, words) if form == "html" else markdown(page, words)
+
+
+def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
+    """Return a search in a format: text, md, html, xlsx, csv or json; `name` is that of its plan."""
+    from bomgen.documents.search import front_chart, search_csv, search_data, search_document  # which load NumPy
+    from bomgen.output.drawing.charts import draw_chart
+
+    if form == "json":
+        return (json.dumps(search_data(front, name), ensure_ascii=False, indent=1) + "\n").encode()
+    if form == "csv":
+        return search_csv(front)
+    chart = front_chart(front, language) if form == "html" else None
+    drawing = draw_chart(chart, chart.id, language) if chart else None
+    return render_page(search_document(front, name, language, drawing), language, form, every=True)
 
 
 def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import date
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from bomgen.catalog.identity import metres_of, slug, unavailable_message
 from bomgen.catalog.parts import Identity, Model
@@ -33,6 +35,8 @@ from bomgen.plan.types import (
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part for which any vendor's part can be specified by part number."""
+SLOTS = {"cpu": "CPU sockets", "memory": "memory slots", "nvme": "drive bays", "nics": "NIC slots"}
+"""What a server has for the parts of its configuration, by key."""
 MOST_CARBON = 2
 """Maximum carbon intensity [kg of CO2 equivalent per kWh]; the dirtiest coal grids have about one."""
 LAST_YEAR = 2100
@@ -113,10 +117,35 @@ def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
     for name in rest:
         text = f"{first} and {name} both set the size; keep one"
         yield _at(plan, sizes[name], text, "one-of", f"cluster.{name}")
+    for name, bound in (("power", cluster.power), ("budget", cluster.budget and cluster.budget.amount)):
+        if first and bound:
+            text = f"{name} sets the size to the largest that fits, and so does {first}; keep one"
+            yield _at(plan, bound, text, "one-of", f"cluster.{name}")
     server = cluster.server
     if cluster.racks and server and not server.trays:
         text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
         yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
+
+
+@rule
+def one_demand(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that a demand for computing power is given once, and the keys of a volume of work with one."""
+    compute = plan.compute
+    if compute is None:
+        return
+    demands = {key: getattr(compute, key) for key in ("target", "gpu_hours", "flops")}
+    first, *rest = [key for key, demand in demands.items() if demand] or [""]
+    if not first:
+        text = "no demand is set; set one of `target`, `gpu_hours` and `flops`"
+        yield Problem(compute.mark, "error", text, "missing-key", "workload.compute")
+    for key in rest:
+        yield _at(
+            plan, demands[key], f"{first} and {key} both set the demand; keep one", "one-of", f"workload.compute.{key}"
+        )
+    days = compute.target_days
+    if compute.target and days:
+        text = "a peak has no duration; remove `target_days`, or set `gpu_hours` or `flops` instead of `target`"
+        yield _at(plan, days, text, "one-of", "workload.compute.target_days")
 
 
 @rule
@@ -132,12 +161,40 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
+def configuration_fits(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require that the server has room for the CPUs, memory modules, drives and NICs that it is ordered with."""
+    server, ordered = plan.cluster.server, source.data["cluster"].get("server")
+    if server is None or not isinstance(ordered, dict) or "part" not in ordered:
+        return
+    for key, most in server.slots.items():
+        if (pieces := _pieces(ordered.get(key))) > most.value:
+            room = f"{most.value} {SLOTS[key]}"
+            text = f"{pieces} pieces do not fit because {server.identity.name} has {room}; use at most {most.value}"
+            yield _at_key(source, text, "does-not-fit", f"cluster.server.{key}")
+
+
+def _pieces(entry: Any) -> int:
+    """Return the pieces of an entry of a configuration; boot drives of form M.2 have sockets of their own."""
+    if isinstance(entry, str):
+        counted = re.match(r"(\d{1,6}) ?[x×] ", entry)
+        return 0 if "M.2" in entry else int(counted[1]) if counted else 1
+    if isinstance(entry, dict) and not {"name", "part"} & entry.keys():
+        return sum(map(_pieces, entry.values()))
+    if isinstance(entry, dict):
+        return 0 if "M.2" in entry.get("name", "") else int(entry.get("count", 1))
+    return sum(map(_pieces, entry or ()))
+
+
+@rule
 def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Limit utilisation, efficiency, goodput and the share of a GPU's memory to 100 %."""
     if plan.inference:
         yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
         if plan.inference.targets:
             yield from _at_most_one(plan, plan.inference.targets.percentile, "workload.inference.targets.percentile")
+    if plan.compute:
+        for key in ("mfu", "goodput"):
+            yield from _at_most_one(plan, getattr(plan.compute, key), f"workload.compute.{key}")
     if plan.training:
         for key in ("mfu", "parallel_efficiency", "goodput"):
             yield from _at_most_one(plan, getattr(plan.training, key), f"workload.{plan.training.block}.{key}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from bomgen.catalog import parts
-from bomgen.core.provenance import Figure, Mark
+from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import LinkSpec
@@ -313,11 +313,18 @@ class Reinforcement(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """The target of peak computing power."""
+    """A demand for computing power: a peak, or a volume of work. One of `target`, `gpu_hours` and `flops` is set."""
 
     mark: Mark
-    target: Key[Figure]
-    """FLOP/s."""
+    target: Key[Figure | None]
+    """Peak [FLOP/s]."""
+    gpu_hours: Key[Figure | None]
+    flops: Key[Figure | None]
+    """Operations, at the share `mfu` of the dense peak."""
+    target_days: Key[Figure | None]
+    mfu: Key[Figure]
+    goodput: Key[Figure]
+    """Share of the time that GPUs work."""
     precision: Key[Figure]
     sparsity: Key[Figure]
     """Word: dense or sparse."""
@@ -414,6 +421,14 @@ class UsualNic(NamedTuple):
     nic: parts.Nic
 
 
+class Budget(NamedTuple):
+    """The highest total of a quote."""
+
+    amount: Figure
+    currency: str | None
+    """The code of its currency; None for that of the quote."""
+
+
 class Cluster(NamedTuple):
     """The GPUs and servers that are bought. `round_up_to` is a word, or a figure of servers."""
 
@@ -426,12 +441,28 @@ class Cluster(NamedTuple):
     servers: Key[Figure | None]
     racks: Key[Figure | None]
     """Racks of a rack-scale system."""
+    power: Key[Figure | None]
+    """Most power of the site, PUE included [W], for the largest cluster that fits."""
+    budget: Budget | None
+    """Highest total of the quote, for the largest cluster that fits."""
     round_up_to: Figure
     spare_servers: Key[Figure | None]
     storage_nic: parts.Nic | None = None
     """The server's own NIC for storage and in-band, where the catalogue knows it."""
     usual_nics: Callable[[], tuple[UsualNic, ...]] = tuple
     """The NICs assumed for storage and in-band where the server's own are unknown, slowest first; read on demand."""
+
+    @property
+    def why_largest(self) -> str | None:
+        """Return which bound the size is the largest within; None where the size is no result of one."""
+        size = self.servers or self.gpus
+        bound = size and (self.power or self.budget)
+        return size.origin.why if bound and size and isinstance(size.origin, Assumed) else None
+
+    @property
+    def shares_cards(self) -> bool:
+        """Return whether each number of GPUs may put another number of them into a server."""
+        return self.gpus is not None and self.server is not None and self.server.gpu_slots is not None
 
 
 class Plug(NamedTuple):

@@ -13,7 +13,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
 from bomgen.catalog.switch_records import CARDS
 from bomgen.core.messages import message
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import formula, product
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.ports import CardUse, FittedTier
@@ -37,6 +37,7 @@ from bomgen.pricing.bill_line import (
 from bomgen.pricing.required_parts import OpenItem, required_parts
 from bomgen.site.power import in_words
 from bomgen.site.racks import units_bought
+from bomgen.sizing.servers import gpus_of_servers
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 
@@ -44,6 +45,10 @@ RACKED = {"switch", "storage", "management"}
 """Categories of the equipment in management racks."""
 PANEL = "panel"
 """The role of the lines of patch panels."""
+
+
+pieces_of_servers = product("pieces_of_servers", "pieces", "servers", "pieces_per_server")
+"""Pieces of a component in all servers."""
 
 
 class Bill(NamedTuple):
@@ -138,14 +143,22 @@ def _servers(design: Design) -> Iterator[Line]:
     if server is None or servers is None:
         yield line_of_part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
         return
-    line = line_of_part(
-        "server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers"
-    )
-    if cluster.spare_servers:
-        line = line._replace(spare=units_bought(cluster.spare_servers, server))
-    yield line
+    bought, spare = units_bought(servers, server), cluster.spare_servers and units_bought(cluster.spare_servers, server)
+    identity = server.identity
+    if server.without_cards:
+        name = message("chassis-without-gpus", server=identity.name)
+        identity = identity._replace(id=f"{identity.id}-chassis", name=name, part_number=None, ordering_number=None)
+    line = line_of_part("server", "server", identity, bought, role="compute", path="cluster.servers")
+    yield line._replace(spare=spare)
     if not server.gpus_included:
-        yield line_of_part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+        gpus = line_of_part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+        yield gpus._replace(spare=spare and gpus_of_servers(spare, server.gpus))
+    for number, component in enumerate(server.components, 1):
+        id, sku = f"server.{component.key}.{number}", component.part_number
+        pieces, more = (count and pieces_of_servers(count, component.pieces) for count in (bought, spare))
+        if pieces:
+            part = component.name
+            yield Line(id, "accessory", None, SERVER, slug(part), sku, None, part, pieces, more)
 
 
 def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import lru_cache
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
@@ -53,7 +55,15 @@ SHARED = {
     **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
 }
 """Bill roles of price list columns."""
+_TEXTS = frozenset((PART, MAYBE_PART, DESCRIPTION))
+"""Roles of columns that name the part of a line."""
+_STEPS = (1, 10)
+"""Differences between running numbers."""
 _LINE = re.compile(r"[0-9]+(?:[.-][0-9]+)*[.)]?")
+NO_READINGS: Mapping[int, str] = {}
+SHOWN_LINES = 2
+"""Lines of a bill that show how a column would be read."""
+_WHOLE = re.compile(r"[1-9][0-9]*|[1-9][0-9]{0,2}(,[0-9]{3})+")
 _BRACKETED = re.compile(r"\s*[(\[（].*$")
 
 Columns = dict[str, list[int]]
@@ -93,13 +103,46 @@ def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -
         before = roles
 
 
+def find_counted_rows(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -> Iterator[BillTable]:
+    """Yield the rows of a table without a heading for quantities, whose only column of pieces they are.
+
+    Raises PlanErrors with a question, and what either answer would mean, if several columns may be the quantities.
+    """
+    first = next((at for at, row in enumerate(table.rows) if _has_number(row) and _count_filled(row) > 1), None)
+    if first is None:
+        return
+    at = next((above for above in range(first - 1, -1, -1) if _count_filled(table.rows[above]) > 1), -1)
+    roles = _as_asked(_roles(table.rows[at]) if at >= 0 else {}, table, at, file, asked)
+    rows = table.rows[at + 1 : at + 1 + JUDGED]
+    taken = {column for name, indices in roles.items() if name not in _TEXTS for column in indices}
+    free = [column for column in range(max(map(len, rows))) if column not in taken]
+    counted = [column for column in free if _counts_pieces(rows, column)]
+    counted = [column for column in counted if not _is_running(rows, column)] or counted
+    texts = [column for column in free if column not in counted and not _has_numbers(rows, column)]
+    if not _TEXTS & roles.keys():
+        roles[DESCRIPTION] = texts
+    if not _TEXTS & {name for name, columns in roles.items() if columns}:
+        return
+    if QUANTITY not in roles:
+        if len(counted) > 1:
+            what = message("ask-which", count=len(counted), role=name_role(QUANTITY))
+            readings = {column: _read_as_pieces(rows, roles, column) for column in counted}
+            raise _question(QUANTITY, counted, table, at, file, what, readings)
+        roles[QUANTITY] = counted
+    if roles[QUANTITY]:
+        columns = _choose(roles, rows, table, at, file)
+        headings = dict(enumerate(_headings_of(table, at)))
+        used = {name: headings.get(indices[0], "") for name, indices in columns.items()}
+        yield BillTable(table, at + 1, len(table.rows), columns, used)
+
+
 def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanErrors:
     """Return a question for files without a recognised bill: which column has the quantities or the parts."""
     best: tuple[int, RawTable, int, dict[str, list[int]]] | None = None
     for table in tables:
         for at, row in enumerate(table.rows[:MAX_HEADER]):
             roles = {} if _has_number(row) else _roles(row)
-            named = {PART, MAYBE_PART, DESCRIPTION, QUANTITY} & roles.keys()
+            named = {*_TEXTS, QUANTITY} & roles.keys()
             enough = named and sum(cell.filled for cell in row) >= LEAST_COLUMNS
             if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
@@ -120,6 +163,8 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     columns = [
         index for index in range(width) if index not in taken and _has_numbers(rows, index) == (role == QUANTITY)
     ]
+    if role == QUANTITY:
+        columns = [index for index in columns if not _is_running(rows, index)]
     what = message("ask-no-quantities" if role == QUANTITY else "ask-no-parts")
     return _question(role, columns, table, at, file, what)
 
@@ -144,7 +189,7 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
 
 
 def _has_both(roles: Collection[str]) -> bool:
-    return QUANTITY in roles and bool({PART, MAYBE_PART, DESCRIPTION} & {*roles})
+    return QUANTITY in roles and bool(_TEXTS & {*roles})
 
 
 def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
@@ -253,6 +298,35 @@ def _counts_lines(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
     return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
 
 
+def _counts_pieces(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
+    """Return whether most values of a column are whole numbers above 0, written without leading zeros."""
+    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
+    return sum(_pieces_of(cell) is not None for cell in cells) * 2 > len(cells)
+
+
+def _pieces_of(cell: TableCell) -> int | None:
+    text = f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
+    return int(text.replace(",", "")) if _WHOLE.fullmatch(text) else None
+
+
+def _is_running(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
+    """Return whether a column counts the rows, as 1, 2, 3 or 10, 20, 30 do."""
+    pieces = [_pieces_of(row[column]) or 0 for row in rows if column < len(row) and row[column].filled]
+    steps = {after - before for before, after in pairwise(pieces)}
+    return len(steps) == 1 and steps < {*_STEPS}
+
+
+def _read_as_pieces(rows: Sequence[Sequence[TableCell]], roles: Mapping[str, Sequence[int]], column: int) -> str:
+    """Return the first lines of a bill whose quantities are in a column: `32 x SN5600, 200 x MMA4Z00-NS`."""
+    named = next((index for name in (PART, MAYBE_PART, DESCRIPTION) for index in roles.get(name, ())), 0)
+    lines = (row for row in rows if max(named, column) < len(row) and row[named].filled and row[column].filled)
+    return ", ".join(f"{row[column].value} x {row[named].value}" for row in islice(lines, SHOWN_LINES))
+
+
+def _count_filled(row: Sequence[TableCell]) -> int:
+    return sum(cell.filled for cell in row)
+
+
 def _headings_of(table: RawTable, at: int) -> list[str]:
     cells = table.rows[at] if at >= 0 else ()
     return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
@@ -268,9 +342,19 @@ def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErr
     return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, QUESTION)])
 
 
-def _question(role: str, columns: Sequence[int], table: RawTable, at: int, file: str, what: str) -> PlanErrors:
-    headings = _headings_of(table, at)
+def _question(
+    role: str,
+    columns: Sequence[int],
+    table: RawTable,
+    at: int,
+    file: str,
+    what: str,
+    readings: Mapping[int, str] = NO_READINGS,
+) -> PlanErrors:
+    headings = _headings_of(table, at) or [""] * (max(columns, default=0) + 1)
     columns = [column for column in columns if column < len(headings)]
+    for column, reading in readings.items():
+        headings[column] = f"{headings[column]}: {reading}".removeprefix(": ")
     if table.name:
         what = message("ask-in-sheet", what=what, key=table.name)
     choices = column_choices(role, headings, columns or range(len(headings)))

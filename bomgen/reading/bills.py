@@ -27,6 +27,7 @@ from bomgen.reading.bill_columns import (
     Columns,
     ask,
     find_blocks,
+    find_counted_rows,
 )
 from bomgen.reading.cells import (
     POINT,
@@ -50,6 +51,8 @@ MAX_LINES = 5000
 MAX_PIECES = 10**7
 """Quantity above which a number is taken for something else, such as a part number."""
 _PERCENT = 100
+_ROLE = re.compile(r"[a-z]+(-[a-z]+)?(/[a-z]+)?")
+"""A role as bomgen writes it; others are words."""
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
 GENERIC_NAMES = (
     *("no part number", "placeholder; part number to be confirmed", "planning part, order number to follow"),
@@ -208,6 +211,8 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
     blocks = [block for table in seen for block in find_blocks(table, file, asked)]
+    counted = [] if blocks else [block for table in seen for block in find_counted_rows(table, file, asked)]
+    blocks = blocks or counted
     if not blocks:
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
@@ -217,6 +222,8 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
         reader = _BlockReader(block, recognizer, point, section if block.continues else "")
         read.append(reader.read(left_lines))
         section, left_lines = reader.section, left_lines - len(read[-1].lines)
+    if counted and not any(line.kinds for reading in read for line in reading.lines):
+        raise ask(seen, file, asked)
     repeating = _drop_repeated(read)
     lines, sums = list[SentLine](), list[SumRow]()
     for reading in read:
@@ -375,8 +382,10 @@ class _BlockReader:
         numbers = " ".join(_texts(row, self.columns.get(PART, ())))
         whole = f"{description} ; {numbers}" if numbers != part else description
         notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, remarks)
-        words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description} ; {remarks}"
+        words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description}"
         stated = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
+        if not any(stated[1:]):  # a remark beside a description that states the place may name other devices
+            stated = _place(text.get(FABRIC, ""), text.get(ROLE, ""), f"{words} ; {remarks}")
         spare = self._whole(row, SPARE)
         net = _cell(row, self.columns, NET)
         return SentLine(
@@ -475,9 +484,9 @@ def _fabric_in(text: str) -> str:
 
 
 def _place(fabric: str, role: str, words: str) -> StatedPlace:
-    text = f" {words.lower()} ".replace("_", " ")
-    fabric = fabric or _fabric_in(text)
-    if role:
+    text = f" {words} ; {role} ".lower().replace("_", " ")
+    fabric = (fabric.isalpha() and _fabric_in(fabric)) or fabric or _fabric_in(text)
+    if _ROLE.fullmatch(role):
         links, _, tier = role.partition("/")
         if "-" in links:
             return StatedPlace(fabric, links, tier)

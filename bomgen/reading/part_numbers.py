@@ -16,13 +16,25 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import ANY_LENGTH, CHASSIS, KINDS, NOT_PARTS, Catalog, Record, id_at_length
 from bomgen.catalog.identity import slug
+from bomgen.catalog.link_words import TRANSCEIVER, LinkWords, read_link_words
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
 from bomgen.core.grouping import group_by
 from bomgen.core.messages import Message, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
-from bomgen.reading.part_words import GPU, LEAST_NAME, MARKS, SERVER, PartWords, gpus_of, is_for, split_words
+from bomgen.reading.part_words import (
+    GPU,
+    LEAST_NAME,
+    MARKS,
+    SERVER,
+    PartWords,
+    fitting_records,
+    gpus_of,
+    has_words,
+    is_for,
+    split_words,
+)
 
 SUFFIXES, WORDS = "part-suffixes.yaml", "bill-words.yaml"
 SHOWN_NEAREST = 3
@@ -44,13 +56,10 @@ _SPACED = re.compile(r"\s*-\s*")
 """A hyphen with spaces beside it, as in Supermicro's `AS -8126GS-TNMR`."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
-_OPTIC = re.compile(r"\b(?:([248])\s*[x×]\s*)?((?:[sdflvx]r|xdr|plr)[48]|cwdm4)\b")
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
-_LENGTH = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:m\b|米)")
 _COUNTS = {"single": 1, "dual": 2}
 _DOMAIN = re.compile(r"\bnvl(\d+)\b")
 """GPUs of an NVLink domain, as in `NVL72`."""
-_SPLIT = re.compile(r"\bto\s+[248]\s*[x×]|split|breakout|分支")
 
 
 class Named(NamedTuple):
@@ -84,6 +93,8 @@ class Recognition(NamedTuple):
     """The cable of a family that the number denotes at a length that is not sold."""
     closest: Named | None = None
     """The part with the most similar number, used if a design needs it."""
+    words: LinkWords = LinkWords()
+    """What the text says of a module or cable that no number identifies."""
 
     @property
     def guess(self) -> Recognition | None:
@@ -117,20 +128,26 @@ class PartIndex:
         self.families: list[Record] = []
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
+        self.flat: dict[str, tuple[Record, Fraction | None]] = {}
+        """Cables and lengths by the number of their version with a flat top, which fits other cages."""
         exact, by_alias = _Names(), _Names()
         for record in self._parts():
             aliases = {str(alias).lower() for alias in record.data.get("aliases", ())}
             numbers = (record.value("ordering_numbers") or {}).items()
             lengths = {str(number).lower(): _length(key) for key, number in numbers}
+            flat = (record.value("flat_variants") or {}).items()
+            self.flat |= {str(number).lower(): (record, _length(key)) for key, number in flat}
             for name in record.names:
                 for spelling in _listed(name):
                     is_exact = name not in aliases or name == str(record.value(PART_NUMBER)).lower()
                     named = exact if is_exact else by_alias
                     named.setdefault(spelling, {})[record.kind, record.id] = lengths.get(name)
-            if record.kind == "cable" and record.id.count(ANY_LENGTH) == 1 and "xxxx" not in record.id:
-                before, after = map(re.escape, record.id.split(ANY_LENGTH))
-                self.families.append(record)
-                patterns.append(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")
+            families = [record.id, *(name for name in aliases if ANY_LENGTH in name)] if record.kind == "cable" else ()
+            for family in families:
+                if family.count(ANY_LENGTH) == 1 and "xxxx" not in family:
+                    before, after = map(re.escape, family.split(ANY_LENGTH))
+                    self.families.append(record)
+                    patterns.append(rf"{before}(\d{{2}}[0-9a]|\d{{2}}){after}")
         self.of_family = re.compile("|".join(patterns))
         """Pattern for a number of a cable family; the group of the family has its length."""
         self.aliases = by_alias.keys() - exact.keys()
@@ -243,8 +260,8 @@ class PartIndex:
         return tuple(dict.fromkeys(fitting)) if _is_number(word) else ()
 
     def _of_attributes(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of the generic module whose rate and optic are in a number."""
-        return tuple(dict.fromkeys(_by_attributes(word.lower(), self)))
+        """Return kind and id of every module or cable that the words in a number describe, generic ones first."""
+        return tuple((record.kind, record.id) for record in fitting_records(read_link_words(word), self.catalog))
 
     def _within(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every chassis with a card of a number, and every cable with a flat version of it."""
@@ -315,19 +332,18 @@ class PartIndex:
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()
-        for suffix in known_suffixes():
-            match = re.search(f"(?:{suffix['pattern']})$", written)
-            begins = suffix.get("for")
-            if match is None or not match.start() or (begins and not written.startswith(tuple(begins))):
+        for addition in known_suffixes():
+            pattern, begins = addition["pattern"], addition.get("for")
+            match = re.search(pattern if pattern.startswith("^") else f"(?:{pattern})$", written)
+            if match is None or match.span() == (0, len(written)) or (begins and not written.startswith(tuple(begins))):
                 continue
-            if suffix.get("words") and not any(word in line.lower() for word in suffix["words"]):
-                continue
-            rest = text[: match.start()]
+            rest = text[: match.start()] + text[match.end() :]
             named = self._exact(rest, line) or self._of_family(rest, line)
             if named and named.certain:
-                meaning = message("xray-suffix", suffix=text[match.start() :], meaning=str(suffix["meaning"]))
+                meaning = message("xray-suffix", suffix=match[0].upper(), meaning=str(addition["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
-                return named._replace(reason=reason)
+                is_certain = all(word in line.lower() for word in addition.get("words", ()))
+                return named._replace(reason=reason, certain=is_certain)
         return None
 
     def nearest(self, text: str) -> tuple[str, ...]:
@@ -390,11 +406,13 @@ def _recognize(part: str, text: str, index: PartIndex) -> Recognition:
 
 def _mistyped(part: str, named: Named, index: PartIndex) -> tuple[str, ...]:
     """Return the numbers of a part similar to the text in the part number column, if that is none of them."""
-    if not _is_number(part):
+    if not _is_number(part) or " " in part:
         return ()
     near = [name for name in index.nearest(part) if (named.kind, named.id) in index.names[name]]
     # Additions of a reseller to a number are not typing errors.
-    return () if any(part.lower().startswith(name) for name in near) else tuple(near)
+    if any(part.lower().startswith(name) for name in near):
+        return ()
+    return tuple(name for name in near if _is_slip(part.lower(), name))
 
 
 def _of_cell(part: str, line: str, index: PartIndex) -> Iterator[Named]:
@@ -424,33 +442,49 @@ def _in_sentence(text: str, line: str, index: PartIndex) -> Iterator[Named]:
 
 def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
     whole = f"{part} ; {text}".lower()
-    gpus = index.words.find_gpus(whole)
+    gpus, words = index.words.find_gpus(whole), read_link_words(f"{part} ; {text}")
+    if part.lower() in index.flat:
+        record, length = index.flat[part.lower()]
+        said = message("xray-by-flat-top", number=part, part=record.id)
+        with_flat_top = Named(record.kind, record.id, length, False, said)
+        return Recognition(None, nearest=(record.id,), closest=with_flat_top, words=words)
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
     if chassis:
         meant = [(SERVER, id) for id in index.words.with_gpus(chassis, gpus)]
         if not meant:
             return Recognition(None, nearest=tuple(chassis))
     else:
-        meant = _called(whole, index)
+        meant = _of_link(words, _called(whole, index), index)
         if not meant and SERVER in _kinds_said(text):
             meant = index.words.find_generic_server(gpus)
-        if not meant:
-            meant = list(_by_attributes(whole, index))
     unsold = next((number for token in _tokens(f"{part} {text}") if (number := index.find_unsold(token))), None)
     if len(meant) == 1:
         ((kind, id),) = meant
-        metres = _LENGTH.search(whole) if kind == "cable" else None
-        length = Fraction(metres[1]) if metres else None
+        length = words.length_m if kind == "cable" else None
         said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
         named = Named(kind, id, length, False, said)
-        return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold)
-    near = () if unsold or meant or not part else index.nearest(part)
+        return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold, words=words)
+    near = () if unsold or meant or not part or " " in part else index.nearest(part)
     slip = next((name for name in near if _is_slip(part.strip().lower(), name)), "")
     closest = index.find(slip, whole) if slip else None
     if closest:
         said = message("xray-by-nearest", number=slip)
         closest = closest._replace(certain=False, reason=said) if _is_kind(closest.kind, text) else None
-    return Recognition(None, nearest=near, may_be=tuple(meant), unsold=unsold, closest=closest)
+    return Recognition(None, nearest=near, may_be=tuple(meant), unsold=unsold, closest=closest, words=words)
+
+
+def _of_link(words: LinkWords, called: list[tuple[str, str]], index: PartIndex) -> list[tuple[str, str]]:
+    """Return the parts that a text calls by name, or those that fit its words if these contradict the name."""
+    named = [part for part in called if not (part[0] == TRANSCEIVER and _contradict(words, part, index))]
+    if len(named) == 1 or not words.kind:
+        return named
+    fits = [(record.kind, record.id) for record in fitting_records(words, index.catalog)]
+    return named if named and len(fits) != 1 else fits or called
+
+
+def _contradict(words: LinkWords, part: tuple[str, str], index: PartIndex) -> bool:
+    record = index.catalog.find_original(*part)
+    return bool(words.optic and words.gbps and record.value("rate_gbps")) and not has_words(record, words)
 
 
 def _is_slip(written: str, number: str) -> bool:
@@ -491,20 +525,6 @@ def _narrowed(fits: list[tuple[str, str]], text: str, index: PartIndex) -> list[
             continue
         kept.append((kind, id))
     return kept if len(kept) == 1 else fits
-
-
-def _by_attributes(text: str, index: PartIndex) -> Iterator[tuple[str, str]]:
-    rate, optic = _RATE.search(text), _OPTIC.search(text)
-    if not rate or _SPLIT.search(text):
-        return
-    gbps = int(rate.group(2)) * int(rate.group(1) or 1)
-    if optic:
-        many = f"{optic.group(1)}x" if optic.group(1) else ""
-        yield from index.kinds_of(f"{gbps}g-{many}{optic.group(2)}")
-        return
-    for medium in ("dac", "aoc"):
-        if re.search(rf"\b{medium}\b", text):
-            yield from index.kinds_of(f"generic-{gbps}g-{medium}")
 
 
 def _is_kind(kind: str, text: str) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bomgen.catalog.files import KINDS, NOT_PARTS, Catalog, Record
-from bomgen.catalog.parts import GENERIC
+from bomgen.catalog.link_words import FIBRE, TRANSCEIVER, LinkWords
+from bomgen.catalog.parts import ANY, GENERIC
 from bomgen.core.messages import read_language
 from bomgen.core.resources import languages
 
@@ -199,3 +200,56 @@ def _times(words: Sequence[str]) -> int | None:
         if words[at] == "x" and words[at - 1].isdigit():
             return int(words[at - 1])
     return None
+
+
+# links --------------------------------------------------------------------------------------------------------------
+# The modules and cables that words describe.
+
+COPPER = "copper"
+UPC_GBPS = 100
+"""Highest rate [Gb/s] of MPO fibres that are polished flat unless the text says otherwise, as for SR4 of 25G lanes."""
+
+
+def fitting_records(words: LinkWords, catalog: Catalog) -> list[Record]:
+    """Return the catalogue parts that have all that the words say: generic ones if there are any, else all."""
+    records = [record for record in catalog.all(words.kind) if has_words(record, words)] if words.kind else []
+    generic = [record for record in records if record.data.get("generic")]
+    caged = [record for record in generic if record.value("cage") == words.cage]
+    return caged or generic or records
+
+
+def has_words(record: Record, words: LinkWords) -> bool:
+    """Return whether a part has all that the words of a module or cable say."""
+    if record.kind != words.kind:
+        return False
+    return _is_module(record, words) if record.kind == TRANSCEIVER else _is_cable(record, words)
+
+
+def _is_module(record: Record, words: LinkWords) -> bool:
+    value, gbps, cage = record.value, record.value("rate_gbps"), str(record.value("cage"))
+    if not gbps or int(gbps) != words.gbps:
+        return False
+    if not words.optic:  # a placeholder for a rate alone, which stands for a module of one port or two
+        return bool(value("optic") == ANY)
+    alike = value("optic") == words.optic and int(value("ports") or 1) == words.ports
+    is_caged = not words.cage or cage in (ANY, words.cage) or cage.startswith(f"{words.cage}-f")
+    return bool(alike and is_caged and value("fibre") == words.fibre)
+
+
+def _is_cable(record: Record, words: LinkWords) -> bool:
+    kind, value = record.value("kind"), record.value
+    if kind != words.medium:
+        return False
+    ends = int(value("b", "ends") or 1)
+    if kind == COPPER:
+        return True
+    if kind == FIBRE:
+        polish = words.polish or ("upc" if words.connector == "mpo-12" and 0 < words.gbps <= UPC_GBPS else "apc")
+        connector = f"{words.connector}-{polish}" if words.connector.startswith("mpo") else words.connector
+        return bool(value("fibre") == words.fibre and value("connector") == connector and ends == words.ends)
+    total = int(value("link_gbps") or 0) * int(value("a", "ports") or 1)
+    if ends != words.ends or total != words.gbps:
+        return False
+    cages = [str(value(end, "cage")) for end in ("a", "b")]
+    said = (words.forms * 2)[:2] if words.forms else ()
+    return all(cage == ANY or cage.startswith(form) for cage, form in zip(cages, said, strict=False))

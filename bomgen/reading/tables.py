@@ -41,6 +41,8 @@ _KANA = re.compile("[ぁ-ゖァ-ヺー]")
 """Characters that every Japanese table has, and other text decoded as Japanese has not."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|\r\n])) *"[^"]*(?:""[^"]*)*"')
+_RULE = re.compile(r"(?::?-{2,}:?)?")
+"""An empty cell, or one of the rule below the headings of a Markdown table."""
 _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 """The first line with which a file states its separator for Excel."""
 
@@ -125,7 +127,7 @@ def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
             raise _wrong(mark, message, "table-limit")
         at = match.end()
         if end != separator:
-            if not any(cell.filled for cell in row):
+            if all(_RULE.fullmatch(str(cell.value or "")) for cell in row):
                 row = []
             left -= max(len(row), 1)
             if left < 0:

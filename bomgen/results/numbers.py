@@ -29,7 +29,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
     found: dict[Path, Figure | None] = {}
     sizing = design.sizing
     if sizing.target:
-        found |= figures_of(sizing.target, "workload") | {("workload", "peak_flops"): sizing.peak_flops}
+        found |= figures_of(sizing.target, "workload")
+        found |= {("workload", "peak_flops"): sizing.peak_flops, ("workload", "days"): sizing.days}
     if run := sizing.run:
         found |= {
             ("workload", "flops"): run.flops,

@@ -341,6 +341,27 @@ def _servers_not_connected(designed: Design) -> Iterator[Problem]:
 
 
 @rule
+def _unpublished_gpus(designed: Design) -> Iterator[Problem]:
+    """Yield a warning about a chassis with a number of GPUs that nobody publishes."""
+    server, gpus = designed.plan.cluster.server, designed.sizing.gpus
+    if (
+        server
+        and server.without_cards
+        and not server.identity.inline
+        and server.gpus.value not in server.published_gpus
+    ):
+        published = (
+            message("published-gpus", counts=[str(count) for count in server.published_gpus])
+            if server.published_gpus
+            else message("no-published-gpus")
+        )
+        text = message("unpublished-gpus", server=server.identity.name, published=published)
+        yield Problem(
+            first_given(gpus) or designed.plan.cluster.mark, "warning", text, "unpublished-gpus", "cluster.server"
+        )
+
+
+@rule
 def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
     """Yield a warning about GPUs that do not fill a rack of a rack-scale system, which is sold whole."""
     cluster, sizing = designed.plan.cluster, designed.sizing
@@ -390,7 +411,19 @@ def _training(designed: Design) -> Iterator[Problem]:
 @rule
 def _computing_target(designed: Design) -> Iterator[Problem]:
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
-    if compute and target and reached and reached.value < target.target_flops.value:
+    if compute is None or target is None or target.gpus_required is None:
+        return
+    days, wanted = designed.sizing.days, compute.target_days
+    if days and wanted and days.value > wanted.value:
+        text = message(
+            "target-hours",
+            gpus=designed.sizing.gpus.value,
+            days=f"{float(days.value):.2f}",
+            target=f"{float(wanted.value):g}",
+            remedy=_enough(designed, target.gpus_required),
+        )
+        yield Problem(first_given(wanted) or compute.mark, "warning", text, "target-missed", "workload.days")
+    if target.target_flops and reached and reached.value < target.target_flops.value:
         text = message(
             "target-pflops",
             gpus=designed.sizing.gpus.value,
@@ -398,7 +431,7 @@ def _computing_target(designed: Design) -> Iterator[Problem]:
             target=f"{float(target.target_flops.value / PETA):g}",
             remedy=_enough(designed, target.gpus_required),
         )
-        place = first_given(compute.target) or compute.mark
+        place = first_given(target.target_flops) or compute.mark
         yield Problem(place, "warning", text, "target-missed", "workload.peak_flops")
 
 

@@ -25,10 +25,10 @@ from bomgen.documents.chapters.contents import headline
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
-from bomgen.documents.totals import headline_total
+from bomgen.documents.tables import headline_total
 from bomgen.output.markdown_html import html
-from bomgen.output.price_list_reading import written
-from bomgen.output.registry import DOCUMENTS, PRICE_LISTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
+from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import render, write_wiring
 from bomgen.results.result import Report, result
 from bomgen.results.warnings import INFINIBAND
@@ -77,13 +77,13 @@ def build(workspace: Workspace, request: Request) -> Data:
 
 
 def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[list[str]]]:
-    """Return labels and values of total, GPUs, servers and power, and those of the other key figures."""
+    """Return the total, GPUs, servers and power, and the other key figures: label, value and, of an estimate, range."""
     writer, quote = Writer(report, words), report.quote
-    amount = headline_total(quote.totals, quote.lines, quote.indications, words)[1]
-    figures = [[label, words.cell(cell)] for label, cell in headline(writer, writer.cluster_writers())]
+    total = [*headline_total(quote.totals, quote.lines, quote.indications, words), ""]
+    figures = [[label, *words.figure(cell)] for label, cell in headline(writer, writer.cluster_writers())]
     first = {writer.label(path) for path in FIRST}
     leading = [figure for figure in figures if figure[0] in first]
-    return [[words.word("ui-total"), amount], *leading], [figure for figure in figures if figure[0] not in first]
+    return [total, *leading], [figure for figure in figures if figure[0] not in first]
 
 
 class _Built:
@@ -227,7 +227,7 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
 
 def compare_plans(workspace: Workspace, request: Request) -> Data:
     """Return a comparison of plans as a page. Raises PlanErrors for an invalid one."""
-    from bomgen.documents.compare import compared, document
+    from bomgen.documents.comparison import compared, document
     from bomgen.output.drawing.charts import comparison_drawing
 
     if len(request["plans"]) < 2:

@@ -23,7 +23,7 @@ from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
-from bomgen.plan.schema import declaration_at
+from bomgen.plan.schema import Declaration, declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
 from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
@@ -90,6 +90,7 @@ KEY = "key"
 """What languages translate the comments on keys of a plan by: `key/site.rack`."""
 DAYS, SEQUENCE = 30, 8192
 REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
+WEEK, STEPS, PROMPTS, RESPONSES, RESPONSE = 7, 500, 64, 16, 2000
 """Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
 PURPOSES: Mapping[str, Mapping[str, Any]] = {
     "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%", "sequence": SEQUENCE},
@@ -99,9 +100,15 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
         "prompt_tokens": PROMPT,
         "output_tokens": OUTPUT,
     },
+    "fine_tuning": {"model": "llama-3.1-70b", "method": "lora", "tokens": "500M", "target_days": WEEK},
+    "reinforcement": {
+        **{"model": "qwen3-32b", "method": "grpo", "steps": STEPS, "prompts": PROMPTS, "responses": RESPONSES},
+        **{"prompt_tokens": PROMPT, "response_tokens": RESPONSE, "target_days": WEEK},
+    },
+    "compute": {"target": "100 PFLOPS", "precision": "bf16", "sparsity": "dense"},
 }
-"""The blocks that a purpose starts with: that of the starter, and the least that a service needs."""
-TRAINING, INFERENCE = PURPOSES
+"""The blocks that a purpose starts with: that of the starter, and the least that the others need."""
+TRAINING, INFERENCE, FINE_TUNING, REINFORCEMENT, COMPUTE = PURPOSES
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
 SIZES = SERVERS, ("cluster", "gpus")
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
@@ -142,14 +149,33 @@ QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
     Question("days", (WORKLOAD, TRAINING, "target_days"), "number", WORKLOAD, TRAINING),
+    Question("mfu", (WORKLOAD, TRAINING, "mfu"), "percent", WORKLOAD, TRAINING),
+    Question("precision", (WORKLOAD, TRAINING, "precision"), "choice", WORKLOAD, TRAINING),
     Question("model", (WORKLOAD, INFERENCE, "model"), "choice", WORKLOAD, INFERENCE),
     Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", WORKLOAD, INFERENCE),
+    Question("prompt", (WORKLOAD, INFERENCE, "prompt_tokens"), "number", WORKLOAD, INFERENCE),
+    Question("output", (WORKLOAD, INFERENCE, "output_tokens"), "number", WORKLOAD, INFERENCE),
     Question("ttft", (WORKLOAD, INFERENCE, "targets", "ttft"), "text", WORKLOAD, INFERENCE),
     Question("tpot", (WORKLOAD, INFERENCE, "targets", "tpot"), "text", WORKLOAD, INFERENCE),
+    Question("precision", (WORKLOAD, INFERENCE, "precision"), "choice", WORKLOAD, INFERENCE),
+    Question("model", (WORKLOAD, FINE_TUNING, "model"), "choice", WORKLOAD, FINE_TUNING),
+    Question("method", (WORKLOAD, FINE_TUNING, "method"), "choice", WORKLOAD, FINE_TUNING),
+    Question("tokens", (WORKLOAD, FINE_TUNING, "tokens"), "text", WORKLOAD, FINE_TUNING),
+    Question("days", (WORKLOAD, FINE_TUNING, "target_days"), "number", WORKLOAD, FINE_TUNING),
+    Question("model", (WORKLOAD, REINFORCEMENT, "model"), "choice", WORKLOAD, REINFORCEMENT),
+    Question("steps", (WORKLOAD, REINFORCEMENT, "steps"), "number", WORKLOAD, REINFORCEMENT),
+    Question("prompts", (WORKLOAD, REINFORCEMENT, "prompts"), "number", WORKLOAD, REINFORCEMENT),
+    Question("responses", (WORKLOAD, REINFORCEMENT, "responses"), "number", WORKLOAD, REINFORCEMENT),
+    Question("response", (WORKLOAD, REINFORCEMENT, "response_tokens"), "number", WORKLOAD, REINFORCEMENT),
+    Question("days", (WORKLOAD, REINFORCEMENT, "target_days"), "number", WORKLOAD, REINFORCEMENT),
+    Question("flops", (WORKLOAD, COMPUTE, "target"), "text", WORKLOAD, COMPUTE),
+    Question("precision", (WORKLOAD, COMPUTE, "precision"), "choice", WORKLOAD, COMPUTE),
+    Question("sparsity", (WORKLOAD, COMPUTE, "sparsity"), "choice", WORKLOAD, COMPUTE),
     Question("gpu", GPU, "choice", HARDWARE),
     Question("server", SERVER, "choice", HARDWARE),
     Question("gpus", ("cluster", "gpus"), "number", HARDWARE),
     Question("servers", SERVERS, "number", HARDWARE),
+    Question("spare-servers", ("cluster", "spare_servers"), "number", HARDWARE),
     Question("compute", (FABRICS, "compute"), "choice", NETWORK, proposed=NETWORK_WORDS),
     Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
     Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
@@ -195,7 +221,7 @@ def _questions(data: Data) -> list[Data]:
     asked: list[Data] = [
         {
             **{"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "group": WORKLOAD, "title": "", "held": False},
-            **{"value": purpose if data else None, "choices": choices},
+            **{"value": purpose if data else None, "default": None, "choices": choices},
         }
     ]
     charge = _support(data)[1]
@@ -222,6 +248,7 @@ def _questions(data: Data) -> list[Data]:
                     "title": declared.title,
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
+                    "default": _default(declared, question.kind),
                     "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],
                 }
             )
@@ -241,6 +268,14 @@ def _path_of(question: Question, data: Data) -> tuple[str, ...]:
     """Return the path of an answer: a party may be a mapping with a name."""
     named = question.kind == "party" and isinstance(value_at(data, question.path), dict)
     return (*question.path, "name") if named else question.path
+
+
+def _default(declared: Declaration, kind: str) -> Any:
+    """Return what applies where a plan lacks a key, as it would be typed; None if that depends on the rest."""
+    value = declared.default
+    if declared.assumption:
+        value = Catalog().find("assumption", declared.assumption).value("value")
+    return None if isinstance(value, dict | list) else _shown(value, kind)
 
 
 def _shown(value: Any, kind: str) -> Any:
@@ -438,7 +473,7 @@ def search(workspace: Workspace, request: Request) -> Data:
     `over` has a list of values or a range such as 8..512 by key, `within` the most of a measure. Without `over` the
     search is that of the plan.
     """
-    from bomgen.output.search_results import render_search  # which load NumPy
+    from bomgen.output.writer import render_search
     from bomgen.workflow.design_search import find_front, open_search
 
     words, text = language_of(request), request["text"]

@@ -16,8 +16,8 @@ from bomgen.core.safety import MAX_FILE
 from bomgen.core.units import Totals
 from bomgen.core.yaml_source import Source
 from bomgen.output.markdown_html import html
-from bomgen.output.price_list_reading import Entry, describe, use_of
-from bomgen.output.price_lists.yaml import write
+from bomgen.output.price_documents import describe, use_of
+from bomgen.output.price_lists import Entry, write_yaml
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.list_columns import CURRENCY, NOTHING, RequestedColumns, read_asked
@@ -123,7 +123,7 @@ def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool, word
 
     Prices that were `entered` come after those of earlier times, a list in place of the one of its name.
     """
-    book = write(priced, Path(name).stem)
+    book = write_yaml(priced, Path(name).stem)
     folder, inputs = Path(file.name).parent, read_all(file)
     beside = choose_book(file, plan_name(name), () if entered else named_books(inputs.source.data))
     before = work_out(inputs)

@@ -39,6 +39,8 @@ NO_VERSION = ""
 _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
 _TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
+_QUOTE = re.compile(r"^quote:.*(?:\n(?: .*)?)*", re.MULTILINE)
+_QUOTED = {key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)") for key in ("number", "customer", "date")}
 """Plans are listed by their text: a folder may have thousands of files."""
 
 
@@ -69,7 +71,10 @@ class Workspace:
         self._saving = Lock()
 
     def plans(self) -> tuple[list[dict[str, str]], bool]:
-        """Return path, title and version of each plan below the folder, and whether these are all plans there."""
+        """Return path, title, version, and number, customer and date of its quote of each plan below the folder.
+
+        The second value is whether these are all plans there.
+        """
         files, whole = find_yaml_files(self.folder)
         paths = sorted(file.relative_to(self.folder).as_posix() for file in files)
         plans = list[dict[str, str]]()
@@ -79,7 +84,7 @@ class Workspace:
             except (OSError, Refused):
                 continue
             if _PLAN.search(text) and _CLUSTER.search(text):
-                plans.append({"path": path, "title": _title(text), "version": version})
+                plans.append({"path": path, "title": _title(text), "version": version, **_quoted(text)})
         return plans, whole and len(paths) <= MOST_FILES
 
     def locate(self, path: str) -> Path:
@@ -156,6 +161,13 @@ class Workspace:
 def _title(text: str) -> str:
     name = next((line[1] for title in _TITLES if (line := title.search(text))), "")
     return name.partition(" #")[0].strip().strip("\"'")
+
+
+def _quoted(text: str) -> dict[str, str]:
+    """Return number, customer and date of the quote of a plan; empty where it has none."""
+    block = _QUOTE.search(text)
+    found = ((key, pattern.search(block[0]) if block else None) for key, pattern in _QUOTED.items())
+    return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in found}
 
 
 def _text_of(content: bytes) -> str | None:

@@ -123,12 +123,20 @@ def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     elif plan.inference:
         sized = _size_inference(plan, plan.inference, attached)
     else:
-        target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
-        servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
-        reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
-        sized = Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
+        sized = _size_compute(plan, attached)
     chips = plan.cluster.gpu.pod_chips
     return sized._replace(pods=pods_of_chips(sized.gpus, chips)) if chips else sized
+
+
+def _size_compute(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+    """Return the cluster for a peak or a volume of work, or that of the plan; a volume of work takes some days."""
+    target = peak.size_target(plan.compute, plan.cluster.gpu) if plan.compute else None
+    servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
+    sized = Sizing(target=target, servers=servers, gpus=gpus)
+    if plan.compute and target and target.gpu_hours:
+        return sized._replace(days=peak.days_of_hours(target.gpu_hours, gpus, plan.compute.goodput))
+    each = target.peak_flops_per_gpu if target else None
+    return sized._replace(peak_flops=peak.peak_of_cluster(gpus, each)) if each else sized
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Server, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
-from bomgen.core.units import BITS_A_BYTE, GIGA, TERA
+from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
@@ -92,6 +92,8 @@ def count_servers(
         if server is None:
             return None, cluster.gpus
         if cluster.gpus.value % server.gpus.value:
+            if server.gpu_slots and server.gpus_included:
+                raise _unequal_shares(cluster.gpus, server.gpu_slots)
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
             units = "compute trays" if server.trays else f"{server.identity.name} servers"
@@ -154,6 +156,14 @@ def unit_of_counts(cluster: Cluster) -> int:
     if cluster.servers:
         return int(server.trays.value) if server.trays else 1
     return int(server.gpus.value)
+
+
+def _unequal_shares(gpus: Figure, slots: Figure) -> Infeasible:
+    """Return the error for a number of GPUs that chassis for cards do not hold in equal shares."""
+    servers = ceil(gpus.value / slots.value)
+    fits = " or ".join(str(servers * (gpus.value // servers + step)) for step in (0, 1))
+    message = f"{gpus.value} GPUs do not fit in {servers} servers in equal shares; use {fits}, or set `server.gpus`"
+    return Infeasible(message, because=gpus, rule="whole-servers")
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:
@@ -228,12 +238,15 @@ SPARSE = "sparse"
 
 
 class Target(NamedTuple):
-    """A target of peak computing power, and the GPUs it takes."""
+    """A peak computing power or a volume of work, and the GPUs it takes."""
 
-    target_flops: Figure
-    peak_flops_per_gpu: Figure
-    """Dense or sparse peak, as specified [FLOP/s]."""
-    gpus_required: Figure
+    target_flops: Figure | None
+    peak_flops_per_gpu: Figure | None
+    """Dense or sparse peak, as specified [FLOP/s]; None for GPU-hours."""
+    gpus_required: Figure | None
+    """None: a volume of work without a target duration."""
+    gpu_hours: Figure | None = None
+    """The volume of work; None for a peak."""
 
 
 @formula("FLOP/s")
@@ -246,6 +259,24 @@ def peak_flops(peak_tflops: Fraction) -> Fraction:
 def gpus_for_target(target: int, peak: Fraction) -> int:
     """Whole GPUs whose combined peak reaches the target."""
     return ceil(Fraction(target) / peak)
+
+
+@formula("GPU-hours")
+def gpu_hours_of_flops(flops: Fraction, peak: Fraction, mfu: Fraction) -> Fraction:
+    """GPU-hours of a number of operations at a share of the peak."""
+    return Fraction(flops) / (peak * mfu * SECONDS_AN_HOUR)
+
+
+@formula("GPUs")
+def gpus_for_hours(gpu_hours: Fraction, target_days: Fraction, goodput: Fraction) -> int:
+    """Whole GPUs that provide GPU-hours within some days."""
+    return ceil(Fraction(gpu_hours) / (target_days * HOURS_A_DAY * goodput))
+
+
+@formula("days")
+def days_of_hours(gpu_hours: Fraction, gpus: int, goodput: Fraction) -> Fraction:
+    """Days in which the GPUs of a cluster provide GPU-hours."""
+    return Fraction(gpu_hours) / (gpus * HOURS_A_DAY * goodput)
 
 
 peak_of_cluster = product("peak_of_cluster", "FLOP/s", "gpus", "peak")
@@ -271,10 +302,15 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
 
 
 def size_target(compute: Compute, gpu: Gpu) -> Target:
-    """Return the GPUs for a target of computing power. Raises PlanErrors when the GPU's peak is unknown."""
-    sparse = compute.sparsity.value == SPARSE
-    peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
-    return Target(compute.target, peak, gpus_for_target(compute.target, peak))
+    """Return the GPUs for a demand of computing power. Raises PlanErrors when the GPU's peak is unknown."""
+    hours, peak, days = compute.gpu_hours, None, compute.target_days
+    if hours is None:
+        sparse = compute.sparsity.value == SPARSE
+        peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
+        if compute.target:
+            return Target(compute.target, peak, gpus_for_target(compute.target, peak))
+        hours = gpu_hours_of_flops(require(compute.flops, "plan.rules asks for one"), peak, compute.mfu)
+    return Target(None, peak, gpus_for_hours(hours, days, compute.goodput) if days else None, hours)
 
 
 # network ------------------------------------------------------------------------------------------------------------

@@ -57,7 +57,13 @@ def size_counts(
     steps measured, or has a model whose shape is known in part or contradicts its parameters.
     """
     numbers, workload = np.asarray(counts, np.int64), plan.training
-    if plan.inference or given_gpus(plan.cluster) is None or (workload and (workload.predicted or workload.measured)):
+    worked = plan.compute and not plan.compute.target
+    if (
+        plan.inference
+        or worked
+        or given_gpus(plan.cluster) is None
+        or (workload and (workload.predicted or workload.measured))
+    ):
         return None
     nothing, no_days = np.zeros(len(numbers), np.int64), [None] * len(numbers)
     sized = SizedCounts(numbers, nothing, nothing.astype(np.bool_), no_days)

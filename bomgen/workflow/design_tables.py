@@ -52,6 +52,8 @@ from bomgen.workflow.pipeline import work_out_variant
 SERVERS = "cluster.servers"
 ROUND_UP = "round_up_to"
 SIZES = (SERVERS, "cluster.gpus", "cluster.racks")
+BOUNDS = "power", "budget"
+"""Keys of a cluster whose size is the largest that fits."""
 WORKLOAD, CLUSTER, FABRICS, STORAGE, QUOTE = "workload", "cluster", "fabrics", "storage", "quote"
 WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 """Sections that hardware does not depend on."""
@@ -75,8 +77,10 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
     """
     keys = {axis.key for axis in space.axes}
     stored = "servers" in (source.data.get(STORAGE) or {})
+    bounds = {f"{CLUSTER}.{key}" for key in BOUNDS}
+    bounded = bounds & {*keys, *(f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {})}
     whole = {WORKLOAD, CLUSTER, CLUSTERS, STORAGE, f"{STORAGE}.servers", QUOTE, f"{QUOTE}.currency"} & keys
-    return not stored and not whole and CLUSTERS not in source.data
+    return not stored and not whole and not bounded and CLUSTERS not in source.data
 
 
 def is_sized(source: Source, space: SearchSpace) -> bool:
@@ -313,7 +317,7 @@ class DesignTables:
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server
         given = cluster.servers or cluster.gpus
-        if given is None or server is None:
+        if given is None or server is None or cluster.shares_cards:
             return catalog, books, [], []
         each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
         numbers = self._counts or [int(given.value)]
@@ -354,7 +358,7 @@ class DesignTables:
         except PlanErrors as errors:
             table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
-        counts = size_counts(plan, attached, self._counts)
+        counts = None if plan.cluster.shares_cards else size_counts(plan, attached, self._counts)
         if counts is None:
             return
         table.pending[family] = False
@@ -369,6 +373,8 @@ class DesignTables:
         try:
             if self._size_axis is not None and all(self._counts):
                 plan, attached = self._open(settings, self._typical)
+                if plan.cluster.shares_cards:
+                    plan, attached = self._open(settings, row)
                 plan = with_count(plan, self._counts[row])
             else:
                 plan, attached = self._open(settings, row)

@@ -21,7 +21,7 @@ from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
 from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
-from bomgen.output.user_templates import templates as own_templates
+from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts

@@ -29,7 +29,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.units import decimal, rounded
 from bomgen.core.yaml_source import Source, below, decoded, read
-from bomgen.output.price_lists.yaml import scalar
+from bomgen.output.price_lists import scalar
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.pricing import price_book as prices
 from bomgen.pricing.price_book import Price, PriceBook, price_book

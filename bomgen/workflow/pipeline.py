@@ -23,7 +23,7 @@ from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget, spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
 from bomgen.optics.types import PartsLookup
-from bomgen.output.user_templates import templates as own_templates
+from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments
@@ -61,11 +61,12 @@ from bomgen.workflow.inputs import (
     templates_of,
     vary,
 )
+from bomgen.workflow.largest_cluster import size_within_bounds
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_list_reading import Entry
+    from bomgen.output.price_lists import Entry
     from bomgen.pricing.margin import Margin
     from bomgen.pricing.price_book import PriceBook
     from bomgen.results.elevations import Elevations
@@ -89,7 +90,10 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     prices = quote_prices(inputs, plans[0].quote)
     if wrong := missing_rates(prices.quote, prices.used):
         raise PlanErrors(wrong)
-    designs = [design_cluster(plan._replace(quote=prices.quote), inputs.catalog, prices.used) for plan in plans]
+    design = partial(design_cluster, catalog=inputs.catalog, books=prices.used)
+    price = partial(_price_design, inputs.catalog, prices)
+    plans = [size_within_bounds(plan._replace(quote=prices.quote), lambda of: price(design(of))) for plan in plans]
+    designs = [design(plan) for plan in plans]
     progress.stage("bill and prices")
     billed = bill(inputs.catalog, *designs)
     priced = quote(billed, prices.quote, prices.used)
@@ -100,6 +104,11 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
         for (_, source), designed, problems in zip(clusters, designs, warned, strict=True)
     ]
     return _report_plan(inputs, reports, billed, priced, prices), prices
+
+
+def _price_design(catalog: Catalog, prices: PriceBooks, designed: Design) -> tuple[Design, Quote]:
+    """Return a design with its prices, as if its cluster were the only one."""
+    return designed, quote(bill(catalog, designed), prices.quote, prices.used)
 
 
 def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced: Quote, prices: PriceBooks) -> Report:
@@ -384,7 +393,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
     """Return the unpriced parts of a result and its alternatives, including required parts, as prices to fill in."""
-    from bomgen.output.price_list_reading import unpriced_entries
+    from bomgen.output.price_lists import unpriced_entries
 
     entries: dict[str, Entry] = {}
     for result in (report, *report.alternatives):

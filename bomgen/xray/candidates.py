@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -9,8 +10,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog
-from bomgen.catalog.parts import CableEnd
+from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.parts import GENERIC, CableEnd
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
 from bomgen.fabric.types import SERVER
@@ -22,6 +23,7 @@ from bomgen.xray.lines import (
     SERVER_LEAF,
     Plan,
     Scope,
+    Servers,
     count_cables,
     count_engines,
     count_engines_at,
@@ -29,6 +31,7 @@ from bomgen.xray.lines import (
     count_links,
     count_links_below,
     count_tiers,
+    fits_switch,
     is_fibre,
     leaf_spine,
     list_modules_at_servers,
@@ -42,19 +45,10 @@ GPUS = 8
 MOST_NIC_GBPS = 400
 """Port rate of switches above which links between switches are faster than NICs."""
 MOST_SERVERS = 2
+_WORD = re.compile(r"[a-z]+[0-9]+")
+_PLANE = re.compile(r"\bplanes?\b|平面")
 SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
 """Share of a network's links that lead to servers: with 1:1, with 2:1, and without spines."""
-
-
-class Servers(NamedTuple):
-    """The servers of a candidate: their plan keys and number."""
-
-    cluster: Mapping[str, Any]
-    number: int
-    nics: int
-    gpus: int
-    derived: bool = False
-    """Whether their number was derived from lines other than that of the servers."""
 
 
 def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
@@ -82,6 +76,8 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
         ]
     if machines:
         return machines
+    if scope.assumed:
+        return [scope.assumed]
     host = next((line for line in scope.servers if line.quantity and line.kind != "server"), None)
     if host and host.quantity:
         cards = [line for line in scope.of_kind("nic") if line.quantity and line.quantity % host.quantity == 0]
@@ -91,8 +87,23 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
         inline = {"name": "server of the bill", "gpus": GPUS, "nics": pieces}
         return [_inline(inline, host.quantity, pieces)]
     twins = any(count_engines(line, catalog) > (line.quantity or 0) for line in list_modules_at_servers(scope, catalog))
+    if scope.role == COMPUTE and (named := _named_server(scope, catalog)):
+        nics = int(named.value("nics") or GPUS)
+        cluster = {"server": named.id, "gpu": str(named.value("gpu"))}
+        sizes = [port // nics for port in ports if port % nics == 0]
+        machines = [Servers({**cluster, "servers": size}, size, nics, int(named.value("gpus")), True) for size in sizes]
+    if machines:
+        return machines
     unknown: Plan = {"name": "server of the bill", "gpus": GPUS, "nics": GPUS, "ports_per_cage": 2 if twins else 1}
     return [_inline(unknown, port // GPUS, GPUS, True) for port in ports if port % GPUS == 0]
+
+
+def _named_server(scope: Scope, catalog: Catalog) -> Record | None:
+    """Return the usual server for the GPUs that lines name beside their part, as in `for the NICs of B300`."""
+    words = {word for line in scope.lines for word in _WORD.findall(f"{line.description} {line.notes}".lower())}
+    generic = (server for server in catalog.all(SERVER) if server.data.get("vendor") == GENERIC)
+    named = [server for server in generic if str(server.value("gpu")).partition("-")[0] in words]
+    return named[0] if len(named) == 1 else None
 
 
 def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
@@ -104,7 +115,9 @@ def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     all_cables = scope.of_kind("cable")
     cables = [count_links(line, catalog) for line in all_cables if line.place.links == SERVER_LEAF]
     counts = [line.quantity for line in scope.of_kind("nic")]
-    counts += [count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog)]
+    at_servers = [*list_modules_at_servers(scope, catalog)]
+    counts += [line.quantity for line in at_servers]  # a module may serve a NIC of two ports
+    counts += [count_engines(line, catalog) for line in at_servers]
     if not any((*counts, *cables)):
         total = sum(count_links(line, catalog) for line in all_cables)
         counts = [int(total * share) for share in SHARES_BELOW]
@@ -175,9 +188,14 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
 def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Plan]:
     """Yield common numbers of ports per server, alone and with other hosts, listed or as many as modules remain."""
     ends = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
+    cables = Counter[str]()
+    for line in scope.own if not ends else ():
+        if line.kind == "cable" and not is_fibre(line, catalog):
+            cables[line.id] += count_links(line, catalog)
+    ends = ends or max(cables.values(), default=0)
     for ports in USUAL_PORTS:
         yield {"ports_per_server": ports}
-        if (more := ends - servers.number * ports) > 0 and scope.shared:
+        if (more := ends - servers.number * ports) > 0 and (scope.shared or cables):
             yield {"ports_per_server": ports, "hosts": [{"name": OTHERS, "count": more, "ports": 1}]}
         for of_host in USUAL_PORTS if scope.hosts else ():
             yield {"ports_per_server": ports, "hosts": _describe_hosts(scope.hosts, [of_host] * len(scope.hosts))}
@@ -235,13 +253,15 @@ def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Pla
     ]
 
 
-STRUCTURES, RAIL_PODS = "xray-structures.yaml", "rail_pods"
+STRUCTURES, RAIL_PODS, LINKED_PAIR = "xray-structures.yaml", "rail_pods", "linked_pair"
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
 """Servers per scalable unit in published designs."""
 LEAST_UNITS = 2
 """Minimum number of leaves per rail that need spines."""
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
+PAIR, MOST_PEER_LINKS = 2, 64
+"""Switches of a pair, and the most links between them."""
 
 
 class CandidatePlan(NamedTuple):
@@ -260,7 +280,7 @@ class CandidatePlan(NamedTuple):
 
 def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """Yield common topologies, and the number of bill counts that each only repeats."""
-    shapes = _shapes_of(scope, servers, switch)
+    shapes = _shapes_of(scope, servers, switch, catalog)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
     for shape, (extra, guesses), rate in product(shapes, extras, rates):
         yield merge(shape, extra, rate), guesses
@@ -268,7 +288,7 @@ def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """Yield topologies with oversubscription or with planes."""
-    shapes = _shapes_of(scope, servers, switch)
+    shapes = _shapes_of(scope, servers, switch, catalog)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
     # All ratios come before hosts other than servers, because the number of designs built is limited.
     for (extra, guesses), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
@@ -276,8 +296,9 @@ def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     for pods in _rail_pods(scope, servers, switch, catalog):
         yield pods, 0
     if scope.role == COMPUTE:
+        stated = any(_PLANE.search(f"{line.description} {line.notes}".lower()) for line in scope.lines)
         for planes, shape in product(MOST_PLANES, shapes):
-            yield merge(shape, {"planes": planes}), 0
+            yield merge(shape, {"planes": planes}), 0 if stated else 1
 
 
 def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[Plan]:
@@ -305,7 +326,7 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
         return
     up = count_cables(scope, leaf_spine(), catalog)
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
-    shapes = _shapes_of(scope, servers, switch)
+    shapes = _shapes_of(scope, servers, switch, catalog)
     extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
     for shape, (extra, guesses), rate in product(shapes, extras, rates):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
@@ -353,10 +374,16 @@ def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
     return [{}, *({"links": {leaf_spine(): {"rate": f"{rate}G"}}} for rate in rates)]
 
 
-def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
+def _shapes_of(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> list[Plan]:
     counts, shapes = count_tiers(scope), list[Plan]()
     total = sum_pieces(line for line in scope.of_kind("switch") if line.id == switch["switch"])
     flat = "spine" not in counts and total > 1
+    fixed = [line for line in scope.of_kind("cable") if not is_fibre(line, catalog)]
+    if total == PAIR and flat:  # two switches are most often a pair, which cables with fixed ends connect
+        peers = {count_links(line, catalog) for line in fixed} - {0}
+        shapes += [
+            {**_structures()[LINKED_PAIR], "peer_links": links} for links in sorted(peers) if links <= MOST_PEER_LINKS
+        ]
     for form in _structures()[scope.role]:
         when = form.get("when")
         if (when == "single" and total != 1) or (when == "flat" and not flat):
@@ -432,7 +459,8 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     """Yield the links in plan keys that the modules and cables of a bill suggest; an empty mapping if it has none."""
     cage_rules = rules(catalog)
     cage = str(catalog.find_original("switch", switch).value("cage") or "any")
-    modules = [line for line in scope.of_kind("transceiver") if line.quantity]
+    modules = sorted(scope.of_kind("transceiver"), key=lambda line: -(line.quantity or 0))
+    modules = [line for line in modules if line.quantity]
     at = {
         (links, tier): [line.id for line in modules if line.place.links in (links, "") and line.place.tier == tier]
         for links in (SERVER_LEAF, leaf_spine(), spine_core())
@@ -458,6 +486,7 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
     options = dict[str, list[Plan]]()
     for links, (low, up) in ends.items():
         cables = [line for line in scope.of_kind("cable") if line.place.links in (links, "") and line.quantity]
+        cables = [line for line in cables if is_fibre(line, catalog) or fits_switch(line, switch, catalog)]
         placed = [line for line in cables if line.place.links == links] or cables
         options[links] = list(_link_options(low, up, placed, names[links], catalog))[:MOST_MEDIA]
     if not any(options.values()):

@@ -12,12 +12,12 @@ from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.core.work_budget import OF_BILL_LINE, TooMuch, budget, spend
 from bomgen.fabric.types import SERVER
 from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
-from bomgen.plan.types import IN_BAND, OUT_OF_BAND, STORAGE
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.fitting import DesignFit, NeededPart
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
-from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, count_rj45_ports, list_scopes
+from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, Servers, count_rj45_ports, list_scopes
 from bomgen.xray.parts import Requirements, check_parts, check_prices
 from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
 from bomgen.xray.types import (
@@ -188,7 +188,7 @@ MAX_STEPS = 16_000_000
 on 19 lines that name none of them, take 15 million."""
 OF_PARTS = ("wrong-fibre", "wrong-connector")
 """Findings of consistency checks that explain a wrong part better than a design does."""
-GROUPED = ("ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
+GROUPED = ("few-fibres", "ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
 """Findings of consistency checks that a fitting design explains better."""
 
 
@@ -240,9 +240,10 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """Clusters and places of explained lines."""
+    assumed: Servers | None = None
     for scope, cluster in list_scopes(bill, catalog):
         free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
-        scope = scope._replace(free=free)
+        scope = scope._replace(free=free, assumed=assumed)
         if scope.role == OUT_OF_BAND:
             findings += check_management(scope, catalog)
             claimed.update((cluster, line.mark) for line in scope.own)
@@ -282,6 +283,8 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         if trusted and result.usual and result.usual.fit.wrong and result.usual not in best:
             best = (result.usual, *best)  # lines that findings refer to are shown too
         explains = _explains(best, trusted)
+        if scope.role == COMPUTE and explains != NOTHING and not cluster and not scope.servers:
+            assumed = best[0].candidate.servers
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, best, explains))
     findings += [*laws, *required.findings()]

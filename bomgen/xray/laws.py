@@ -25,6 +25,8 @@ from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""
+MOST_IDLE = Fraction(3, 2)
+"""Modules per fibre end above which fibres are missing; leaves that are not full may have modules without a cable."""
 SPARED = ("transceiver", "cable", "switch", "nic")
 SPARE_SHARE = Fraction(1, 10)
 """Share of the pieces that may be spares without a column of spares."""
@@ -110,6 +112,8 @@ class ConsistencyChecks:
             ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in alike)
             engines = self._engines(lit)
             slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
+            if ends * MOST_IDLE < engines and not self._count_unknown("cable", lines):
+                yield self._few_fibres(alike, engines // 2, ends // 2)
             if ends - engines <= slack:
                 continue
             missing = ends - engines - unknown
@@ -188,6 +192,8 @@ class ConsistencyChecks:
         slack = max(unknown, 0 if self.bill.has_spares else ceil(links * SPARE_SHARE))
         at = {tier: self._engines(modules_of_tier) for tier, modules_of_tier in by_tier.items()}
         short = [tier for tier in tiers if at[tier] + slack < links]
+        if len(tiers) > 1 and min(at.values()) - links > slack + self._count_unknown("cable", fibres):
+            yield self._few_fibres(fibres, min(at.values()), links)
         if not short or not links:
             return
         if len(short) == len(tiers):
@@ -198,6 +204,9 @@ class ConsistencyChecks:
             line = by_tier[tier][0]
             pieces = -ceil(Fraction(links - at[tier], int(self._module(line).ports.value)))
             yield at_line("error", line, "ends", pieces, ends=links, engines=at[tier], missing=-pieces, part=line.shown)
+
+    def _few_fibres(self, fibres: Sequence[SentLine], links: int, fewer: int) -> Finding:
+        return at_line("doubt", fibres[0], "few-fibres", fewer - links, part=fibres[0].shown, links=links, fibres=fewer)
 
     def _ends(self, cable: Cable) -> int:
         if cable.b is not None and cable.b.ends > 1:

@@ -95,6 +95,17 @@ MANAGEMENT_GBPS = 10
 """Highest rate of most ports of a management switch."""
 
 
+class Servers(NamedTuple):
+    """The servers of a candidate: their plan keys and number."""
+
+    cluster: Mapping[str, Any]
+    number: int
+    nics: int
+    gpus: int
+    derived: bool = False
+    """Whether their number was derived from lines other than that of the servers."""
+
+
 class Scope(NamedTuple):
     """The lines that a fabric may consist of."""
 
@@ -115,6 +126,8 @@ class Scope(NamedTuple):
     """Whether other networks may also use pieces of the free lines."""
     number: int | None = None
     """Number of servers of the other networks; None if unknown."""
+    assumed: Servers | None = None
+    """The servers that explain the compute network of a bill without a line of servers."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -124,6 +137,10 @@ class Scope(NamedTuple):
     def of_kind(self, kind: str) -> list[SentLine]:
         """Return the lines of a kind of part."""
         return [line for line in self.lines if line.kind == kind]
+
+    def modules(self, tier: str) -> list[SentLine]:
+        """Return the lines of modules that are stated to be plugged in at a tier."""
+        return [line for line in self.of_kind("transceiver") if line.place.tier == tier]
 
 
 def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
@@ -165,31 +182,67 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
             fabric = name[1]
             role = fabric if fabric in ROLES else COMPUTE
             elsewhere = tuple(line for line in switches if (line.cluster, line.place.fabric) != name)
-            yield Scope(fabric, role, tuple(by_fabric[name]), free, here, elsewhere, hosts, listed), cluster
+            own = [line.id for line in switches if (line.cluster, line.place.fabric) == name]
+            stated = tuple(by_fabric[name])
+            usable = tuple(line for line in free if not own or any(_serves(line, switch, catalog) for switch in own))
+            if not any(line.kind == "transceiver" for line in (*stated, *usable)):
+                usable = tuple(line for line in usable if line.kind != "cable" or not is_fibre(line, catalog))
+            yield Scope(fabric, role, stated, usable, here, elsewhere, hosts, listed), cluster
 
 
 def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
-    """Return the lines, without the fabric of cables that fit none of its switches but fit others."""
-    cage_rules = rules(catalog)
-    cages: dict[str, set[str]] = {}
-    for line in lines:
-        if line.kind == "switch":
-            record = catalog.find_original("switch", line.id)
-            groups = range(len(record.value("port_groups") or ()))
-            forms = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)}
-            cages.setdefault(line.place.fabric, set()).update(str(form or ANY) for form in forms)
+    """Return the lines with fabrics by their plugs.
 
-    def fits(line: SentLine, fabric: str) -> bool:
-        record = catalog.find_original("cable", line.id)
-        plugs = {str(record.value(end, "cage") or ANY) for end in ("a", "b")}
-        return any(accepts(cage, plug, cage_rules) for cage in cages.get(fabric, {ANY}) for plug in plugs)
+    A cable that fits none of the switches of its fabric, but others, states no fabric. If no switch states one, each
+    has that of the cables which fit it, and is for compute if none do.
+    """
+    switches = [line for line in lines if line.kind == "switch"]
+    of_fabric = group_by(switches, lambda line: line.place.fabric)
 
+    def fits(line: SentLine, switch_lines: Sequence[SentLine]) -> bool:
+        return any(fits_switch(line, switch.id, catalog) for switch in switch_lines)
+
+    def place(line: SentLine) -> str:
+        fabric = line.place.fabric
+        if line.kind == "cable" and fabric and not fits(line, of_fabric.get(fabric, switches)):
+            return "" if fits(line, switches) else fabric
+        if line.kind != "switch" or fabric or not stated or len(of_fabric) > 1:
+            return fabric
+        if _is_rj45(line, catalog):
+            return OUT_OF_BAND
+        return next((cable.place.fabric for cable in stated if fits(cable, [line])), COMPUTE)
+
+    fixed = (line for line in lines if line.kind == "cable" and not is_fibre(line, catalog))
+    stated = [line for line in fixed if line.place.fabric not in ("", OUT_OF_BAND)]
+    fabrics = ((line, place(line)) for line in lines)
     return [
-        line._replace(place=line.place._replace(fabric=""))
-        if line.kind == "cable" and not fits(line, line.place.fabric) and any(fits(line, cage) for cage in cages)
-        else line
-        for line in lines
+        line if fabric == line.place.fabric else line._replace(place=line.place._replace(fabric=fabric))
+        for line, fabric in fabrics
     ]
+
+
+def _serves(line: SentLine, switch: str, catalog: Catalog) -> bool:
+    """Return whether a module or cable may serve links of a switch: at most at its rate, and with a plug for it."""
+    if line.kind == "transceiver":
+        record = catalog.find_original("transceiver", line.id)
+        rate = int(record.value("rate_gbps") or 0) // int(record.value("ports") or 1)
+    elif line.kind == "cable" and not is_fibre(line, catalog):
+        rate = int(catalog.find_original("cable", line.id).value("link_gbps") or 0)
+        if not fits_switch(line, switch, catalog):
+            return False
+    else:
+        return True
+    return rate <= port_gbps(switch, catalog)
+
+
+def fits_switch(line: SentLine, switch: str, catalog: Catalog) -> bool:
+    """Return whether an end of a cable fits a port of a switch."""
+    cage_rules, record = rules(catalog), catalog.find_original("switch", switch)
+    groups = range(len(record.value("port_groups") or ()))
+    cages = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)} - {None} or {ANY}
+    cable = catalog.find_original("cable", line.id)
+    plugs = {str(cable.value(end, "cage") or ANY) for end in ("a", "b")}
+    return any(accepts(str(cage), plug, cage_rules) for cage in cages for plug in plugs)
 
 
 def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:

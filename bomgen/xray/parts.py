@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -13,7 +12,8 @@ from typing import NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record, UnknownPart
 from bomgen.catalog.identity import identity, unavailable_message
-from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
+from bomgen.catalog.link_words import read_link_words
+from bomgen.catalog.parts import ANY, AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
 from bomgen.core.messages import message
 from bomgen.core.units import ANY_AMOUNT, minor_unit
 from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
@@ -21,19 +21,11 @@ from bomgen.reading.cells import TENTHS, Broken
 from bomgen.reading.list_columns import QUANTITY
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.reading.part_words import gpus_of
-from bomgen.xray.laws import SPARE_SHARE, SPARED
+from bomgen.xray.laws import FIBRE, SPARE_SHARE, SPARED
 from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line, name_place
 
-_FIBRES: Mapping[str, re.Pattern[str]] = {
-    "single-mode": re.compile(r"\bsmf?\b|single[- ]?mode|单模|\bos2\b"),
-    "multimode": re.compile(r"\bmmf?\b|multi[- ]?mode|多模|\bom[345]\b"),
-}
-_NANOMETRES: Mapping[str, str] = {"850": "multimode", "1310": "single-mode", "1550": "single-mode"}
-_WAVELENGTH = re.compile(r"\b(850|1310|1550)\s*nm\b")
-_REACH = re.compile(r"(?:\bup to\s+|传输距离\s*)(\d+(?:\.\d+)?)\s*(k?)m\b")
-_LENGTH = re.compile(r"(?<![\d.x×])(\d+(?:\.\d+)?)\s*(?:m|米)(?![a-z])")
-_COPPER = re.compile(r"\bcopper\b|\bdac\b|铜缆")
-KILOMETRE = 1000
+FLAT_TOP = "xray-by-flat-top"
+COPPERS = ("dac", "acc", "aec")
 
 
 def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
@@ -46,6 +38,8 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
         elif named is None:
             if line.quantity is not None and not _is_housing(line):
                 yield _unknown(line)
+        elif named.reason.code == FLAT_TOP:
+            yield at_line("doubt", line, "flat-top", line.quantity or 0, PINPOINTED, number=line.part, part=named.part)
         elif recognition.closest:
             pieces = line.quantity or 0
             yield at_line("doubt", line, "probable", 0, PINPOINTED, number=line.part, part=named.part, pieces=pieces)
@@ -93,30 +87,23 @@ def _unsold(line: SentLine, family: Record) -> Finding:
 
 
 def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterator[Finding]:
-    text = line.description.lower()
+    words = read_link_words(line.description)
     if record.kind == "transceiver":
         module = part_records.module(record, catalog)
-        fibre, reach = module.fibre, module.reach_m.value if module.reach_m else None
-        said = {kind for kind, words in _FIBRES.items() if words.search(text)}
-        said |= {_NANOMETRES[wavelength] for wavelength in _WAVELENGTH.findall(text)}
-        if len(said) == 1 and fibre in _FIBRES and fibre not in said:
-            yield _contradicted(line, record, said.pop(), fibre)
-        elif fibre in _FIBRES and not said and _COPPER.search(text):
-            yield _contradicted(line, record, "copper", fibre)
-        if (reach_said := _REACH.search(text)) and reach and len(said) < 2 and fibre not in said ^ {fibre}:
-            metres = Fraction(reach_said.group(1)) * (KILOMETRE if reach_said.group(2) else 1)
-            if metres > reach:
-                finding = _contradicted(line, record, f"{float(metres):g} m", f"{float(reach):g} m")
-                yield finding._replace(severity="doubt")
+        reach = module.reach_m.value if module.reach_m else None
+        said = words.fibre or ("copper" if words.medium in COPPERS else "")
+        if said and module.fibre != ANY and said != module.fibre:
+            yield _contradicted(line, record, said, module.fibre)
+        elif words.reach_m and reach and words.reach_m > reach:
+            finding = _contradicted(line, record, f"{float(words.reach_m):g} m", f"{float(reach):g} m")
+            yield finding._replace(severity="doubt")
     elif record.kind == "cable":
         cable = part_records.cable(record, catalog)
-        said = {kind for kind, words in _FIBRES.items() if words.search(text)}
-        if cable.medium == "fibre" and len(said) == 1 and cable.fibre in _FIBRES and cable.fibre not in said:
-            yield _contradicted(line, record, said.pop(), str(cable.fibre))
+        if cable.medium == FIBRE and words.fibre and cable.fibre != ANY and words.fibre != cable.fibre:
+            yield _contradicted(line, record, words.fibre, str(cable.fibre))
         length = line.recognition.named.length_m if line.recognition.named else None
-        lengths = {Fraction(written) for written in _LENGTH.findall(text)}
-        if length and len(lengths) == 1 and length not in lengths:
-            yield _contradicted(line, record, f"{float(lengths.pop()):g} m", f"{float(length):g} m")
+        if length and words.length_m and length != words.length_m:
+            yield _contradicted(line, record, f"{float(words.length_m):g} m", f"{float(length):g} m")
 
 
 def _contradicted(line: SentLine, record: Record, said: str, recorded: str) -> Finding:

@@ -9,6 +9,7 @@ from itertools import islice, product
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import ANY
 from bomgen.core.provenance import Mark
 from bomgen.core.work_budget import OF_BILL_FIT, spend
 from bomgen.design.assembly import Design
@@ -19,7 +20,6 @@ from bomgen.reading.bills import SentLine
 from bomgen.xray.candidates import (
     STAGES,
     CandidatePlan,
-    Servers,
     list_links,
     list_servers,
     list_switches,
@@ -32,12 +32,14 @@ from bomgen.xray.lines import (
     Designs,
     Plan,
     Scope,
+    Servers,
     build_design,
     count_engines,
     count_links,
     is_fibre,
     kind_between,
     leaf_spine,
+    list_modules_at_servers,
     list_slots,
     port_gbps,
     spine_core,
@@ -54,6 +56,9 @@ MOST_SWITCHES = 3
 MOST_LINKS_TRIED = 16
 """Options for its links of which the two best are kept."""
 KEPT_LINKS = 2
+SHAPES_TRIED = (3, 2)
+"""Structures with which the options are tried, outside the compute network and in it."""
+TWO_PLANES: Plan = {"planes": 2}
 UNKNOWN_PORT_RATE = "storage-port-rate"
 """The assumption for the server port rate that the catalogue lacks."""
 MOST_ALIKE = 6
@@ -178,6 +183,8 @@ def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
         return FitResult((), None)
     fitted_plans.sort(key=lambda fitted: fitted.cost)
     best = [fitted_plan for fitted_plan in fitted_plans if fitted_plan.rank == fitted_plans[0].rank]
+    # Planes that nothing on the bill states are only said where one plane does not explain it.
+    best = [plan for plan in best if "planes" not in plan.candidate.fabric] or best
     alike = dict[Any, FittedPlan]()
     for fitted in best:
         alike.setdefault(describe_shape(fitted), fitted)
@@ -206,9 +213,13 @@ def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
     catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
-    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
-    for at, links in enumerate(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
-        for shape in shapes:
+    several = SHAPES_TRIED[scope.role == COMPUTE]
+    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), several)]
+    choices = list(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED))
+    for planes, (at, links) in product(({}, TWO_PLANES), enumerate(choices)):
+        if planes and tried:
+            break  # two planes are tried only where NICs cannot be connected to one
+        for shape in (merge(shape, planes) for shape in shapes):
             fabric = _fabric(scope, servers, switch, shape, links, catalog)
             if fitted := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
                 # A design may explain the modules and cables of the bill, if not its number of switches.
@@ -245,10 +256,22 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
             ratio = Fraction(servers.gpus, nics_per_server)
             if ratio != 1:
                 whole["gpus_per_nic"] = int(ratio) if ratio.denominator == 1 else str(ratio)
+    elif scope.role != COMPUTE and scope.assumed and (rate := _stated_rate(scope, catalog)):
+        cages = [str(catalog.find_original("transceiver", line.id).value("cage")) for line in scope.modules(SERVER)]
+        if cages and cages[0] != ANY:
+            ports = int(shape.get("ports_per_server", 1))
+            whole["nic"] = {"name": "NIC of the bill", "ports": ports, "port_gbps": rate, "cage": cages[0]}
     elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
         assumed, most = catalog.assumption(UNKNOWN_PORT_RATE), port_gbps(switch["switch"], catalog)
-        whole["link"] = f"{min(int(assumed.value), most)}G"
+        whole["link"] = f"{_stated_rate(scope, catalog) or min(int(assumed.value), most)}G"
     return whole
+
+
+def _stated_rate(scope: Scope, catalog: Catalog) -> int:
+    """Return the rate [Gb/s] of the links that the modules at servers serve; 0 without modules."""
+    modules = [catalog.find_original("transceiver", line.id) for line in list_modules_at_servers(scope, catalog)]
+    rates = [int(record.value("rate_gbps") or 0) // int(record.value("ports") or 1) for record in modules]
+    return max(rates, default=0)
 
 
 def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | None:

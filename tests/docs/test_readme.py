@@ -56,7 +56,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def test_readme_and_manual_have_commands() -> None:
     """The README shows commands, and the manual the rest."""
     pages = [page for page, _ in BLOCKS]
-    assert pages.count("README.md") > 4
+    assert pages.count("README.md") > 1
     assert pages.count("docs/manual.md") > 5
 
 

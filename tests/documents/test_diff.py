@@ -16,12 +16,12 @@ from bills_by_hand import bom, line, side
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import Language, language
 from bomgen.core.yaml_source import override, read
-from bomgen.documents.diff.changes import changed_keys
 from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import headline, limit, passed, to_data
 from bomgen.documents.diff.difference import compare
+from bomgen.documents.diff.matching import changed_keys
 from bomgen.documents.diff.side import DERIVATIONS, bill_in, compared_result_of
-from bomgen.output.comment import MOST_LINES, comment, safe
+from bomgen.output.markdown_html import MOST_LINES, comment, safe
 from bomgen.output.terminal import text as text_of
 
 ROOT = Path(__file__).parents[2]

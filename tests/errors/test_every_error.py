@@ -18,9 +18,9 @@ from bomgen.core.language import language
 
 HOSTILE = Path(__file__).parents[1] / "hostile"
 ELSEWHERE = (
-    *("cli/", "output/xlsx/", "output/drawing/", "output/wiring/", "output/price_lists/"),
+    *("cli/", "output/xlsx/", "output/drawing/", "output/wiring/", "output/price_lists.py"),
     *("output/markdown_html.py", "output/atomic_write.py", "output/formats/", "output/registry.py"),
-    *("output/margin.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
+    *("output/price_documents.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
     *("results/checks.py", "site/facility.py", "site/power.py"),
     *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),

@@ -13,8 +13,8 @@ from hunt import HERE, STARTED_BY
 ROOMS = {
     "source": ("bomgen.core.yaml_source",),
     "quantities": ("bomgen.core.units", "bomgen.core.language"),
-    "books": ("bomgen.pricing.price_book", "bomgen.output.price_list_reading", "bomgen.core.safety"),
-    "templates": ("bomgen.output.user_templates.templates", "jinja2"),
+    "books": ("bomgen.pricing.price_book", "bomgen.output.price_lists", "bomgen.core.safety"),
+    "templates": ("bomgen.output.template_sandbox", "jinja2"),
     "bind": ("bomgen",),
 }
 """What the coverage of each target is counted in."""

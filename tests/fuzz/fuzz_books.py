@@ -12,7 +12,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 from oracles import well_told
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.output.price_list_reading import written
+from bomgen.output.price_lists import written
 from bomgen.pricing.price_book import check_price_book, entries, price_book
 from bomgen.reading.price_lists import open_book
 

@@ -14,8 +14,8 @@ from oracles import held
 from tripwire import nothing_touched
 
 from bomgen.core.processes import Limits, OutOfTime
-from bomgen.output.user_templates import sandbox
-from bomgen.output.user_templates.sandbox import render, writer
+from bomgen.output import template_sandbox as sandbox
+from bomgen.output.template_sandbox import render, writer
 
 MOST_BYTES = 1024
 NAMES = ("offer.txt", "offer.html", "offer.csv", "offer.SVG")

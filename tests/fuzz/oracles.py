@@ -12,7 +12,7 @@ from bomgen.cli.messages import escape_controls
 from bomgen.core.diagnostics import Problem, excerpt
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_EXPONENT, Source
-from bomgen.output.price_lists.yaml import scalar
+from bomgen.output.price_lists import scalar
 
 LINE_ENDS = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Of YAML 1.1, which the parser counts."""

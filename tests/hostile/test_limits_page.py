@@ -14,7 +14,7 @@ from bomgen.cli import command
 from bomgen.core import diagnostics, document, safety, work_budget, yaml_source
 from bomgen.fabric.clos import search
 from bomgen.output import pdf
-from bomgen.output.user_templates import templates
+from bomgen.output import user_templates as templates
 from bomgen.plan import schema as plan_schema
 from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
 from bomgen.serve import worker

@@ -66,11 +66,23 @@ async function visit(browser, address, options = {}) {
     button: (name, place = page) => place.getByRole("button", { name, exact: true }),
     tab: (name) => page.getByRole("tab", { name, exact: true }),
     dialog: page.getByRole("dialog"),
-    // Open a plan from the list, as the page begins.
+    begin: page.locator("#start"),
+    // Open a plan from the list, as the page begins, and see its text.
     async start(name) {
-      await page.dialog.getByRole("button", { name: `${name}.yaml` }).click();
+      await page.begin.getByRole("button", { name: `${name}.yaml` }).click();
+      await page.tab("YAML").click();
       await page.built();
       return page;
+    },
+    async design(name) {
+      await page.locator("#designs input").fill(name);
+      await page.locator("#designs button", { hasText: new RegExp(`${name}$`) }).click();
+      await page.built();
+    },
+    // Where there is room for one pane alone, the other is one click away.
+    async pane(name) {
+      const chosen = page.locator(`nav [data-pane=${name}]`);
+      if (await chosen.isVisible()) await chosen.click();
     },
     // Put the cursor at the end of the line that begins with a key.
     async line(key) {
@@ -139,6 +151,7 @@ const stories = {
     seen.listed = await page.locator("#problems li").allTextContents();
     seen.state = await page.textContent("#state");
     seen.kept = (await page.total()) === total;
+    await page.click("#notes");
     await page.locator("#problems li button").click();
     await page.keyboard.press("End");
     await page.keyboard.type("m");
@@ -155,12 +168,12 @@ const stories = {
   async days(open) {
     const page = await open("days"), seen = { before: await page.total() };
     await page.rewrite("target_days", 15);
-    await page.locator("#delta summary").waitFor();
+    await page.locator("#delta").waitFor();
     await page.built();
     seen.after = await page.total();
-    seen.delta = await page.textContent("#delta summary");
-    await page.click("#delta summary");
-    seen.lines = await page.locator("#delta tbody tr").allTextContents();
+    seen.delta = await page.textContent("#delta");
+    await page.click("#delta");
+    seen.lines = await page.locator("#delta-list tbody tr").allTextContents();
     seen.shown = await page.frame().textContent();
     await page.rewrite("target_days", 30);
     await page.locator("#delta").waitFor({ state: "hidden" });
@@ -249,7 +262,7 @@ const stories = {
 
   async download(open) {
     const page = await open("download");
-    await page.button("Download").click();
+    await page.button("Download quote").click();
     const workbooks = page.dialog.getByRole("button", { name: /^quote.xlsx/ });
     const [file] = await Promise.all([page.waitForEvent("download"), workbooks.click()]);
     await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
@@ -292,11 +305,11 @@ const stories = {
   // What is refused is said where it was done, and leaves what was there.
   async refused(open) {
     const page = await open(), seen = {}, failed = page.dialog.getByRole("alert");
-    await page.dialog.getByRole("textbox").fill("http://127.0.0.1/#plan=eJzLAAAA");
-    await page.button("Open", page.dialog).click();
-    seen.link = await failed.textContent();
-    await page.dialog.getByRole("button", { name: /llama65b$/ }).click();
-    await page.built();
+    await page.locator("#link input").fill("http://127.0.0.1/#plan=eJzLAAAA");
+    await page.button("Open", page.locator("#link")).click();
+    await page.locator("#start-failed").waitFor();
+    seen.link = await page.textContent("#start-failed");
+    await page.design("llama65b");
     await page.keyboard.press("Control+s");
     for (const name of ["none/refused.yaml", "refused.yaml"]) {
       await page.dialog.getByRole("textbox").fill(name);
@@ -376,7 +389,7 @@ const stories = {
     await page.waitForURL(server.address);
     await wait(() => !leading().length);
     for (const [customer, price] of [["first", 100000], ["second", 300000]]) {
-      await page.button("New plan", page.dialog).click();
+      await page.button("New plan", page.begin).click();
       await page.locator("#form [name=purpose]").selectOption("none");
       await page.tab("Prices").click();
       await page.built();
@@ -399,12 +412,11 @@ const stories = {
       await page.button("Open", page.getByLabel("Actions")).click();
     }
     await page.route("**/api/files*", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), whole: false } }));
-    await page.dialog.waitFor();
     await page.keyboard.press("Escape");
     seen.unlisted = [];
-    for (const name of ["Open", "Compare"]) {
+    for (const [name, place] of [["Open", page.begin], ["Compare", page.dialog]]) {
       await page.button(name, page.getByLabel("Actions")).click();
-      seen.unlisted.push(await page.dialog.locator("p.warning").textContent());
+      seen.unlisted.push(await place.locator("p.warning").textContent());
       await page.keyboard.press("Escape");
     }
     seen.open = started(server.child).length;
@@ -417,8 +429,7 @@ const stories = {
 
   async form(open) {
     const page = await open(), seen = {};
-    await page.dialog.getByRole("button", { name: /llama65b$/ }).click();
-    await page.built();
+    await page.design("llama65b");
     await page.tab("Form").click();
     const answer = async (input, value) => {
       if (await input.evaluate((element) => element.tagName === "SELECT")) return input.selectOption(value);
@@ -456,7 +467,7 @@ const stories = {
     const reach = async (name) => {
       for (let tabs = 0; tabs < 60 && (await page.evaluate(() => document.activeElement.name || document.activeElement.textContent)) !== name; tabs++) await page.keyboard.press("Tab");
     };
-    await page.button("New plan", page.dialog).waitFor();
+    await page.button("New plan", page.begin).waitFor();
     await reach("New plan");
     await page.keyboard.press("Enter");
     await page.until(() => document.activeElement.name === "purpose");
@@ -498,7 +509,7 @@ const stories = {
     await page.built();
     seen.total = await page.total();
     seen.book = read("my-cluster-prices.prices.yaml");
-    await page.button("Download").click();
+    await page.button("Download quote").click();
     await page.dialog.locator("p.warning").waitFor();
     seen.missing = await page.dialog.locator("p.warning").textContent();
     seen.formats = await page.dialog.locator(".list button").allTextContents();
@@ -545,11 +556,11 @@ const stories = {
   },
 
   async gallery(open) {
-    const page = await open(), seen = {}, designs = page.dialog.locator(".list").nth(1).getByRole("button");
+    const page = await open(), seen = {}, designs = page.locator("#designs .list button");
     await designs.first().waitFor();
     seen.all = await designs.count();
-    await page.dialog.getByRole("searchbox").fill("h200 xe9680");
-    seen.shown = await page.dialog.locator(".list").nth(1).locator("button:visible").allTextContents();
+    await page.locator("#designs input").fill("h200 xe9680");
+    seen.shown = await page.locator("#designs .list button:visible").allTextContents();
     return seen;
   },
 
@@ -582,7 +593,7 @@ const stories = {
       const editing = document.activeElement.closest(".cm-editor");
       return { name: document.activeElement.textContent.trim() || document.activeElement.id, seen: editing || (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) };
     });
-    await page.dialog.getByRole("button", { name: "keyboard.yaml" }).waitFor();
+    await page.begin.getByRole("button", { name: "keyboard.yaml" }).waitFor();
     const choose = async (test) => {
       for (let tabs = 0; tabs < 200; tabs++) {
         if (await page.evaluate(test)) return;
@@ -595,6 +606,8 @@ const stories = {
     await choose(() => document.activeElement.textContent.includes("keyboard.yaml") && document.activeElement.matches("button"));
     await page.keyboard.press("Enter");
     await page.built();
+    await choose(() => document.activeElement.id === "view-form");
+    await page.keyboard.press("ArrowRight");
     await choose(() => document.activeElement.matches(".cm-content"));
     await page.keyboard.press("Control+Home");
     for (let lines = 0; lines < 5; lines++) await page.keyboard.press("ArrowDown");
@@ -613,9 +626,9 @@ const stories = {
     await page.until(() => document.activeElement.getAttribute("aria-selected") === "true");
     seen.tab = await page.evaluate(() => document.activeElement.textContent);
     await page.keyboard.press("Control+o");
-    await page.dialog.waitFor();
+    await page.begin.waitFor();
     await page.keyboard.press("Escape");
-    await page.dialog.waitFor({ state: "hidden" });
+    await page.begin.waitFor({ state: "hidden" });
     seen.back = await page.evaluate(() => document.activeElement.id);
     return seen;
   },
@@ -636,15 +649,21 @@ const stories = {
     await judge("prices");
     await page.tab("Quote").click();
     await page.built();
-    for (const name of ["Open", "Download", "Import", "Search", "Compare", "Share"]) {
+    await page.button("Open").click();
+    await page.locator("#designs button").first().waitFor();
+    await page.locator(".goals button").first().click();
+    await page.locator(".inquiry input").first().waitFor();
+    await judge("start");
+    await page.keyboard.press("Escape");
+    for (const name of ["Download quote", "Import", "Search", "Compare", "Share"]) {
       await page.button(name).click();
       await page.dialog.waitFor();
-      if (name === "Download") await page.dialog.locator(".list button").first().waitFor();
+      if (name === "Download quote") await page.dialog.locator(".list button").first().waitFor();
       await judge(name);
       await page.keyboard.press("Escape");
     }
     await page.rewrite("servers", 8);
-    await page.locator("#delta summary").click();
+    await page.click("#delta");
     await page.rewrite("gpu", "h100");
     await page.locator(".cm-lintRange-error").waitFor();
     await judge("problems");
@@ -661,6 +680,7 @@ const stories = {
     for (const language of ["en", "zh"]) {
       await page.selectOption("#language", language);
       await page.built();
+      await page.pane("result");
       for (const tab of await page.locator("#tabs [role=tab]").all()) {
         const name = `${await tab.textContent()}`;
         await tab.click();
@@ -669,11 +689,16 @@ const stories = {
         seen.overflow[name] = await page.evaluate(wider);
         seen.frames[name] = await page.evaluate(wider, "frame");
       }
+      await page.pane("plan");
       for (const view of await page.locator("#views [role=tab]").all()) {
         await view.click();
         seen.overflow[`${await view.textContent()}`] = await page.evaluate(wider);
       }
-      for (const action of await page.locator(".actions button:not(#save, #theme)").all()) {
+      await page.click("#open");
+      await page.locator("#designs button").first().waitFor();
+      seen.overflow[`start, ${language}`] = await page.evaluate(wider);
+      await page.keyboard.press("Escape");
+      for (const action of await page.locator(".actions button:not(#open, #save, #theme)").all()) {
         await action.click();
         await page.dialog.waitFor();
         if (await action.getAttribute("id") === "download") await page.dialog.locator(".list button").first().waitFor();
@@ -682,7 +707,7 @@ const stories = {
         await page.keyboard.press("Escape");
         await page.dialog.waitFor({ state: "hidden" });
       }
-      await page.locator("#views [role=tab]").first().click();
+      await page.locator("#views [role=tab]").last().click();
       seen.words[language] = { lang: await page.evaluate(() => document.documentElement.lang), tabs: await page.locator("#tabs [role=tab]").allTextContents(), quote: await page.evaluate(() => document.getElementById("frame").contentDocument.documentElement.lang) };
     }
     return seen;
@@ -750,8 +775,9 @@ const stories = {
     await file.saveAs(at(`downloads/${file.suggestedFilename()}`));
     seen.name = file.suggestedFilename();
     const other = await open();
-    await other.dialog.getByRole("textbox").fill(address);
-    await other.button("Open", other.dialog).click();
+    await other.locator("#link input").fill(address);
+    await other.button("Open", other.locator("#link")).click();
+    await other.tab("YAML").click();
     await other.built();
     seen.text = await other.text();
     return seen;

@@ -18,7 +18,7 @@ from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import to_data
 from bomgen.documents.diff.difference import Difference, compare
 from bomgen.documents.diff.side import Item, bill_in, compared_result_of
-from bomgen.output.comment import comment
+from bomgen.output.markdown_html import comment
 from bomgen.output.terminal import text
 
 IDS = st.sampled_from(

@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bomgen.output.price_list_reading import written
+from bomgen.output.price_lists import written
 from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
 from bomgen.pricing.price_book import PriceBook, entries, find_price, first, price_book

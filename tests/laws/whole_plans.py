@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 from hypothesis import strategies as st
 
-from bomgen.output.price_list_reading import written
+from bomgen.output.price_lists import written
 from bomgen.pricing.price_book import entries
 from bomgen.reading.price_lists import open_book
 from bomgen.workflow.plan_files import PlanFile

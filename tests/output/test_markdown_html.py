@@ -16,7 +16,7 @@ import pytest
 from bomgen.core.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
 from bomgen.core.language import language
 from bomgen.core.units import Tax, Totals
-from bomgen.documents.totals import sums_of
+from bomgen.documents.tables import sums_of
 from bomgen.output import markdown_html as text
 
 ENGLISH = language("en")

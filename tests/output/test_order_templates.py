@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli.command import main
-from bomgen.output.user_templates.templates import describe_templates, shipped
+from bomgen.output.user_templates import describe_templates, shipped
 from bomgen.reading.price_lists import read_list
 
 ROOT = Path(__file__).parents[2]

@@ -20,9 +20,9 @@ from bomgen.core import processes
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.processes import Limits
 from bomgen.core.provenance import Mark
-from bomgen.output.user_templates import templates
-from bomgen.output.user_templates.sandbox import RESULT_BYTES, render, writer
-from bomgen.output.user_templates.templates import LIMITS, filled
+from bomgen.output import user_templates as templates
+from bomgen.output.template_sandbox import RESULT_BYTES, render, writer
+from bomgen.output.user_templates import LIMITS, filled
 from bomgen.results.result import Template, template_data
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
@@ -316,7 +316,7 @@ ESCAPED = """
 import os, sys
 import socket, subprocess
 from bomgen.core.processes import within_limits
-from bomgen.output.user_templates.templates import LIMITS
+from bomgen.output.user_templates import LIMITS
 def held(attempt):
     try:
         return bool(attempt()) and False

@@ -25,7 +25,7 @@ from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
 from bomgen.core.safety import find_invisible
-from bomgen.output.price_list_reading import written
+from bomgen.output.price_lists import written
 from bomgen.output.xlsx.cells import package
 from bomgen.pricing.price_book import PriceBook, check_price_book, entries, price_book
 from bomgen.reading import tables, workbooks

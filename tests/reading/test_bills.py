@@ -279,6 +279,35 @@ def test_questions(text: str, question: str) -> None:
     assert question in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        # the only column of pieces, whatever its heading; numbers that count the rows are none
+        ("id,name,totalcount\n1,QM9700,24\n2,MFP7E10-N010,100\n", [("QM9700", 24), ("MFP7E10-N010", 100)]),
+        ("Item,Part,8 nodes\nNode,DGXH100,8\nSwitch,MQM9700-NS2F,2\n", [("DGXH100", 8), ("MQM9700-NS2F", 2)]),
+        ("SN5600,32\nMMA4Z00-NS,200\n", [("SN5600", 32), ("MMA4Z00-NS", 200)]),
+        # the rule of a Markdown table is no row
+        ("| Item | How many |\n|---|---:|\n| SN5600 | 32 |\n", [("SN5600", 32)]),
+        ("| Part | Qty |\n|:--|--:|\n| SN5600 | 32 |\n", [("SN5600", 32)]),
+    ],
+)
+def test_columns_by_content(text: str, lines: list[tuple[str, int]]) -> None:
+    """What no heading says, the values say."""
+    assert [(line.shown, line.quantity) for line in read(text).lines] == lines
+
+
+def test_two_columns_of_pieces() -> None:
+    """Two columns that may be the quantities are a question that shows both readings."""
+    with pytest.raises(PlanErrors, match="B 'site 1: 32 x SN5600, 9 x MMA4Z00-NS', C 'site 2: 7 x SN5600"):
+        read("Item,site 1,site 2\nSN5600,32,7\nMMA4Z00-NS,9,90\n")
+
+
+def test_descriptions_in_a_column_of_parts() -> None:
+    """Words in a column called model are no part number with a typing error."""
+    [line] = read("model,role,quantity\nHGX H100 SXM5,Compute Node,32\n").lines
+    assert (line.id, line.recognition.nearest) == ("hgx-h100-8-generic", ())
+
+
 def test_columns_as_asked() -> None:
     """Columns by letter and by heading, without a header, with another decimal separator, and left out."""
     amounts = "Part,Name,Amount\nX,x,4\n"

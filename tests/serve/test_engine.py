@@ -64,7 +64,7 @@ def test_a_plan_with_errors_has_no_result(workspace: Workspace) -> None:
 def test_four_key_figures_stand_first(workspace: Workspace, code: str) -> None:
     """Total, GPUs, servers and power; the others follow apart."""
     found = engine.build(workspace, asked(language=code))
-    total, gpus, servers, power = (value for _, value in found["headline"])
+    total, gpus, servers, power = (value for _, value, _ in found["headline"])
     assert (gpus.split()[0], servers, "USD" in total, "W" in power) == ("32", "4", True, True)
     assert len(found["figures"]) >= 3
 

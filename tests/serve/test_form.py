@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.serve import engine
-from bomgen.serve.form import PURPOSE, QUESTIONS, form
+from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS, form
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.starters import starter
 
@@ -46,6 +46,17 @@ def test_the_form_of_the_starter_builds(workspace: Workspace) -> None:
     found = form(workspace, {"text": starter("from-form"), "answers": answers})
     assert "# sequence" in found["text"] or "# tokens of one training sequence" in found["text"]
     assert engine.build(workspace, {"path": "from-form.yaml", "text": found["text"]})["headline"]
+
+
+@pytest.mark.parametrize("purpose", [*PURPOSES, NONE])
+def test_each_purpose_begins_a_plan_with_a_price(workspace: Workspace, purpose: str) -> None:
+    """Two answers are enough, and what applies without an answer is said as it would be typed."""
+    answers = {PURPOSE: purpose, "quote.price_book": "indicative"}
+    found = form(workspace, {"path": "first.yaml", "text": "", "answers": answers})
+    built = engine.build(workspace, {"path": "first.yaml", "text": found["text"]})
+    assert built["headline"][0][1].endswith("USD"), built["problems"]
+    defaults = {question["id"]: question["default"] for question in found["questions"]}
+    assert (defaults["spare-servers"], defaults["topology"]) == (0, "fat-tree")
 
 
 def test_another_purpose_is_another_block(workspace: Workspace) -> None:

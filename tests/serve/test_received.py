@@ -15,7 +15,7 @@ import pytest
 from workbook_edits import Quote
 
 from bomgen.core.progress import heard_by
-from bomgen.output.price_list_reading import written
+from bomgen.output.price_lists import written
 from bomgen.serve import engine, form, received
 from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out

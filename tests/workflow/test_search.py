@@ -24,7 +24,7 @@ import bomgen
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language as language_of
-from bomgen.output.search_results import render_search
+from bomgen.output.writer import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
 from bomgen.results.designs import UNITS, Columns, SearchedDesign, candidate_at
 from bomgen.results.front import PartialFront

@@ -1,17 +1,25 @@
-"""The chapters of evidence: assumptions, checks, cited figures and derivations."""
+"""The evidence: assumptions, checks, cited figures, derivations, rejected options, and a simulation of the workload."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isinf
+from typing import Any
 
-from bomgen.core.document import Cell, Column, Derivation, Section, Step, Table, row_of
+from bomgen.core.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, row_of
 from bomgen.core.formula_words import name_input
+from bomgen.core.language import Language
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.types import Plan
 from bomgen.results.numbers import dotted
+from bomgen.results.reasons import Reason, ReasonInputs, reasons
 from bomgen.results.result import assumptions
+from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand
+from bomgen.sizing.serving.service import Serving
+from bomgen.sizing.serving.simulation import PERCENTILES, Outcome
 
 
 def assumption_section(writer: Writer) -> Section:
@@ -127,3 +135,107 @@ def steps(writer: Writer, path: str, figure: Figure, titles: Mapping[str, str]) 
             stack.extend((depth + 1, parameter, value) for parameter, value in reversed(informative_inputs(node)))
         value, unit = writer.held(node), writer.unit(node)
         yield Step(depth, name, value, unit, origin, see, expression, node.bounds, "" if own in titles else parameter)
+
+
+# choices ------------------------------------------------------------------------------------------------------------
+# The chapter of rejected options: parts and designs, each with the reason or the difference.
+
+
+def choices(writer: Writer) -> Section | None:
+    """Return the chapter of every choice that had alternatives; None if there were none."""
+    columns = (
+        Column("choice", writer.word("column-choice"), "text", 26),
+        Column("taken", writer.word("column-taken"), "text", 44, code=True),
+        Column("other", writer.word("column-not-taken"), "text", 34, code=True),
+        Column("why", writer.word("column-why-not"), "text", 60, code=True),
+    )
+    chosen = [reason for reason in reasons(ReasonInputs(writer.report, writer.language), None) if reason.others]
+    if not chosen:
+        return None
+    rows = tuple(row for reason in chosen for row in _choice_rows(writer, reason))
+    table = Table("choices", writer.word("table-choices"), columns, rows, folded=True)
+    return Section("choices", writer.word("section-choices"), text=(writer.word("choices-lead"),), tables=(table,))
+
+
+def _choice_rows(writer: Writer, reason: Reason) -> Iterator[Row]:
+    say = writer.language.message
+    taken = [
+        Cell(say(reason.title)),
+        Cell(writer.word("taken-because", taken=say(reason.chosen), why=say(reason.because))),
+    ]
+    for other in reason.others:
+        yield row_of(*taken, say(other.name), say(other.reason))
+        taken = [Cell("")] * len(taken)
+
+
+# simulation ---------------------------------------------------------------------------------------------------------
+# The document of a simulated workload: percentiles of its times beside its targets.
+
+PERCENT = 100
+TIMES = ("ttft", "tpot", "request")
+
+
+def simulation_document(
+    plan: Plan, served: Serving, demand: Demand, outcome: Outcome, replicas: int, seed: int, language: Language
+) -> Document:
+    """Return the percentiles of a simulated workload, its targets, and whether they hold."""
+    word, number = language.word, language.number
+    columns = (
+        Column("time", word("simulate-time")),
+        *(Column(f"p{share:.0%}", f"{share:.0%}", "text") for share in PERCENTILES),
+        Column("target", word("simulate-target"), "text"),
+        Column("judgement", word("simulate-judgement"), "text"),
+    )
+    judged = judgements(demand, outcome)
+    rows = []
+    for name in TIMES:
+        values = [language.value(getattr(outcome, name)[share], "s") for share in PERCENTILES]
+        target = getattr(demand, name, float("inf"))
+        shown = "" if isinf(target) else language.value(target, "s")
+        verdict = word("simulate-holds" if judged[name] else "simulate-fails") if name in judged else ""
+        rows.append(row_of(word(f"simulate-{name}"), *values, shown, verdict))
+    facts = {
+        "plan": plan.name,
+        "replicas": number(replicas),
+        "split": str(served.need.replica),
+        "rate": number(round(demand.per_second * SECONDS_A_MINUTE, 1)),
+        "in_flight": number(round(outcome.in_flight, 1)),
+        "seed": str(seed),
+    }
+    notes = [word("simulate-load", **facts)]
+    if not outcome.stable:
+        notes.append(word("simulate-unstable"))
+    table = Table("simulation", "", columns, tuple(rows))
+    notes_of = tuple(Note("info", text) for text in notes)
+    return Document("", language.code, (Section("simulation", "", tables=(table,), notes=notes_of),))
+
+
+def judgements(demand: Demand, outcome: Outcome) -> dict[str, bool]:
+    """Return whether each target of a demand holds; those that the plan does not set are left out."""
+    found = {}
+    if not isinf(demand.ttft):
+        found["ttft"] = outcome.stable and outcome.ttft_kept >= demand.percentile
+    if not isinf(demand.tpot):
+        found["tpot"] = outcome.stable and outcome.tpot_mean <= demand.tpot
+    return found
+
+
+def simulation_data(
+    plan: Plan, served: Serving, demand: Demand, outcome: Outcome, replicas: int, seed: int
+) -> dict[str, Any]:
+    """Return the same as plain data; times in seconds."""
+    return {
+        "plan": plan.name,
+        "split": str(served.need.replica),
+        "replicas": replicas,
+        "requests_per_second": demand.per_second,
+        "seed": seed,
+        "in_flight_per_replica": outcome.in_flight,
+        "stable": outcome.stable,
+        **{
+            name: {f"p{round(share * PERCENT)}": value for share, value in getattr(outcome, name).items()}
+            for name in TIMES
+        },
+        "targets": judgements(demand, outcome),
+        "holds": outcome.holds(demand),
+    }

@@ -1,21 +1,26 @@
-"""The chapters of amounts: costs by category, price basis, running costs, terms."""
+"""The chapters of amounts: bill and order, costs by category, price basis, running costs, terms, alternatives."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section, Table, row_of
+from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.plan.commercial_terms import Party
+from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import Price
 from bomgen.pricing.price_warnings import age_days, is_old
 from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, category_amounts, confidence
+from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import PARTS
-from bomgen.results.result import OPERATION
+from bomgen.results.result import OPERATION, Report
 
 _HUNDRED = 10**2
 
@@ -265,3 +270,234 @@ def costs_table(writer: Writer) -> Table:
         for part in category_amounts(writer.report.quote.lines)
     )
     return Table("costs", word("drawing-costs"), columns, rows, word("drawing-costs-text"))
+
+
+# alternatives -------------------------------------------------------------------------------------------------------
+# The chapter that compares the plan with its alternatives.
+
+SWITCH = "switch"
+BOXES = "switches"
+"""The bom.json key for numbers of switches."""
+COUNTED = (SWITCH, "transceiver", "cable")
+"""Categories shown with quantities in addition to amounts."""
+Alternatives = Comparison[tuple[str, Report]]
+
+
+def alternatives(writer: Writer) -> Section | None:
+    """Return the chapter that compares the plan with its alternatives; None if there are none."""
+    word = writer.word
+    if not writer.report.alternatives:
+        return None
+    comparison = compared_alternatives(writer)
+    (planned, _), *others = comparison.sides
+    columns = [Column("name", word("xlsx-category"), "text", 30), Column("plan", planned, "money", 20)]
+    counts = [Column("name", word("column-pieces"), "text", 30), Column("plan", planned, "number", 20)]
+    for number, (name, _) in enumerate(others, 1):
+        columns.append(Column(f"amount-{number}", name, "money", 20))
+        columns.append(Column(f"difference-{number}", word("column-difference"), "money", 20))
+        counts.append(Column(f"pieces-{number}", name, "number", 20))
+    rows, counted = list[Row](), list[Row]()
+    for row in comparison.rows:
+        if row.unit:
+            rows.append(row_of(row.label, *_cells(row)))
+        elif any(cell.value for cell in row.cells):
+            counted.append(row_of(row.label, *row.cells))
+    tables = (
+        Table("alternatives", word("table-alternatives"), tuple(columns), tuple(rows)),
+        Table("alternatives-pieces", word("table-alternatives-pieces"), tuple(counts), tuple(counted)),
+        *(_changes(writer, number, name, other) for number, (name, other) in enumerate(others, 1)),
+    )
+    notes = tuple(Note("warning", text) for text in comparison.notes)
+    return Section("alternatives", word("section-alternatives"), (word("alternatives-lead"),), tables, notes)
+
+
+def compared_alternatives(writer: Writer) -> Alternatives:
+    """Return the amounts and pieces of the plan and of its alternatives; amounts have the currency as their unit."""
+    word, report, currency = writer.word, writer.report, writer.report.quote.totals.currency
+    names = (word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
+    sides = tuple(zip(names, (report, *report.alternatives), strict=True))
+    amounts = [
+        {part.category: (part.amount, not part.complete) for part in category_amounts(side.quote.lines)}
+        for _, side in sides
+    ]
+    rows, totals = list(category_rows(amounts, currency, writer.language)), [side.quote.totals for _, side in sides]
+    for key, name in (("xlsx-net", "net"), ("ui-tax", "tax"), ("ui-total", "amount")):
+        if name != "tax" or report.quote.totals.taxes:
+            sums = ((getattr(each, name), not each.complete) if each.priced_lines else (None, False) for each in totals)
+            cells = tuple(Cell(amount, currency, least=least) for amount, least in sums)
+            rows.append(ComparedRow(key, "", word(key), cells, currency))
+    for category in COUNTED:
+        cells = tuple(Cell(_count(side, category)) for _, side in sides)
+        rows.append(ComparedRow(category, "", word(f"category-{category}"), cells))
+    say = writer.language.message
+    notes = (
+        word("warning-of", name=name, text=say(problem.message))
+        for name, other in sides[1:]
+        for problem in other.problems
+    )
+    return Comparison(sides, tuple(rows), tuple(notes))
+
+
+def _count(report: Report, category: str) -> int:
+    """Return the pieces of a category; for switches without line cards and power supplies."""
+    lines = (line for line in report.bill.lines if line.category == category)
+    return sum(line.pieces for line in lines if category != SWITCH or BOXES in (line.path or "").split(".")[-2:])
+
+
+def _cells(row: ComparedRow) -> Iterator[Cell]:
+    """Yield the amount of the plan, then of each alternative with the difference."""
+    planned, *others = row.cells
+    yield planned
+    for cell, difference in zip(others, row.differences, strict=True):
+        yield cell
+        certain = difference is not None and not cell.least and not planned.least
+        yield Cell(difference, row.unit) if certain else Cell("–")
+
+
+def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
+    columns = (
+        Column("category", writer.word("xlsx-category"), "text", 16),
+        Column("part", writer.word("column-description"), "text", 50),
+        Column("plan", writer.word("column-as-planned"), "number", 14),
+        Column("other", name, "number", 14),
+    )
+    planned, other = _parts(writer, writer.report), _parts(writer, report)
+    rows = tuple(
+        row_of(writer.word(f"category-{category}"), part, planned[category, part], other[category, part])
+        for category, part in sorted({*planned, *other}, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
+        if planned[category, part] != other[category, part]
+    )
+    return Table(f"alternative-{number}", writer.word("table-alternative", name=name), columns, rows)
+
+
+def _parts(writer: Writer, report: Report) -> Counter[tuple[str, str]]:
+    """Return the pieces of each part, by category and name."""
+    pieces = Counter[tuple[str, str]]()
+    for line in report.bill.lines:
+        name = writer.described(line._replace(in_stock=False))
+        pieces[line.category, writer.language.beside(name, line.sku or "")] += line.pieces
+    return pieces
+
+
+# bill ---------------------------------------------------------------------------------------------------------------
+# The chapter of the bill: every line with its price.
+
+
+def bill_table(writer: Writer) -> Table:
+    """Return a table of every line of the bill with its price, by category."""
+    columns = (
+        Column("fabric", writer.word("column-fabric"), "text", 18),
+        Column("role", writer.word("column-role"), "text", 20),
+        Column("sku", writer.word("column-sku"), "text", 28),
+        Column("description", writer.word("column-description"), "text", 44),
+        Column("quantity", writer.word("column-quantity"), "number", 10, main=True),
+        Column("spare", writer.word("column-spare"), "number", 8),
+        Column("unit_price", writer.word("column-unit-price"), "money", 14),
+        Column("discount", writer.word("column-discount"), "share", 10),
+        Column("amount", writer.word("column-net-amount"), "money", 18, main=True),
+        Column("explain", writer.word("column-why"), "text", 60),
+    )
+    ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))
+    return Table("bill", writer.word("table-bill"), columns, tuple(bill_row(writer, line) for line in ordered))
+
+
+def _how(writer: Writer, priced: QuoteLine) -> str:
+    how = writer.origin(priced.line.quantity)
+    share = priced.line.charge.share if priced.line.charge else None
+    if share is None or priced.of is None:
+        return how
+    whole = writer.language.money(priced.of, writer.report.quote.totals.currency)
+    return writer.word("share-of", share=writer.language.exact_share(Fraction(share.value)), amount=whole, how=how)
+
+
+def bill_row(writer: Writer, priced: QuoteLine) -> Row:
+    """Return the row of one bill line."""
+    line, currency = priced.line, writer.report.quote.totals.currency
+    why = writer.derivation_of(line.quantity)
+    if (
+        why is None
+        and line.path in writer.paths.figures
+        and isinstance(writer.paths.figures[line.path].origin, Derived)
+    ):
+        why = line.path
+    share = line.charge.share if line.charge else None
+    cells = (
+        Cell(writer.joined(*filter(None, (line.cluster, line.fabric and writer.fabric_name(line.fabric))))),
+        Cell(writer.place(line.role or "")),
+        Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
+        Cell(writer.described(line)),
+        Cell(line.quantity.value, "", why),
+        Cell(line.spare.value, note=writer.origin(line.spare)) if line.spare else Cell(0),
+        Cell(
+            priced.unit.amount,
+            currency,
+            note=price_note(writer, priced),
+            share_of_hardware=Fraction(share.value) if share else None,
+        ),
+        Cell(priced.discount, "share"),
+        Cell(priced.amount, currency, least=priced.least),
+        Cell(_how(writer, priced)),
+    )
+    return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)
+
+
+# order --------------------------------------------------------------------------------------------------------------
+# The chapter that completes an order: unpriced required parts, and open items.
+
+
+def order(writer: Writer) -> Section | None:
+    """Return the chapter of unpriced required parts and open items; None if there are neither."""
+    parts = (_required(writer), _open_items(writer, False), _open_items(writer, None))
+    tables = tuple(table for table in parts if table.rows)
+    return Section("order", writer.word("section-order"), tables=tables) if tables else None
+
+
+def _required(writer: Writer) -> Table:
+    columns = (
+        Column("sku", writer.word("column-sku"), "text", 28),
+        Column("description", writer.word("column-description"), "text", 44),
+        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("required_by", writer.word("column-required-by"), "text", 34),
+        Column("explain", writer.word("column-why"), "text", 60),
+    )
+    rows = tuple(
+        row_of(
+            line.sku or writer.word("no-part-number"),
+            writer.described(line),
+            line.quantity.value,
+            writer.language.message(line.required_by.name) if line.required_by else "",
+            writer.origin(line.quantity),
+            group=writer.word(f"category-{line.category}"),
+        )
+        for line in (priced.line for priced in writer.report.quote.unpriced_required)
+    )
+    return Table("required", writer.word("table-required"), columns, rows, writer.word("required-caption"))
+
+
+def _open_items(writer: Writer, included: bool | None) -> Table:
+    columns = (
+        Column("choose", writer.word("column-choose"), "text", 60),
+        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("required_by", writer.word("column-required-by"), "text", 34),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    rows = tuple(
+        row_of(
+            describe_choice(writer, item),
+            item.quantity.value if item.quantity else writer.word("quantity-open"),
+            writer.language.message(item.required_by.name),
+            item.source or writer.word("unverified"),
+        )
+        for item in writer.report.bill.open_items
+        if item.included is included
+    )
+    name = "not-on-bill" if included is False else "not-known"
+    return Table(name, writer.word(f"table-{name}"), columns, rows, writer.word(f"{name}-caption"))
+
+
+def describe_choice(writer: Writer, item: OpenItem) -> str:
+    """Return the parts to choose from, with the unit of their quantity."""
+    names = writer.word("list-or").join(
+        writer.language.beside(writer.language.message(part.name), part.sku or "") for part in item.parts
+    )
+    return writer.word("choice-a-year", names=names) if item.per == "year" else names

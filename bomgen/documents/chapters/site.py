@@ -1,21 +1,27 @@
-"""The chapters of the site, its racks, and the installation."""
+"""The chapters of the site and what stands there: fabrics, racks, and their installation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from bomgen.catalog.identity import key_of
 from bomgen.core.document import Cell, Column, Drawing, Note, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
 from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
+from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
+from bomgen.fabric.types import tiers_in_words
+from bomgen.optics.counting.uses import Chosen
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations import Elevation, Elevations, named_text, pdu_words, spans_text
+from bomgen.results.reasons import rejection
 from bomgen.results.warnings import INFINIBAND
-from bomgen.results.what_if import LEAF, losses
+from bomgen.results.what_if import LEAF, OtherDesign, full_build_out, losses, with_oversubscription, with_split_servers
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
@@ -328,3 +334,126 @@ def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
         for pair in shown
     )
     yield Table("rack-pairs", word("table-rack-pairs"), columns, rows, caption)
+
+
+# fabrics ------------------------------------------------------------------------------------------------------------
+# The chapters of the design and the order: fabrics, links, bill, and required parts.
+
+# links --------------------------------------------------------------------------------------------------------------
+# The options selected for the links of a fabric, and the rejected ones.
+
+
+def links_table(writer: Writer, built: BuiltFabric) -> Table:
+    """Return a table with a row per kind of link: the option selected, its reason, and the rejected options."""
+    columns = (
+        Column("link", writer.word("column-link"), "text", 20),
+        Column("way", writer.word("column-way"), "text", 30),
+        Column("reason", writer.word("column-why"), "text", 40),
+        Column("others", writer.word("column-others"), "text", 60),
+    )
+    rows = tuple(
+        row
+        for chosen in built.interconnect.choices
+        for row in (_link_row(writer, chosen), *_short_rows(writer, built, chosen))
+    )
+    name = built.plan.name
+    return Table(f"links-{name}", writer.word("table-links", name=writer.fabric_title(name)), columns, rows)
+
+
+def _link_row(writer: Writer, chosen: Chosen) -> Row:
+    selected = writer.language.value(chosen.option, "word")
+    parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
+    reason = writer.word(f"chosen-{chosen.reason}")
+    others = writer.word("list-semicolon").join(
+        writer.joined(
+            writer.language.value(option.name, "word"),
+            f"{writer.language.message(rejection(option))}{_cost(writer, option.cost)}",
+        )
+        for option in chosen.others
+    )
+    return row_of(writer.place(chosen.kind), f"{selected}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
+
+
+def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
+    for short in built.interconnect.short_links(chosen.kind):
+        names = writer.word("list-comma").join(short.medium.part_ids)
+        length = writer.language.value(short.longest_m, "m")
+        yield row_of(
+            writer.word("short-links", kind=writer.place(chosen.kind), length=length),
+            f"{writer.language.value(short.medium.option, 'word')}{writer.word('link-parts', names=names)}",
+            writer.word("chosen-short", links=writer.language.number(short.links.value)),
+            "",
+        )
+
+
+def _cost(writer: Writer, cost: Fraction | None) -> str:
+    if cost is None:
+        return ""
+    currency = writer.report.quote.totals.currency
+    return writer.word("cost-of-link", amount=writer.language.money(rounded(cost, currency), currency))
+
+
+# build --------------------------------------------------------------------------------------------------------------
+
+
+def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
+    """Return the chapter of the fabrics with their drawings; None if there are none."""
+    if not writer.report.design.fabrics:
+        return None
+    tables = []
+    for built in writer.report.design.fabrics:
+        tables += [fabric_table(writer, built), *([links_table(writer, built)] if built.interconnect.choices else [])]
+    return Section("network", writer.word("section-network"), tables=tuple(tables), drawings=drawings)
+
+
+def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
+    """Return a table of all numbers of a fabric."""
+    base = ("fabrics", built.plan.name)
+    rows = tuple(
+        row_of(_label(writer, built, path[2:]), *writer.row(path).cells[1:])
+        for path in writer.numbers
+        if path[:2] == base
+    )
+    title = writer.word(
+        "table-fabric-named",
+        name=writer.fabric_title(built.plan.name),
+        topology=writer.language.value(built.fabric.topology, "word"),
+    )
+    caption = writer.word("list-sentences").join(_other_designs(writer, built)) or None
+    return replace(
+        writer.table("fabric", rows=rows), id=f"fabric-{built.plan.name}", title=title, caption=caption, code=True
+    )
+
+
+def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
+    report = writer.report
+    if (full := full_build_out(report, built)) and not full.is_equal:
+        adds = min(full.pieces.values()) >= 0
+        yield writer.word("full-would-add" if adds else "full-would-change", pieces=_name_pieces(writer, full, adds))
+    if (other := with_oversubscription(report, built)) and not other.is_equal:
+        yield writer.word("oversubscribed-would-change", pieces=_name_pieces(writer, other, False))
+    if split := with_split_servers(report, built):
+        numbers = {"switches": tiers_in_words(split.fabric), "built": tiers_in_words(built.fabric)}
+        yield writer.word("split-would-take", **numbers)
+
+
+def _name_pieces(writer: Writer, other_design: OtherDesign, adds: bool) -> str:
+    shown = "{}" if adds else "{:+}"
+    named = [
+        writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in other_design.pieces.items() if count
+    ]
+    if other_design.amount is not None:
+        named.append(writer.language.money(other_design.amount, writer.report.quote.totals.currency))
+    return writer.word("list-comma").join(named)
+
+
+def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
+    """Return the label of a number of a fabric; a bisection that is a lower bound says so."""
+    if path[-1] == "bisection_gbps" and not built.fabric.exact_bisection:
+        path = (*path[:-1], "bisection_at_least_gbps")
+    named: dict[Path, str] = {("hosts", key_of(hosts.name)): hosts.name for hosts in built.hosts}
+    if path[:2] in named:
+        return writer.joined(
+            writer.label(path[:1]), writer.language.value(named[path[:2]], "word"), writer.group_label(path[2:])
+        )
+    return writer.group_label(path)

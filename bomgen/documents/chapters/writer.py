@@ -26,6 +26,8 @@ SPARSE = "sparse"
 PEAK = "peak_flops_per_gpu"
 THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
 SITE = "site"
+COUNTED = ("GPUs", "NICs", "servers", "switches", "pieces")
+"""Units that the label of a key figure already names."""
 
 
 class Writer:
@@ -151,6 +153,17 @@ class Writer:
             amount, *ends = (rounded(Fraction(each), currency) for each in (figure.value, *(figure.bounds or ())))
             return Cell(amount, currency, why, self._least(path), estimate=(ends[0], ends[1]) if ends else None)
         return Cell(self.held(figure), figure.unit, why, self._least(path), estimate=figure.bounds)
+
+    def key_figure(self, path: Path) -> Cell:
+        """Return the number at a path as a cell; a prediction has its interval, which numbers of its own hold."""
+        cell, (*above, key) = self.cell(path), path
+        if cell.unit in COUNTED:
+            cell = replace(cell, unit="count")
+        for names in ((f"{key}_low",), (f"{key}_high",)), ((f"{key}_range", "low"), (f"{key}_range", "high")):
+            ends = [self.numbers[end] for name in names if (end := (*above, *name)) in self.numbers]
+            if cell.estimate is None and len(ends) == len(names):
+                cell = replace(cell, estimate=(ends[0].value, ends[1].value))
+        return cell
 
     def number(self, path: Path) -> Cell:
         """Return the number at a path as a cell without a link to its derivation."""

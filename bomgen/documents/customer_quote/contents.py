@@ -14,8 +14,7 @@ from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
 from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
-from bomgen.documents.tables import part_columns
-from bomgen.documents.totals import TOTAL, headline_total, sums_of, total_label
+from bomgen.documents.tables import TOTAL, headline_total, part_columns, sums_of, total_label
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
 from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
@@ -202,7 +201,8 @@ def _offer(quote: CustomerQuote, language: Language) -> Section:
     if quote.existing:
         parts = (word("quote-required-part", name=name, count=language.number(count)) for name, count in quote.existing)
         text.append(word("quote-existing", parts=word("list-comma").join(parts)))
-    return Section("offer", word("quote-offer"), text=tuple(text), tables=(_subtotals(quote, language),))
+    asked = [cluster.requirements for cluster in quote.clusters if cluster.requirements.rows]
+    return Section("offer", word("quote-offer"), text=tuple(text), tables=(*asked, _subtotals(quote, language)))
 
 
 def _subtotals(quote: CustomerQuote, language: Language) -> Table:

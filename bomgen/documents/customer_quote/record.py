@@ -23,11 +23,12 @@ from bomgen.core.grouping import group_by
 from bomgen.core.language import Language, spaced
 from bomgen.core.number_registry import Path, rows_below
 from bomgen.core.units import Totals
+from bomgen.documents.chapters.contents import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.money import parties
-from bomgen.documents.chapters.summary import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import category_rows
-from bomgen.documents.totals import TOTAL, total_label
+from bomgen.documents.customer_quote.requirements import requirements
+from bomgen.documents.tables import TOTAL, total_label
 from bomgen.optics.types import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
@@ -97,6 +98,8 @@ class QuotedCluster(NamedTuple):
     headline: str
     """What is bought, on one line."""
     sentences: tuple[str, ...]
+    requirements: Table
+    """What was asked, what is offered, and how that is known."""
     networks: Table
     site: Table
     """Label and number of each site requirement."""
@@ -313,7 +316,7 @@ def _word_without_number(writer: Writer, line: Line) -> str:
     """Return the key of the word for a part without a part number: cords, patch cables and fibre may be of any make."""
     uses = (use.cable for built in _report_of(writer, line).design.fabrics for use in built.interconnect.cables)
     plain = {cable.identity.id for cable in uses if cable and cable.medium in (FIBRE, COPPER_PAIRS)}
-    any_make = line.category == ACCESSORY and line.vendor in (None, GENERIC)
+    any_make = line.category == ACCESSORY and line.role is None and line.vendor in (None, GENERIC)
     if any_make or (line.identity is not None and line.identity.id in plain):
         return "quote-any-make"
     if line.identity is not None and line.identity.generic:
@@ -334,7 +337,7 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:
         yield word("quote-management", server=writer.language.message(server.identity.name))
-    if line.category != SERVER or server is None or line.identity is None or line.identity.id != server.identity.id:
+    if line.category != SERVER or server is None or line.identity is None or line.role != COMPUTE:
         return
     for key, texts in server.configuration.items():
         yield word(f"quote-server-{key}", text=word("list-comma").join(texts))
@@ -360,6 +363,10 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
         included.append(word("quote-server-memory", text=writer.shown(memory)))
     if included:
         yield word("quote-server-included", parts=word("list-comma").join(included))
+    if server.without_cards and server.gpu_slots:
+        yield word("quote-server-slots", gpus=number(server.gpus.value), slots=number(server.gpu_slots.value))
+        if server.gpus.value not in server.published_gpus and not server.identity.inline:
+            yield word("quote-server-unpublished", gpus=number(server.gpus.value))
 
 
 def _describe(writer: Writer, line: Line) -> str:
@@ -433,7 +440,9 @@ def _cluster(writer: Writer) -> QuotedCluster:
     networks = Table(f"networks-{name}", writer.named(word("section-network")), columns, tuple(rows), open=True)
     labelled = Column("name", word("quote-item"), "text", 50), Column("value", word("column-value"), "number", 20)
     site = Table(f"site-{name}", writer.named(word("section-site")), labelled, tuple(_site(writer)), open=True)
-    return QuotedCluster(name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), networks, site)
+    return QuotedCluster(
+        name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), requirements(writer), networks, site
+    )
 
 
 def _headline(writer: Writer) -> str:

@@ -15,10 +15,9 @@ from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.documents.comparison import ComparedRow, category_label, category_rows
 from bomgen.documents.comparison import difference as increase
-from bomgen.documents.diff.changes import FABRICS, describe_fabric
 from bomgen.documents.diff.data import ARROW, headline
 from bomgen.documents.diff.difference import EXCHANGE, Difference, Ordered, line_change
-from bomgen.documents.diff.matching import ADDED, REMOVED, RENAMED, Pair, described_cluster
+from bomgen.documents.diff.matching import ADDED, FABRICS, REMOVED, RENAMED, Pair, describe_fabric, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item, sum_amounts
 from bomgen.documents.tables import part_columns, section_of
 from bomgen.plan.clusters import KEY as CLUSTERS

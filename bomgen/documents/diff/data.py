@@ -13,9 +13,8 @@ from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.units import minor_unit
 from bomgen.documents.comparison import ComparedRow
-from bomgen.documents.diff.changes import describe_fabric
 from bomgen.documents.diff.difference import Difference, line_change, split_line
-from bomgen.documents.diff.matching import ONLY, Pair, cluster_of, described_cluster
+from bomgen.documents.diff.matching import ONLY, Pair, cluster_of, describe_fabric, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item
 
 FORMAT = 1

@@ -18,8 +18,16 @@ from bomgen.core.grouping import group_by
 from bomgen.core.messages import message
 from bomgen.core.units import ANY_AMOUNT, Tax, minor_unit, rounded
 from bomgen.documents.comparison import Comparison
-from bomgen.documents.diff.changes import KeyChange, changed_keys, changed_numbers
-from bomgen.documents.diff.matching import NewNames, Pair, named_by_words, names, paired
+from bomgen.documents.diff.matching import (
+    KeyChange,
+    NewNames,
+    Pair,
+    changed_keys,
+    changed_numbers,
+    named_by_words,
+    names,
+    paired,
+)
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.quote import taxes_on

@@ -13,7 +13,7 @@ from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
 from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points
-from bomgen.documents.compare import ComparedPlans, charted
+from bomgen.documents.comparison import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width

@@ -683,7 +683,7 @@ class _NodeGrid:
             canvas.words("number", right + 2 * NUMBER_SIZE, bottom + _NUMBER_ROOM / 2, text, _PITCH_X, anchor="start")
 
 
-# one drawing ----------------------------------------------------------------------------------------------------------
+# one drawing --------------------------------------------------------------------------------------------------------
 
 
 def fabric_svg(

@@ -5,16 +5,20 @@ Problems are collected and raised together.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache, partial
+from math import ceil
 
 from bomgen.catalog import part_records, parts
-from bomgen.catalog.estimates import estimate_unpublished
+from bomgen.catalog.estimates import estimate_unpublished, with_gpus
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.catalog.parts import Rack, Server, ServerPorts
+from bomgen.catalog.parts import Component, Rack, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, formula
+from bomgen.core.safety import quote as quoted
+from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import ports_of_nics
 from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
@@ -23,10 +27,14 @@ from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
 from bomgen.plan.schema import declaration_at
-from bomgen.plan.types import ROLES, Cluster, Layout, Plan, Site, UsualNic
+from bomgen.plan.types import ROLES, Budget, Cluster, Layout, Plan, Site, UsualNic
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
 """Keys of the configuration that a server is ordered with."""
+_BUDGET = re.compile(r"(.+?)\s*([A-Z]{3})?")
+"""An amount, and the code of its currency."""
+FIT = "does-not-fit"
+"""The rule about parts for which a server has no room."""
 USUAL_NICS = ("server-storage-nic", "server-storage-nic-400")
 """The assumptions on the NIC for storage and in-band of a server without a known one, slowest first."""
 
@@ -43,7 +51,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         if isinstance(section.data.get("round_up_to"), dict)
         else section.figure("round_up_to")
     )
-    figures = section.keys(Cluster)
+    figures, budget = section.keys(Cluster), _budget(section)
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
         with suppress(UnknownPart):
             gpu = section.catalog.build_part("gpu", server.gpu, part_records.gpu)
@@ -54,7 +62,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         return None
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
-    server = server and estimate_unpublished(server, gpu)
+    server = server and _with_cards(section, estimate_unpublished(server, gpu), gpu, figures["gpus"])
 
     @cache
     def usual_nics() -> tuple[UsualNic, ...]:
@@ -67,11 +75,28 @@ def cluster(section: PlanSection) -> Cluster | None:
         gpu,
         server,
         _own_nic(section, server and server.nic, "nic"),
+        budget=budget,
         round_up_to=rounding,
         storage_nic=_own_nic(section, server and server.storage_nic, "storage_nic"),
         usual_nics=usual_nics,
         **figures,
     )
+
+
+def _budget(section: PlanSection) -> Budget | None:
+    """Return the budget; None if there is none, or it is wrong, which is noted."""
+    if not section.has("budget"):
+        return None
+    written = _BUDGET.fullmatch(str(section.data["budget"]).strip())
+    try:
+        amount = parse(written[1], "count") if written else 0
+    except ValueError:
+        amount = 0
+    if written is None or amount <= 0 or written[2] not in (None, *minor_units()):
+        text = f"{quoted(section.data['budget'], MAX_QUOTED)} is not a valid budget; write an amount such as 5 M USD"
+        section.problem("budget", text, "unit")
+        return None
+    return Budget(Figure(amount, MONEY, Given(section.value_mark("budget"), "budget")), written[2])
 
 
 def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
@@ -89,9 +114,15 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
         return server
     if server is None:
         return None
-    texts = {key: ordered.texts(key) for key in CONFIGURED if not isinstance(ordered.data.get(key), dict)}
-    server = server._replace(configuration={key: texts for key, texts in texts.items() if texts})
     nics = ordered.below("nics")
+    texts, components = dict[str, tuple[str, ...]](), list[Component]()
+    for key in CONFIGURED:
+        if key != "nics" or not nics.data:
+            entries = [ordered.below(key)] if isinstance(ordered.data.get(key), str) else ordered.items(key)
+            texts[key] = tuple(entry.given for entry in entries if isinstance(entry.given, str))
+            components += [_component(entry, key) for entry in entries if entry.data]
+    printed = {key: listed for key, listed in texts.items() if listed}
+    server = server._replace(configuration=printed, components=tuple(components))
     if compute := _cards(nics, "compute"):
         nic, count = compute
         ports = ServerPorts(count, nic.port_gbps, nic.cage, nic.ports_per_cage)
@@ -101,6 +132,40 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
         ports = ServerPorts(ports_of_nics(count, nic.ports), nic.port_gbps, nic.cage, nic.ports_per_cage)
         server = server._replace(storage_nic=nic.identity.id, storage=ports, storage_nics_included=False)
     return server
+
+
+def _with_cards(section: PlanSection, server: Server, gpu: parts.Gpu, total: Figure | None) -> Server:
+    """Return a chassis for cards with the GPUs that the plan puts into each; any other server as it is.
+
+    Without `server.gpus`, a number that is no multiple of the usual one is shared equally by the fewest servers.
+    """
+    ordered = section.below("server")
+    fitted, most = ordered.figure("gpus") if ordered.has("part") else None, server.gpu_slots
+    name, usual = server.identity.name, server.gpus.value
+    if fitted and most is None and fitted.value != usual:
+        ordered.problem("gpus", f"{name} is only sold with {usual} GPUs; remove `gpus`, or specify another server", FIT)
+    elif fitted and most and fitted.value > most.value:
+        text = f"{fitted.value} GPUs do not fit because {name} has {most.value} slots; use at most {most.value}"
+        ordered.problem("gpus", text, FIT)
+    elif fitted is None and most and total and total.value % usual:
+        servers = ceil(Fraction(total.value, most.value))
+        fitted = gpus_of_each(total, most) if total.value % servers == 0 else None
+    if fitted is None or most is None or fitted.value == usual:
+        return server
+    chassis = with_gpus(server, gpu, fitted)
+    return chassis._replace(compute=server.compute) if ordered.below("nics").has("compute") else chassis
+
+
+@formula("GPUs")
+def gpus_of_each(gpus: int, gpu_slots: int) -> int:
+    """GPUs in each of the fewest servers that hold all of them."""
+    return gpus // ceil(Fraction(gpus, gpu_slots))
+
+
+def _component(section: PlanSection, key: str) -> Component:
+    """Return a part of the configuration of a server."""
+    pieces = section.figure("count") or Figure(1, "count", Given(section.mark, f"server.{key}"))
+    return Component(key, str(section.text("name")), pieces, section.text("part_number"))
 
 
 def _with_gpu_by_id(section: PlanSection, key: str, server: Server, gpu: parts.Gpu | None) -> Server:
@@ -184,7 +249,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         reinforcement=learning,
         fabrics=tuple(fabric_plan for fabric_plan in fabrics if fabric_plan.switchless or not (gpu and gpu.pod_chips)),
         storage=storage(root.below("storage")),
-        site=_site(root.below("site"), server) if root.has("site") else None,
+        site=_site(root.below("site"), server) if root.has("site") or (bought and bought.power) else None,
         spares=_spares(root.below("spares")),
         quote=quote(root.below("quote")),
         stock=owned(root.below("stock")),
@@ -198,7 +263,10 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     )
     if problems or bought is None:
         raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))
-    return plan(cluster=bought)
+    bound = plan(cluster=bought)
+    if bought.power and bound.site and not bound.site.pue:
+        return bound._replace(site=bound.site._replace(pue=catalog.assumption("site-pue")))
+    return bound
 
 
 @formula("count")

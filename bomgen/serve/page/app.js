@@ -3,8 +3,10 @@ import { call, CallError, newTurn } from "./api.js";
 import { byId, button, complaint, field, grouped, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, complain, openDialog } from "./dialog.js";
+import { fill, nameOf, question } from "./questions.js";
 import { searchDialog } from "./search.js";
-import { compareDialog, downloadDialog, importDialog, shareDialog, unlisted, unpricedButton } from "./tools.js";
+import { forgetPictures, showStart } from "./start.js";
+import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButton } from "./tools.js";
 
 const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
@@ -14,7 +16,7 @@ const SLUG = /^[a-z0-9][a-z0-9-]*$/; // the name of a plan
 
 // `saved` is the text on disk, null for a new plan; `opened` the text that the page began with; `end` ends its lines.
 let plan = { path: "plan.yaml", version: "", saved: null, opened: "", end: "\n" };
-let shownTab = "quote", shown = { tab: "", html: "" }, timer = 0, problemCount = null;
+let shownTab = "quote", shown = { tab: "", html: "" }, timer = 0;
 
 const editor = createEditor(byId("text"), {
   label: word("plan"), phrases: {}, changed: edited,
@@ -34,8 +36,11 @@ const asFile = (text) => text.replaceAll("\n", plan.end);
 const page = {
   get request() { return { path: plan.path, text: asFile(editor.text) }; },
   get name() { return stem(plan.path); },
-  tell, report,
+  tell, report, load, beginPlan, newPath: NEW,
+  importBill: () => importDialog(page),
   setText(text) { editor.text = text; edited(); },
+  /** Begin with the plan of an inquiry. */
+  begin(text) { if (mayLeave()) { take({ path: NEW, text, version: "" }); showView("form"); } },
 };
 
 function tell(text, bad = false, gone = false) {
@@ -50,11 +55,15 @@ function report(error) {
   if (error.data.error !== "cancelled") tell(complaint(error), true, GONE.includes(error.data.error));
 }
 
-/** Say what went wrong where somebody looks: in the dialog if it is open. */
-const refuse = (error) => (byId("dialog").open ? complain : report)(error);
+/** Say what went wrong where somebody looks: in the dialog if it is open, or at the start. */
+function refuse(error) {
+  if (byId("dialog").open) complain(error);
+  else if (document.body.dataset.view === "start") byId("start-failed").textContent = complaint(error);
+  else report(error);
+}
 
 function showFile() {
-  byId("file").textContent = unsaved() ? word("in-brackets", plan.path, word("unsaved")) : plan.path;
+  byId("file").textContent = plan.saved === null && !editor.text ? "" : unsaved() ? word("in-brackets", plan.path, word("unsaved")) : plan.path;
   byId("save").disabled = !unsaved();
   document.title = `${unsaved() ? "• " : ""}${plan.path} – bomgen`;
 }
@@ -96,17 +105,15 @@ async function build() {
 
 /** Nothing is written yet: say how to begin. */
 function showEmpty() {
-  editor.setProblems([]);
-  byId("problems").replaceChildren();
-  problemCount = null;
-  showProblemCount();
+  showProblems([]);
   for (const list of ["headline", "figures"]) byId(list).replaceChildren();
   for (const list of ["more", "delta"]) byId(list).hidden = true;
   showResult({ tab: "", html: "" });
   tell(word("begin"));
 }
 
-const showFigures = (list, figures) => list.replaceChildren(...figures.map(([label, value]) => make("div", {}, make("dt", {}, label), make("dd", {}, value))));
+const showFigures = (list, figures) => list.replaceChildren(...figures.map(([label, value, range]) =>
+  make("div", {}, make("dt", {}, label), make("dd", {}, value, range ? make("small", {}, range) : null))));
 
 function showResult(result) {
   byId("unpriced").hidden = result.tab !== "prices" || !result.html;
@@ -116,17 +123,27 @@ function showResult(result) {
   showDocument(byId("frame"), result.html, same);
 }
 
-function showProblems(problems) {
+let problems = null; // of the plan that is shown; null before there is one
+function showProblems(found) {
+  problems = found;
   editor.setProblems(problems.filter((problem) => !problem.file).map((problem) => ({ ...problem, message: sentence(problem) })));
-  problemCount = problems.length;
-  showProblemCount();
   byId("problems").replaceChildren(...problems.map((problem) =>
-    make("li", {}, button(placed(problem), () => { showView("text"); editor.show(problem.line, problem.column); }, { className: problem.severity }))));
+    make("li", {}, button(placed(problem), () => showPlace(problem), { className: problem.severity }))));
+  showProblemCount();
+}
+
+/** Lead to the line of a problem. */
+function showPlace({ line, column }) {
+  byId("notes-list").hidePopover();
+  showPane("plan");
+  showView("text");
+  editor.show(line, column);
 }
 
 function showProblemCount() {
-  byId("problems-title").hidden = problemCount === null;
-  byId("problems-title").textContent = problemCount ? word("problems", problemCount) : problemCount === 0 ? word("no-problems") : "";
+  const count = problems?.length ?? 0, worst = problems?.some((problem) => problem.severity === "error") ? "error" : "warning";
+  Object.assign(byId("notes"), { hidden: !count, textContent: word("problems", count), className: `chip ${worst}` });
+  byId("notes-below").textContent = count ? word("problems", count) : word("no-problems");
 }
 
 const money = (amount, currency) => {
@@ -138,9 +155,8 @@ const money = (amount, currency) => {
 function showDelta(delta) {
   byId("delta").hidden = !delta || !delta.lines.length;
   if (!delta) return;
-  const [summary, body] = byId("delta").children;
-  summary.textContent = word("delta", delta.amount === null ? delta.lines.length : money(delta.amount, delta.currency));
-  body.replaceChildren(table(
+  byId("delta").textContent = word("delta", delta.amount === null ? delta.lines.length : money(delta.amount, delta.currency));
+  byId("delta-list").replaceChildren(table(
     [word("description"), word("before"), word("after"), word("amount")],
     delta.lines.map((line) => [line.description, line.before, line.after, money(line.amount, delta.currency)]),
   ));
@@ -165,6 +181,7 @@ function take({ path, text, version }, show = (text) => editor.open(text)) {
   show(text);
   plan = { path, version, saved: version ? editor.text : null, opened: editor.text, end: text.includes("\r\n") ? "\r\n" : "\n" };
   showResult({ tab: "", html: "" });
+  showWork();
   edited();
 }
 
@@ -227,43 +244,25 @@ function showChanged(path, theirs, mine) {
     unread ? make("p", { className: "warning" }, word("no-text")) : make("pre", { className: "wide", tabIndex: 0 }, theirs.text));
 }
 
-async function openFiles() {
-  try {
-    const found = await call("files");
-    const item = (request, title, name, ...picture) => make("button", { type: "button", onclick: () => load(request) }, ...picture, make("span", {}, title, make("small", {}, name)));
-    const drawings = found.gallery.map((each) => make("img", { alt: "" }));
-    const designs = found.gallery.map((each, at) => item({ gallery: each.name }, each.title, each.name, drawings[at]));
-    const filter = make("input", { type: "search", "aria-label": word("filter"), placeholder: word("filter") });
-    filter.oninput = () => {
-      const wanted = filter.value.toLowerCase().split(/\s+/);
-      for (const each of designs) each.hidden = !wanted.every((part) => each.textContent.toLowerCase().includes(part));
-    };
-    const plans = found.plans.map((each) => item({ path: each.path }, each.title, each.path));
-    const link = make("input", { "aria-label": word("share-link") });
-    const openLink = () => load({ packed: link.value.split("#plan=").pop().trim() });
-    openDialog(word("open"),
-      make("div", { className: "row" }, button(word("new-plan"), beginPlan, { className: "main" }), word("new-hint")),
-      make("h3", {}, word("plans", found.root)), make("div", { className: "list" }, ...(plans.length ? plans : [word("no-plans")])), unlisted(found),
-      make("h3", {}, word("gallery")), make("div", { className: "row" }, filter), make("div", { className: "list" }, ...designs),
-      make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), openLink)), make("p", {}, word("link-hint")));
-    drawDesigns(found.gallery, drawings);
-  } catch (error) {
-    report(error);
-  }
+let left = null; // what had the focus before the start was shown
+/** Show the start, which leaves the open plan as it is until another one is chosen. */
+function openFiles() {
+  left = document.activeElement;
+  document.body.dataset.view = "start";
+  byId("start").hidden = false;
+  return showStart(page);
 }
 
-const pictures = new Map();
+function showWork() {
+  document.body.dataset.view = "work";
+  byId("start").hidden = true;
+}
 
-/** Draw the designs one after the other, as long as somebody looks at them. */
-async function drawDesigns(designs, places) {
-  for (const [at, { name }] of designs.entries()) {
-    try {
-      if (!pictures.has(name) && places[at].isConnected) pictures.set(name, (await call("picture", { name })).svg);
-    } catch (error) {
-      if (["cancelled", "lost"].includes(error.data?.error)) return;
-    }
-    if (pictures.has(name)) places[at].src = `data:image/svg+xml,${encodeURIComponent(pictures.get(name))}`;
-  }
+/** Return from the start to the plan that is open. */
+function returnToWork() {
+  if (!editor.text && plan.saved === null) return;
+  showWork();
+  left?.focus();
 }
 
 // form ---------------------------------------------------------------------------------------------------------------
@@ -274,7 +273,8 @@ function showView(name) {
     byId(`view-${view}`).setAttribute("aria-selected", String(view === name));
     byId(`view-${view}`).tabIndex = view === name ? 0 : -1;
   }
-  if (name === "form") showForm();
+  store("bomgen-view", name);
+  if (name === "form" && document.body.dataset.view === "work") showForm();
 }
 
 let refused; // the text of the plan that the last refusal is about
@@ -309,43 +309,14 @@ const answered = (action) => async () => {
   action(page);
 };
 
-const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key);
-
-/** Show the answer of the plan, unless another one is being typed; a new field has none yet. */
-function fill(input, asked) {
-  const value = asked.value === null ? "" : String(asked.value);
-  if (input.tagName === "SELECT" && ![...input.options].some((option) => option.value === value)) input.add(new Option(value || word("not-set"), value), 0);
-  for (const option of input.options ?? []) if (!option.value) option.text = word(asked.held ? "in-yaml" : "not-set");
-  if (input !== document.activeElement || input.value === (input.dataset.known ?? input.value)) input.value = value;
-  Object.assign(input, { disabled: asked.held, placeholder: word(asked.held ? "in-yaml" : "not-set") });
-  input.dataset.known = value;
-}
-
 /** Show the questions of a group below its heading; where they are those that are shown, what is being typed stays. */
 function showGroup([name, asked]) {
   const id = `group-${name}`, shown = byId(id)?.parentNode;
   const names = [...(shown?.querySelectorAll("[name]") ?? [])].map((input) => input.name);
   if (names.join() === asked.map(nameOf).join()) return;
-  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map(question));
+  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map((each) => question(each, (key, value) => { answering = showForm({ [key]: value }); })));
   if (shown) shown.replaceWith(made);
   else byId("questions").append(made);
-}
-
-function question(asked) {
-  const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
-  const change = ({ target }) => { if (target.checkValidity()) answering = showForm({ [name]: target.value }); };
-  const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
-  if (asked.kind === "choice" && choices.length && choices.length < 12) {
-    if (name !== "purpose") choices.unshift(make("option", { value: "" }, word("not-set")));
-    return field(label, make("select", { name, onchange: change }, ...choices));
-  }
-  const input = make("input", { name, onchange: change, autocomplete: "off", inputMode: asked.kind === "number" ? "decimal" : "text" });
-  // While a year is typed, its first digits are years before these.
-  if (asked.kind === "date") Object.assign(input, { type: "date", min: "2000-01-01", max: "2999-12-31" });
-  if (!choices.length) return field(label, input);
-  const id = `choices-${name}`;
-  input.setAttribute("list", id);
-  return make("div", {}, field(label, input), make("datalist", { id }, ...choices));
 }
 
 // language, theme, keys ----------------------------------------------------------------------------------------------
@@ -364,8 +335,9 @@ function speak(code) {
   showFile();
   showProblemCount();
   byId("questions").replaceChildren();
-  pictures.clear();
-  if (!byId("form").hidden) showForm();
+  forgetPictures();
+  if (document.body.dataset.view === "start") showStart(page);
+  else if (!byId("form").hidden) showForm();
 }
 
 function setTheme(theme) {
@@ -397,7 +369,15 @@ byId("search").onclick = answered(searchDialog);
 byId("compare").onclick = answered(compareDialog);
 byId("share").onclick = answered(shareDialog);
 
+for (const pane of document.querySelectorAll("nav [data-pane]")) pane.onclick = () => showPane(pane.dataset.pane);
+/** Show one of the panes where there is room for one alone. */
+function showPane(name) {
+  document.body.dataset.pane = name;
+  for (const pane of document.querySelectorAll("nav [data-pane]")) pane.toggleAttribute("aria-current", pane.dataset.pane === name);
+}
+
 addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.body.dataset.view === "start" && !byId("dialog").open) returnToWork();
   if (!(event.ctrlKey || event.metaKey)) return;
   const action = { s: answered(save), o: openFiles, Enter: build }[event.key];
   if (!action) return;
@@ -416,6 +396,8 @@ addEventListener("drop", (event) => {
 addEventListener("beforeunload", (event) => { if (typed()) event.preventDefault(); });
 
 setTheme(stored("bomgen-theme"));
+showPane("plan");
+showView(stored("bomgen-view") ?? "form");
 speak(stored("bomgen-language") || (navigator.language.startsWith("zh") ? "zh" : "en"));
 try {
   const found = await call("files");

@@ -122,7 +122,7 @@ def _each(
         return
     given = [(template.name, template.text) for template in templates]
     asked = json.dumps({"templates": given, "data": data, "language": language, "limits": limits}, allow_nan=False)
-    ended = run_limited("bomgen.output.user_templates.sandbox", (), asked.encode(), limits)
+    ended = run_limited("bomgen.output.template_sandbox", (), asked.encode(), limits)
     answers = _answers(ended, len(templates))
     for template, answer in zip(templates, answers, strict=False):
         text, faults = (answer, ()) if isinstance(answer, str) else ("", answer)

@@ -1,0 +1,179 @@
+"""The grammar of optics and cables: what the words `400G DR4 LPO, QSFP112, MPO12/APC, 500 m` say of a part.
+
+The words are data, `data/link-words.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
+
+FILE = "link-words.yaml"
+KEPT = 10_000
+"""Number of texts whose words are cached."""
+TRANSCEIVER, CABLE = "transceiver", "cable"
+FIBRE, TWIN = "fibre", 2
+SINGLE_MODE, MULTIMODE = "single-mode", "multimode"
+SHORT = ("s", "v")
+"""First letters of optics over multimode fibre; all others are over single-mode (IEEE 802.3)."""
+LANES: Mapping[str, Mapping[int, str]] = {
+    "sr": {40: "4", 100: "4", 200: "4", 400: "4", 800: "8"},
+    "vr": {400: "4", 800: "8"},
+    "dr": {100: "1", 400: "4", 800: "8"},
+    "fr": {100: "1", 200: "4", 400: "4"},
+    "lr": {40: "4", 100: "4", 400: "4"},
+}
+"""Lanes that an optic without a number has, by rate [Gb/s]: 100G SR is SR4, 10G SR has one lane."""
+QSFP = "qsfp"
+QSFP_RATES: Mapping[int, str] = {40: "qsfp28", 100: "qsfp28", 200: "qsfp56", 400: "qsfp112"}
+"""Form that `QSFP` means, by rate [Gb/s]."""
+_SPACED = re.compile(r"(?<=[\u3400-\u9fff])(?=[!-~])|(?<=[!-~])(?=[\u3400-\u9fff])")
+_INCLUDED = re.compile(r"(?<=.)含|\bincl")
+"""What a text names after it is inside the part, such as two cables in the box of a switch."""
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−_", "-") | {"×": "x", "*": "x"})
+_RATE = re.compile(
+    r"(?<![\w.])(?:([1248])\s*x\s*)?(\d{1,4}(?:\.\d)?)\s*(g|t)(?:be|b/s|bps|bit/s|base|b)?(?=-|/|\b|x|[sdlfv]r)"
+)
+RATES = (1, 10, 25, 40, 50, 100, 200, 400, 800, 1600)
+_LENGTH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:m|meters?|metres?|米)(?![\w/])")
+_REACH = re.compile(r"(?:\bup to|\bmax(?:imum)?|\breach|传输距离|最大)\s*:?\s*(\d+(?:\.\d+)?)\s*(k?)m\b")
+_SPLIT = re.compile(r"(?:\bto\b|->|→|对|转|接)\s*([248])\s*(?:x|个|\b)|\b1 ?(?:to|:|x|分) ?([248])\b")
+KILO = 1000
+
+
+class LinkWords(NamedTuple):
+    """What a text says of a module or cable; empty, 0 or None where it says nothing."""
+
+    kind: str = ""
+    gbps: int = 0
+    """Rate of a module, or of the near end of a cable."""
+    ports: int = 0
+    """Engines of a module."""
+    optic: str = ""
+    """Optic of an engine: `dr4`."""
+    forms: tuple[str, ...] = ()
+    """Form factors in the order of the text; those of a cable at both ends."""
+    top: str = ""
+    fibre: str = ""
+    connector: str = ""
+    polish: str = ""
+    medium: str = ""
+    ends: int = 1
+    """Far ends of a breakout cable."""
+    length_m: Fraction | None = None
+    reach_m: Fraction | None = None
+
+    @property
+    def cage(self) -> str:
+        """Return the cage that the words name for a module: `osfp-flat`."""
+        form = self.forms[0] if self.forms else ""
+        if form == QSFP:
+            form = QSFP_RATES.get(self.gbps, "")
+        return f"{form}-{self.top}" if form == "osfp" and self.top else form
+
+
+@lru_cache(maxsize=KEPT)
+def read_link_words(text: str) -> LinkWords:
+    """Return what a text says of a module or cable; its kind is empty if it is of neither."""
+    text = unicodedata.normalize("NFKC", text).lower().translate(_DASHES)
+    text = " ".join(_SPACED.sub(" ", _INCLUDED.split(text)[0]).split())
+    medium, fibre = _first("medium", text), _only("fibre", text)
+    gbps, ports = _rate(text)
+    optic, engines, forms = "", 0, _forms(text)
+    for reach, match in _matches("optic", text):
+        said = match.groupdict()
+        engines = int(said.get("count") or 0)
+        optic = f"{reach}{said.get('lanes') or LANES.get(reach, {}).get(gbps // max(engines, 1), '')}"
+        break
+    said_ports = _only("ports", text)
+    ports = engines or int(said_ports or 0) or (ports if optic or forms else 0)
+    if optic.endswith("8") and ports == TWIN:  # a twin-port DR8 is two DR4
+        optic = f"{optic[:-1]}4"
+    kind = _kind(text, medium, optic, bool(forms and gbps))
+    if optic and kind == TRANSCEIVER:
+        medium, fibre = "", fibre or (MULTIMODE if optic.startswith(SHORT) else SINGLE_MODE)
+        ports = ports or 1
+    polishes = _only("polish", text)
+    split = _SPLIT.search(text) if kind == CABLE else None
+    reach_said = _REACH.search(text)
+    lengths = {Fraction(metres) for metres in _LENGTH.findall(_REACH.sub(" ", text))} if kind == CABLE else set()
+    reach_m = Fraction(reach_said[1]) * (KILO if reach_said[2] else 1) if reach_said else None
+    return LinkWords(
+        kind=kind,
+        gbps=gbps,
+        ports=ports,
+        optic=optic if kind == TRANSCEIVER else "",
+        forms=forms,
+        top=_only("top", text),
+        fibre=fibre,
+        connector=_first("connector", text),
+        polish=polishes,
+        medium=medium if kind == CABLE else "",
+        ends=int(split[1] or split[2]) if split else 1,
+        length_m=lengths.pop() if len(lengths) == 1 else None,
+        reach_m=reach_m,
+    )
+
+
+def _kind(text: str, medium: str, optic: str, is_rated: bool) -> str:
+    is_module = any(True for _ in _matches("module", text))
+    if medium and not (is_module and optic) and not (optic and medium == FIBRE and is_rated):
+        return CABLE
+    if optic and (is_rated or is_module):
+        return TRANSCEIVER
+    is_device = any(True for _ in _matches("device", text)) and not is_module
+    return TRANSCEIVER if (optic or is_rated) and not is_device else ""
+
+
+def _rate(text: str) -> tuple[int, int]:
+    """Return the highest rate [Gb/s] that a text names, and the ports that it is of; 0 for what it does not say."""
+    rates = list[tuple[int, int]]()
+    for match in _RATE.finditer(text):
+        gbps = round(float(match[2]) * (KILO if match[3] == "t" else 1))
+        if gbps in RATES:
+            rates.append((gbps * int(match[1] or 1), int(match[1] or 0)))
+    if not rates:
+        for gbps_said, match in _matches("generation", text):
+            rates.append((int(gbps_said) * int(match[1] or 1), int(match[1] or 0)))
+        rates += [(int(gbps_said), 0) for gbps_said, _ in _matches("rate", text)]
+    most = max(rates, default=(0, 0))[0]
+    return most, max((ports for gbps, ports in rates if gbps == most), default=0)
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    spans = sorted((match.start(), -match.end(), form) for form, match in _matches("form", text, every=True))
+    return tuple(form for _, _, form in spans)
+
+
+def _first(group: str, text: str) -> str:
+    return next((name for name, _ in _matches(group, text)), "")
+
+
+def _only(group: str, text: str) -> str:
+    names = dict.fromkeys(name for name, _ in _matches(group, text))
+    return next(iter(names)) if len(names) == 1 else ""
+
+
+def _matches(group: str, text: str, every: bool = False) -> Iterator[tuple[str, re.Match[str]]]:
+    for name, words in _words()[group].items():
+        for word in words:
+            if every:
+                yield from ((name, match) for match in word.finditer(text))
+            elif match := word.search(text):
+                yield name, match
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, tuple[re.Pattern[str], ...]]]:
+    groups = own(folder("data") / FILE, FILE).data
+    return {
+        group: {str(name): tuple(map(re.compile, words)) for name, words in names.items()}
+        for group, names in groups.items()
+    }

@@ -1,1 +1,0 @@
-"""Price book writers: YAML, CSV and a workbook."""

@@ -1,1 +1,0 @@
-"""Templates of the user, rendered in a restricted process."""
