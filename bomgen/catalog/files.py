@@ -14,7 +14,8 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
-from bomgen.catalog.model_names import bare_names, kind_of_unsized, untuned
+from bomgen.catalog.models import bare_names, kind_of_unsized, untuned
+from bomgen.catalog.order_numbers import OrderNumber, numbers_by_length, order_numbers
 from bomgen.catalog.part_file_checks import (
     MAX_QUOTED,
     SOURCES,
@@ -23,14 +24,14 @@ from bomgen.catalog.part_file_checks import (
     undescribed_sources,
     with_canonical_words,
 )
-from bomgen.core import progress, schema
+from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote, refuse_git_files
 from bomgen.core.units import parse
-from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
 from bomgen.core.yaml_source import Path as Steps
 
@@ -77,6 +78,7 @@ ANY_LENGTH = "xxx"
 
 
 _HALF = Fraction(1, 2)
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 INLINE = "inline"
@@ -164,7 +166,28 @@ class Record(NamedTuple):
         numbers = [self.value("part_number"), self.value("ordering_number")]
         for key in ("part_numbers", "ordering_numbers"):
             numbers += (self.value(key) or {}).values()
+        numbers += (row.number for row in self.order_numbers)
         return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
+
+    @property
+    def order_numbers(self) -> tuple[OrderNumber, ...]:
+        """The numbers that the table has for a built-in part, also when a user's file changes it."""
+        if not self.built_in:
+            return self.changed.order_numbers if self.changed else ()
+        return order_numbers().get(f"{self.kind}/{self.id}", ())
+
+    @property
+    def lengths(self) -> dict[str, Fraction]:
+        """The length [m] that a number of a cable stands for, by number in lower case."""
+        stated = {row.number: row.length for row in self.order_numbers if row.length}
+        stated |= {number: key for key, number in (self.value("ordering_numbers") or {}).items()}
+        return {str(number).lower(): Fraction(length) for number, length in stated.items() if _NUMBER.fullmatch(length)}
+
+    @property
+    def flat_lengths(self) -> dict[str, Fraction | None]:
+        """The length [m] of each version of a cable with a flat top, if one is stated, by number in lower case."""
+        stated = (self.value("flat_variants") or {}).items()
+        return {str(number).lower(): Fraction(key) if _NUMBER.fullmatch(key) else None for key, number in stated}
 
     @property
     def chassis_names(self) -> tuple[str, ...]:
@@ -495,7 +518,7 @@ class Catalog:
             if path not in self._contents:
                 refuse_git_files(path)
                 with path.open("rb") as stream:
-                    self._contents[path] = progress.read(shown, stream.read(MAX_BYTES + 1))
+                    self._contents[path] = report_read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); make it readable"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
@@ -618,8 +641,10 @@ def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], .
 
 @cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
-    shown = f"{kind}/{id}.yaml"
-    return Record(kind, id, own(path, shown))
+    source = own(path, f"{kind}/{id}.yaml")
+    if by_length := numbers_by_length(f"{kind}/{id}", str(source.data.get("vendor"))):
+        source = source._replace(data=source.data | {"ordering_numbers": by_length})
+    return Record(kind, id, source)
 
 
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:

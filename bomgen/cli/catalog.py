@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from bomgen.catalog.files import KINDS, MODEL, Catalog, UnknownPart
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import complain, print_problems, print_text
+from bomgen.cli.command import complain, ends_on_errors, print_problems, print_text
 from bomgen.cli.options import (
     FOLDER,
     choose_form,
@@ -23,11 +22,11 @@ from bomgen.cli.options import (
     write_out,
 )
 from bomgen.core.diagnostics import unknown
+from bomgen.core.jobs import TooMuch, budget
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import folder, text
 from bomgen.core.schema import as_definition
-from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import SUFFIXES, decoded
 from bomgen.fabric.declaration import topologies
 from bomgen.plan.schema import document, with_defaults
@@ -44,6 +43,7 @@ OF_PLANS = ("plan", "base")
 @click.command()
 @click.argument("kind", required=False, shell_complete=proposed("kinds"))
 @click.argument("id", required=False, shell_complete=proposed("ids"))
+@click.argument("words", nargs=-1)
 @option("--where CONDITIONS", "List the parts with these values: 'rate=800G fibre=single-mode'.")
 @option(
     "--audit",
@@ -60,6 +60,7 @@ OF_PLANS = ("plan", "base")
 def catalog(
     kind: str | None,
     id: str | None,
+    words: tuple[str, ...],
     where: str | None,
     audit: bool,
     folders: tuple[str, ...],
@@ -70,11 +71,12 @@ def catalog(
 ) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources.
 
-    Instead of a KIND any number that a vendor prints finds its part. `bomgen catalog model --from config.json -o
-    parts/model/ID.yaml` writes a part that a plan with `catalog: [parts/]` uses.
+    Instead of a KIND any number that a vendor prints finds its part, and words find the parts that have all of them:
+    `CX8`, `800G LPO`, `8xH200`. `bomgen catalog model --from config.json -o parts/model/ID.yaml` writes a part that a
+    plan with `catalog: [parts/]` uses.
     """
     if config is not None:
-        if kind != MODEL or id or where or audit or folders or plan:
+        if kind != MODEL or id or words or where or audit or folders or plan:
             raise click.UsageError("--from writes a model; write `bomgen catalog model --from CONFIG -o FILE`")
         _write_model(config, output)
         return
@@ -91,19 +93,16 @@ def catalog(
             if folders or plan:
                 shelves = _with_folders(folders, plan, root)
             with budget():
-                _echo_parts(shelves, kind, id, where, audit)
+                _echo_parts(shelves, kind, id, " ".join(filter(None, (kind, id, *words))), where, audit)
     except TooMuch:
         raise click.UsageError("too many part files; `bomgen check` a part of the folder") from None
-    except UnknownPart as error:
-        no_kind = unknown("kind of part and no part", str(kind), (*KINDS, TOPOLOGY))
-        raise click.UsageError(str(error) if kind in KINDS else no_kind) from None
-    except ValueError as error:
+    except (UnknownPart, ValueError) as error:
         raise click.UsageError(str(error)) from None
 
 
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
     """Return the catalogue with folders of parts, and after them those of a plan."""
-    from bomgen.cli.plans import open_one_plan
+    from bomgen.cli.options import open_one_plan
     from bomgen.workflow.inputs import catalog_of, source_of
 
     shelves = catalog_listing.open_folders(folders, root)
@@ -113,7 +112,8 @@ def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) 
     return shelves
 
 
-def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, where: str | None, audit: bool) -> None:
+def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, text: str, where: str | None, audit: bool) -> None:
+    """Print the parts of conditions, of a kind, of an id or of the words of a text."""
     searched = [kind] if kind in KINDS else list(KINDS)
     if where:
         listing = catalog_listing.parts_where(shelves, searched, where)
@@ -121,12 +121,12 @@ def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, where: str |
         listing = catalog_listing.audit(shelves, searched)
     elif kind is None:
         listing = catalog_listing.kinds(shelves)
-    elif kind not in KINDS:
-        listing, number = catalog_listing.parts_named(shelves, kind)
-        if number != kind:
-            complain(f"Read as {number}.")
+    elif kind in KINDS and text == kind:
+        listing = catalog_listing.parts_of(shelves, kind)
     else:
-        listing = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
+        listing, number = catalog_listing.parts_named(shelves, text, kind, id)
+        if number != text:
+            complain(f"Read as {number}.")
     give(listing, language(ENGLISH))
 
 

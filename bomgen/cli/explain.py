@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import click
 
-from bomgen.cli.messages import PASSED, escape_controls, print_text
+from bomgen.cli.command import PASSED, escape_controls, print_text
 from bomgen.cli.options import (
     choose_form,
     give,
@@ -18,13 +18,15 @@ from bomgen.cli.options import (
     plan_argument,
     plan_options,
     proposed,
+    read_given,
     refuse_overwriting,
+    work_out_one,
     write_out,
 )
-from bomgen.cli.plans import work_out_one
 from bomgen.core.language import language
-from bomgen.documents.chapters.evidence import simulation_data, simulation_document
+from bomgen.documents.chapters.evidence import Simulated, simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text
+from bomgen.reading.request_trace import read_trace
 from bomgen.results.explain import (
     DRAWN,
     INDENTED,
@@ -137,7 +139,8 @@ def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
     type=click.IntRange(*simulation.REQUESTS_ALLOWED),
     default=simulation.REQUESTS,
 )
-@option("--replicas", "Number of replicas. Default: those of the cluster.", type=click.IntRange(min=1))
+@option("--replicas", "Number of replicas. Default: those that the load requires.", type=click.IntRange(min=1))
+@option("--trace FILE", "Requests to simulate instead: a table of arrivals, prompt_tokens and output_tokens.")
 @output_options(SIMULATION_FORMS)
 @plan_options
 def simulate(
@@ -145,6 +148,7 @@ def simulate(
     seed: int,
     requests: int,
     replicas: int | None,
+    trace: str | None,
     form: str | None,
     output: str | None,
     settings: tuple[str, ...],
@@ -153,21 +157,36 @@ def simulate(
     """Simulate a served workload at its size, request by request, and compare its latency with the targets.
 
     The plan needs requests_per_minute. Step and prompt times are those of the prediction; queues, lengths and arrivals
-    are simulated. Exit codes: 0 all targets hold; 1 the plan is wrong; 4 a target does not hold.
+    are simulated, or taken from a trace. Exit codes: 0 all targets hold; 1 the plan or the trace is wrong; 4 a target
+    does not hold.
     """
     form = choose_form(form, output, SIMULATION_FORMS)
     refuse_overwriting(output, plan)
     _, report = work_out_one(plan, root, settings, quiet=True)
-    served = report.design.sizing.serving
-    if served is None or served.need.demand is None or served.need.speed is None:
+    served, inference = report.design.sizing.serving, report.plan.inference
+    if inference is None or served is None or served.need.demand is None or served.need.speed is None:
         raise click.UsageError("the plan serves no model at a predicted rate; set `requests_per_minute`")
-    demand, result = served.need.demand, simulation.simulate_service(report.plan, served, replicas, seed, requests)
-    count = replicas or int(served.replicas.value)
+    need, demand = served.need, served.need.demand
+    if trace is None:
+        arrivals = simulation.requests_of_plan(inference, demand, seed, requests)
+    else:
+        arrivals = simulation.requests_of_trace(inference, read_trace(read_given(trace, "trace"), trace))
+        demand = demand._replace(per_second=arrivals.per_second)
+    result = simulation.simulate_service(inference, need, replicas, arrivals)
+    simulated = Simulated(
+        plan=report.plan.name,
+        split=str(need.replica),
+        replicas=replicas or int(need.replicas.value),
+        demand=demand,
+        outcome=result,
+        requests=len(arrivals.requests),
+        seed=seed,
+        trace=trace,
+    )
     words = language(report.plan.quote.language)
     if form == "text":
-        give(simulation_document(report.plan, served, demand, result, count, seed, words), words, form, output)
+        give(simulation_document(simulated, words), words, form, output)
     else:
-        data = simulation_data(report.plan, served, demand, result, count, seed)
-        write_out((json.dumps(data, indent=2) + "\n").encode(), output)
+        write_out((json.dumps(simulation_data(simulated), indent=2) + "\n").encode(), output)
     if not result.holds(demand):
         sys.exit(PASSED)

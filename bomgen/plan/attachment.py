@@ -10,7 +10,7 @@ from bomgen.catalog.estimates import usual_management_ports
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product, sum_of
-from bomgen.optics.types import RJ45
+from bomgen.optics.compatibility import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan, UsualNic
 
 ETHERNET = "ethernet"
@@ -87,13 +87,14 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
     `bmc_gbps` is the rate of a management port. Raises PlanErrors when neither plan nor catalogue gives the number and
     rate of ports.
     """
-    attached = {
-        fabric.name: _on_planes(fabric, _attachment(fabric, plan.cluster, bmc_gbps))
-        for fabric in plan.fabrics
-        if not fabric.switchless
-    }
+    attached = {fabric.name: attach(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics if not fabric.switchless}
     _check_own_ports(plan, attached)
     return _with_shared_cards(plan, attached)
+
+
+def attach(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
+    """Return the attachment of the servers of a cluster to a fabric with switches. Raises PlanErrors."""
+    return _on_planes(fabric, _attachment(fabric, cluster, bmc_gbps))
 
 
 def _with_shared_cards(plan: Plan, attached: dict[str, Attachment]) -> dict[str, Attachment]:

@@ -397,6 +397,22 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
+def batches_have_no_latency(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Refuse a load or targets beside the tokens per day of an offline batch, and a batch without output."""
+    inference = plan.inference
+    if inference is None or inference.tokens_per_day is None:
+        return
+    path = "workload.inference"
+    for key in ("requests_per_minute", "concurrency", "peak", "targets"):
+        if key in source.data["workload"]["inference"]:
+            text = f"`tokens_per_day` is the load of a batch without latency; leave `{key}` out, or `tokens_per_day`"
+            yield _at_key(source, text, "twice", f"{path}.{key}")
+    if not inference.output_tokens or not inference.output_tokens.value:
+        text = "the requests of a batch depend on the output length; set `output_tokens`"
+        yield _at(plan, inference.tokens_per_day, text, "missing-key", f"{path}.tokens_per_day")
+
+
+@rule
 def shares_of_use_cases(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require that the shares of use cases add up, and that nothing else gives the same lengths."""
     inference = plan.inference

@@ -9,7 +9,7 @@ from bomgen.catalog import parts
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.types import LinkSpec
+from bomgen.optics.compatibility import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 from bomgen.plan.schema import Key
 
@@ -190,6 +190,18 @@ ONE_POOL, TWO_POOLS = "one", "two"
 """Whether replicas prefill and decode, or separate ones do."""
 
 
+class CapacityErrors(NamedTuple):
+    """How much the predicted capacity of a replica may err, as factors of the GPUs for a load."""
+
+    low: Figure
+    """At the low end of an interval of 80 %."""
+    high: Figure
+    unmeasured: Figure
+    """At the high end where nothing alike was measured."""
+    over_servers: Figure
+    """Share of the capacity that counts of a split over servers where one within a server holds the model."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -208,6 +220,7 @@ class Inference(NamedTuple):
     output_tokens: Figure | None
     """Mean output tokens per request; 0: requests of prompts alone."""
     requests_per_minute: Key[Figure | None]
+    """Mean requests per minute; those of an offline batch follow from `tokens_per_day`."""
     tokens_per_second_per_gpu: Key[Figure | None]
     """Measured rate; None: predicted."""
     engine: Key[Figure]
@@ -230,6 +243,8 @@ class Inference(NamedTuple):
     """Kinds of requests; empty: all are of one kind."""
     peak: Key[Figure | None] = None
     """Requests of the busiest minute over those of a mean one."""
+    tokens_per_day: Key[Figure | None] = None
+    """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
     """Share of prompt tokens that are cached; None: none."""
@@ -240,6 +255,11 @@ class Inference(NamedTuple):
     measured: tuple[OwnSpeed, ...] = ()
     headroom: Figure | None = None
     """Share of the requests that a cluster can serve in addition."""
+    margin: Figure | None = None
+    """Share that is bought beyond the typical need, for the error of the prediction."""
+    spare_replicas: Key[Figure | None] = None
+    """Replicas that stand in for failed ones."""
+    capacity_errors: CapacityErrors | None = None
     network: Figure | None = None
     """Rate of the NICs of a GPU without a compute fabric [Gb/s]."""
 
@@ -496,6 +516,20 @@ class Hosts(NamedTuple):
     """Whether they are the customer's switch that uplinks lead to, which this cluster does not manage."""
     modules_offered: bool = True
     """Whether the modules at their end are on the bill."""
+    nic: parts.Nic | None = None
+    """The NIC bought for them on the fabric; None: they have their own."""
+    nics: Figure | None = None
+    """Such NICs of each."""
+
+
+class ServerGroup(NamedTuple):
+    """Servers of another kind that join fabrics of the cluster; each has its own NICs."""
+
+    name: str
+    cluster: Cluster
+    servers: Figure
+    fabrics: tuple[str, ...]
+    """Names of the fabrics; empty: all."""
 
 
 class Uplink(NamedTuple):
@@ -683,5 +717,7 @@ class Plan(NamedTuple):
     """Default fabrics that so few servers do not need."""
     no_compute: Mark | None = None
     """Where the plan says that there is no compute fabric."""
+    groups: tuple[ServerGroup, ...] = ()
+    """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""

@@ -150,6 +150,8 @@ def _lower(names: Sequence[str | None]) -> list[str]:
 # of the prices.
 
 GPU, SERVER = "gpu", "server"
+HOST = "host"
+"""The role of machines on a fabric other than the servers of the cluster."""
 UNKNOWN = (SERVER, "rack")
 """Units that every cluster has, although a plan may leave their number open."""
 
@@ -203,7 +205,8 @@ def count_units(per: str, design: Design, existing: Sequence[Line] = ()) -> Figu
     None if unknown or if there are none.
     """
     counted = _units_of_design(per, design)
-    owned = [units for line in existing if line.category == (SERVER if per == GPU else per) if (units := line.quantity)]
+    category = SERVER if per == GPU else per
+    owned = [line.quantity for line in existing if line.category == category and line.role != HOST]
     if counted is None or not owned:
         return counted
     server, pieces = design.plan.cluster.server, reduce(sum_of_quantities, owned)

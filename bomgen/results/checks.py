@@ -24,7 +24,7 @@ from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.declaration import defines_own_links
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
-from bomgen.optics.counting.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.optics.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.plan.commercial_terms import DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import Quote
@@ -320,8 +320,10 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     bought = (hosts for fabric in built for hosts in fabric.plan.hosts if hosts.part)
     hosts = sum(each.pieces.value for each in bought if each.part and each.part.identity.kind == "storage")
     switches += sum(part.number.value for part in units if part.of.switch_ports)
+    of_groups = (hosts for fabric in built for hosts in fabric.plan.hosts if hosts.nic and hosts.nics)
+    nics = sum(hosts.pieces.value * hosts.nics.value for hosts in of_groups if hosts.nics)
     for category, wanted in (
-        ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
+        ("nic", nics + sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
         ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric)) + ends),
         ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric)) + ends),

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import key_of
-from bomgen.core.number_registry import Path, row_at
-from bomgen.core.provenance import Figure, quotient, sum_of
+from bomgen.core.document import Path, row_at
+from bomgen.core.provenance import Figure, formula, quotient, sum_of
+from bomgen.core.units import MINUTES_A_DAY
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
@@ -214,6 +215,19 @@ def _only(figures: Iterable[Figure | None]) -> Figure | None:
     return known[0] if len(known) == 1 else None
 
 
+def _tokens_a_day(inference: Inference, serving: Serving) -> Figure | None:
+    """Return the output tokens per day of an offline batch; None for other loads."""
+    if inference.tokens_per_day is None or inference.output_tokens is None or serving.requests_per_minute is None:
+        return None
+    return tokens_a_day(serving.requests_per_minute, inference.output_tokens)
+
+
+@formula("tokens")
+def tokens_a_day(served: float, output_tokens: float) -> float:
+    """Output tokens per day of the requests that a cluster can serve."""
+    return float(served * output_tokens * MINUTES_A_DAY)
+
+
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
     need, found, latency = serving.need, serving.need.replica, serving.latency
     base: Path = ("workload",)
@@ -231,6 +245,9 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "replicas_for_prompts"): need.prefill.replicas if need.prefill else None,
         (*base, "gpus_required"): need.gpus_required,
         **_range((*base, "gpus_required_range"), need.gpus_range),
+        (*base, "replicas_to_buy"): need.replicas_to_buy,
+        (*base, "gpus_to_buy"): need.gpus_to_buy,
+        (*base, "margin"): need.margin,
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
         (*base, "peak_flops_per_gpu"): need.speed.machine.peak if need.speed else None,
@@ -252,6 +269,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_range((*base, "tokens_per_second_per_gpu_range"), serving.of_gpu_range),
         (*base, "tokens_per_second"): serving.tokens_per_second,
         (*base, "requests_per_minute"): serving.requests_per_minute,
+        (*base, "tokens_per_day"): _tokens_a_day(inference, serving),
         (*base, "kv_transfer"): serving.kv_transfer,
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **figures_of(serving.model, *memory),
@@ -259,7 +277,8 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_reserve(found.reserve),
         (*memory, "per_gpu", "room"): found.room,
         (*memory, "gpu"): serving.gpu_memory,
-        (*base, "parallelism", "tensor"): found.tensor,
+        (*base, "parallelism", "tensor"): found.degrees[0],
+        (*base, "parallelism", "expert"): found.tensor if found.by_requests else None,
         (*base, "parallelism", "pipeline"): found.pipeline,
         (*base, "parallelism", "data"): serving.replicas,
     }

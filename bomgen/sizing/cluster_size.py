@@ -156,8 +156,8 @@ def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, A
     if predicted is None:
         text = (
             f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-            "this requires a model of known shape with attention in all layers, a `sequence`, an accelerator with "
-            "known bandwidths, and for qlora a precision of 16 bits; set `mfu` to a share"
+            "this requires a model of known shape, a `sequence`, an accelerator with known bandwidths, and for qlora "
+            "a precision of 16 bits; set `mfu` to a share"
         )
         raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
     sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
@@ -566,7 +566,7 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     fixed = given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
     need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, fixed)
-    servers, gpus = count_servers(plan, need.gpus_required, attached)
+    servers, gpus = count_servers(plan, need.gpus_to_buy, attached)
     network = network_of_gpu(plan, attached, server.gpus) if server else None
     network = bytes_of_network(network) if network else None
     unit = None if fixed is None else gpus_of_unit(plan.cluster)

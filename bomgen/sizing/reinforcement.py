@@ -171,8 +171,8 @@ def reinforced_step(
 
 def _unpredictable(learning: Reinforcement) -> Infeasible:
     text = (
-        "the steps of this model on this accelerator cannot be predicted; use a model of known shape with attention in "
-        "all layers, and an accelerator with known bandwidths and links"
+        "the steps of this model on this accelerator cannot be predicted; use a model of known shape, and an "
+        "accelerator with known bandwidths and links"
     )
     return Infeasible(text, because=learning.steps, rule="no-prediction")
 
@@ -199,28 +199,28 @@ def _generate(
         if speed is None:
             raise _unpredictable(learning)
         if replica.fits is not False:
-            engine, seconds = _generation_of(learning, inference, replica, speed, gpus)
+            engine, seconds = _generation_of(learning, replica, speed, gpus)
             if best is None or seconds.value < best[2].value:
                 best = engine, speed, seconds
     if best is None:
         text = f"no replica for generation fits on {gpus.value} GPUs; use {smallest.gpus.value} or more"
         raise Infeasible(text, because=gpus, rule="no-replica")
     engine, speed, seconds = best
-    token = serving.predict(speed, inference, floating(engine.responses), engine.replica.gpus)
-    ends = token.intervals[TPOT][WIDE]
+    token = serving.predict(speed, floating(engine.responses), engine.replica.gpus)
+    ends = token.intervals[TPOT]
     return engine, Part(seconds, *(scaled(seconds, end, token.tpot) for end in ends))
 
 
 def _generation_of(
-    learning: Reinforcement, inference: Inference, replica: Replica, speed: ReplicaSpeed, gpus: Figure
+    learning: Reinforcement, replica: Replica, speed: ReplicaSpeed, gpus: Figure
 ) -> tuple[Engine, Figure]:
     replicas = replicas_of_cluster(gpus, replica.gpus)
     responses = responses_of_replica(learning.prompts, learning.responses, replicas)
     held = replica.held or responses
     count = min(float(responses.value), float(held.value))
     step = Figure(_drained_step(learning, speed, count), "s", _DRAINED)
-    full = serving.predict(speed, inference, floating(held), replica.gpus).tpot
-    prompt = serving.predict(speed, inference, floating(responses), replica.gpus).prompt
+    full = serving.predict(speed, floating(held), replica.gpus).tpot
+    prompt = serving.predict(speed, floating(responses), replica.gpus).prompt
     waiting = steps_of_waiting(responses, held, learning.response_tokens)
     steps = (learning.longest, step, waiting, full, learning.experience.decode)
     parts = (prompt, responses, speed.ranks, speed.pipeline, *steps)

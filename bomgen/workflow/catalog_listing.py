@@ -22,15 +22,17 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
+from bomgen.catalog.order_numbers import number_sources
 from bomgen.catalog.part_file_checks import UNVERIFIED, plausible_ranges
+from bomgen.catalog.search import Found, search
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
+from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
 from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import IDS
 from bomgen.core.safety import quote
 from bomgen.core.units import parse
-from bomgen.core.work_budget import MAX_STEPS, OF_NAME, TooMuch, budget, spend
 from bomgen.core.yaml_source import SUFFIXES
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
@@ -110,28 +112,46 @@ def parts_of(catalog: Catalog, kind: str) -> Document:
     return _listed(columns, rows)
 
 
-def parts_named(catalog: Catalog, text: str) -> tuple[Document, str]:
-    """Return a document about the part of any kind that a number, alias or id denotes, and what was read as its number.
+def parts_named(catalog: Catalog, text: str, kind: str = "", id: str | None = None) -> tuple[Document, str]:
+    """Return a document about the part that a number, alias or id denotes, and what was read as its number.
 
-    A number that several parts share lists them. Raises UnknownPart if there is none, and ValueError if
-    a word of the text contradicts those that there are, such as another memory.
+    Several parts that share it, or have all words of the text, are listed. The text may be a kind and the id of one of
+    its parts. Raises UnknownPart or ValueError if there is none, with what comes nearest.
     """
-    from bomgen.reading.part_numbers import SHOWN_NEAREST, LookedUp, PartIndex
+    from bomgen.reading.part_numbers import PartIndex
 
+    unknown = None
+    if kind in KINDS and id:
+        try:
+            return part(catalog, kind, id), text
+        except UnknownPart as error:
+            unknown = error
     wanted = text.lower()
     parts = [(kind, record.id) for kind in NOT_PARTS for record in catalog.all(kind) if wanted in record.names]
     if not parts:
         with suppress(UnknownPart):
             parts = [(MODEL, catalog.find_original(MODEL, text).id)]
-    looked_up = LookedUp(tuple(parts), text) if parts else PartIndex(catalog).look_up(text)
-    if looked_up.contradicting:
-        near = ", ".join(f"{kind} {id}" for kind, id in sorted(looked_up.contradicting)[:SHOWN_NEAREST])
-        raise ValueError(f"'{text}' is not in the catalogue; nearest: {near}")
-    if not looked_up.parts:
-        raise UnknownPart("part", text, lambda: "`bomgen catalog KIND` lists the parts of a kind")
-    if len(looked_up.parts) == 1:
-        return part(catalog, *looked_up.parts[0]), looked_up.number
-    return _described([catalog.find_original(kind, id) for kind, id in sorted(looked_up.parts)]), looked_up.number
+    number, found = text, search(catalog, text) if not parts and len(text.split()) > 1 else None
+    if not (parts or (found and found.parts)):
+        looked_up = PartIndex(catalog).look_up(text)
+        parts, number = sorted(looked_up.parts), looked_up.number
+    if not parts:
+        found = found or search(catalog, text)
+        parts = [(record.kind, record.id) for record in found.parts]
+        if unknown and not (parts or found.why):
+            raise unknown
+        if not parts:
+            raise ValueError(_not_found(text, found))
+    if len(parts) == 1:
+        return part(catalog, *parts[0]), number
+    return _described([catalog.find_original(kind, id) for kind, id in parts]), number
+
+
+def _not_found(text: str, found: Found) -> str:
+    why = f": {found.why}" if found.why else ""
+    near = ", ".join(f"{record.kind} {record.id}" for record in found.nearest)
+    remedy = f"nearest: {near}" if near else f"the kinds of part are {', '.join(KINDS)}"
+    return f"{quote(text, MAX_NAME)} is not in the catalogue{why}; {remedy}"
 
 
 def _described(records: Iterable[Record]) -> Document:
@@ -267,7 +287,9 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
     for key, raw in (record.data | _counted(record)).items():
         if key != "sources":
             rows += _entry(key, raw, "")
-    sources = [(id, source["title"], source.get("url", "")) for id, source in record.data.get("sources", {}).items()]
+    numbers = [(row.number, row.vendor, row.variant, row.source) for row in record.order_numbers]
+    described = record.data.get("sources", {}) | number_sources(row.source for row in record.order_numbers)
+    sources = [(id, source["title"], source.get("url", "")) for id, source in described.items()]
     tables = [
         Table(
             title,
@@ -275,7 +297,7 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
             tuple(Column(str(at), "") for at in range(len(of[0]))),
             tuple(Row(tuple(map(Cell, row))) for row in of),
         )
-        for title, of in (("figures", rows), ("sources", sources))
+        for title, of in (("figures", rows), ("order numbers", numbers), ("sources", sources))
         if of
     ]
     return Document(f"{kind} {record.id}", ENGLISH, (Section("part", "", tables=tuple(tables)),))

@@ -22,11 +22,11 @@ Built = Callable[[dict[str, Any]], dict[str, Any]]
 PRECISIONS = ("bf16", "fp16", "fp32")
 ACCELERATORS = [gpu(record) for record in Catalog().all("gpu")]
 SIZED = [part for part in ACCELERATORS if not part.dense.keys().isdisjoint(PRECISIONS)]
-NAMED_ONLY = {"cambricon-mlu590", "enflame-s60", "hygon-bw1000", "hygon-k100-ai", "metax-c550"}
+NAMED_ONLY = {"cambricon-mlu590", "enflame-s60", "hygon-bw1000", "hygon-k100-ai", "metax-c550", "mi430x", "mi440x"}
 """Accelerators whose makers publish no peak; a plan or a part file gives it."""
 NARROW_ONLY = {"gb300-station", "mtt-s5000", "rubin-cpx", "tpu-8i", "tpu-8t"}
 """Accelerators with a published peak in FP8 or FP4 alone."""
-BF16_UNPUBLISHED = NAMED_ONLY | NARROW_ONLY | {"gb10", "mtt-s4000"}
+BF16_UNPUBLISHED = NAMED_ONLY | NARROW_ONLY | {"gb10", "mtt-s4000", "rtx-pro-4500"}
 PODS = [part for part in ACCELERATORS if part.pod_chips]
 FLOPS = 6 * 7 * 10**9 * 10**12
 

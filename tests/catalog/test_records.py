@@ -28,7 +28,7 @@ NOT_SOLD_IN_SERVERS = {
     *("k80", "p100-pcie-12", "p100-pcie-16", "p100-sxm2"),
     *("v100-pcie-16", "v100-pcie-32", "v100-sxm2-16", "v100-sxm2-32", "v100s-pcie-32"),
     *("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x", "tpu-8i", "tpu-8t"),
-    *("trainium2", "trainium3", "rubin-cpx"),
+    *("trainium2", "trainium3", "rubin-cpx", "mi430x", "mi440x"),
 }
 """Accelerators that are no longer sold, only rented, or announced without a server."""
 WITHOUT_NICS = {"trn3-ultraserver"}

@@ -59,7 +59,7 @@ def pieces(lines: Any, category: str) -> int:
 
 @given(plan=plans())
 def test_each_nic_is_bought_or_comes_with_its_server(worked: Worked, plan: dict[str, Any]) -> None:
-    """A NIC that connects a server is a line, or the server comes with it; none is billed that connects nothing."""
+    """A NIC that connects a server is a line, the server comes with it, or it exists; none connects nothing."""
     report = worked(plan)
     if "scope" in plan:
         return
@@ -78,7 +78,7 @@ def test_each_nic_is_bought_or_comes_with_its_server(worked: Worked, plan: dict[
             continue
         bought[attached.bought.identity.id] += int(servers.value) * int(attached.nics_per_server.value)
     billed = Counter[str]()
-    for line in report.bill.lines:
+    for line in (*report.bill.lines, *report.bill.existing):
         if line.category == "nic":
             billed[str(line.part)] += int(line.quantity.value)
     assert billed == +bought

@@ -12,9 +12,8 @@ from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.provenance import Cited, Figure
+from bomgen.core.provenance import Cited, Figure, trace
 from bomgen.results.numbers import numbers
 from bomgen.results.result import Report, result
 from bomgen.sizing.prediction import predict
@@ -46,18 +45,21 @@ def works(draw: st.DrawFn) -> Work[float]:
     weights, frozen = 12 * layers * hidden * hidden, draw(st.booleans())
     return Work(
         layers=layers,
+        blocks=2 * layers,
         hidden=hidden,
         sequence=sequence,
         weights=weights,
         split_width=14 * hidden * layers,
         products=layers * sequence * hidden,
         scores=layers * sequence * hidden / 128,
+        states=draw(st.sampled_from([0.0, 1e5])) * layers,
         kv_width=2 * layers * hidden,
         head=hidden * 128_000,
         parameters=weights + 2 * hidden * 128_000,
         expert_weights=8 * weights if moe else 0.0,
         expert_parameters=64 * weights if moe else 0.0,
         expert_width=2048.0 if moe else 1.0,
+        expert_input=hidden if moe else 0.0,
         expert_layers=layers if moe else 0.0,
         experts=64.0 if moe else 1.0,
         topk=8.0 if moe else 1.0,

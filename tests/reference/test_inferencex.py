@@ -51,12 +51,12 @@ def range_of(row: dict[str, Any], worked: Worked) -> tuple[float, float, float]:
     speed = serving.speed
     assert speed is not None
     if not row["disaggregated"]:
-        slow, fast = speed.rates[90]
+        slow, fast = speed.rates
         return float(slow.value), float(speed.of_gpu.value), float(fast.value)
     assert serving.need.speed is not None
     load = float(speed.in_flight.value)
     alone = serving.need.speed._replace(mixed=False).times(load).tpot
-    low, high = (float(end.value / speed.tpot.value) for end in speed.intervals["tpot"][90])
+    low, high = (float(end.value / speed.tpot.value) for end in speed.intervals["tpot"])
     of_gpu = load / alone / row["gpus"]
     return of_gpu / high, of_gpu, of_gpu / low
 

@@ -443,6 +443,12 @@ def test_published_clusters_hold_their_models(model: dict[str, int], gpus: int) 
     assert fit(run, gpu(80), given_(gpus), given_(8)).fits is True
 
 
+def test_embedding_and_output_projection_take_the_place_of_layers() -> None:
+    """Llama 3.1 405B in 16 stages of 8 chunks, as Megatron-Bridge runs it on 256 GB200: 128 places for 126 layers."""
+    found = fit(training(LLAMA_405B, {"tensor": 4, "pipeline": 16, "interleave": 8}), gpu(192), given_(256), given_(8))
+    assert (found.split.pipeline.value, found.split.interleave.value, found.split.data.value) == (16, 8, 4)
+
+
 def test_unequal_stages_are_told_and_the_fullest_counts() -> None:
     """126 layers over 16 stages put 8 layers into the fullest, of 15.75 such stages."""
     run = training(LLAMA_405B, {"tensor": 8, "pipeline": 16}, sequence=8192, recompute="selective", zero=0)
@@ -469,7 +475,7 @@ def test_a_split_by_hand_that_is_too_large_is_a_warning() -> None:
         (LLAMA_65B, {"tensor": 6}, 2016, "tensor 6 does not divide the 64 attention heads; 4 or 8 does"),
         (LLAMA_65B, {"tensor": 8, "pipeline": 5}, 2048, "= 40 GPUs; 2040 or 2080 GPUs are"),
         (LLAMA_65B, {"tensor": 8, "pipeline": 4}, 16, "= 32 GPUs; 32 GPUs are"),
-        (LLAMA_65B, {"pipeline": 81}, 8100, "cuts 80 layers into more pieces than there are; at most 80"),
+        (LLAMA_65B, {"pipeline": 83}, 8300, "output projection included, into more pieces than there are; at most 82"),
         (LLAMA_65B, {"expert": 2}, 16, "expert 2 on a model that has no experts; remove it"),
         (MIXTRAL, {"expert": 3}, 16, "expert 3 does not divide the 16 GPUs of data x context parallelism; 2 or 4 does"),
         (MIXTRAL, {"expert": 16}, 16, "expert 16 does not divide the 8 experts; 8 does"),

@@ -102,10 +102,20 @@ def test_the_fit_counts_its_rows(measured: list[measurements.MeasuredStep]) -> N
     assert {name for name, _ in printed} == {"all"}
 
 
-@pytest.mark.parametrize("generation", ["hopper", "blackwell", None])
-def test_the_default_stack_is_the_newest(generation: str | None) -> None:
-    """Of several of one year it is the one with the most rows; an accelerator without rows has the newest of all."""
-    assert predict.newest_stack(generation) == "megatron-bridge"
+@pytest.mark.parametrize(
+    ("generation", "moe", "stack"),
+    [
+        ("hopper", False, "megatron-bridge-26.06"),
+        ("blackwell", False, "megatron-bridge-26.06"),
+        ("blackwell-ultra", True, "megatron-bridge-26.08"),
+        ("ampere", False, "internevo"),
+        ("cdna3", True, "primus"),
+        (None, True, "megatron-bridge-26.08"),
+    ],
+)
+def test_the_default_stack_is_the_newest(generation: str | None, moe: bool, stack: str) -> None:
+    """In its newest version with rows; an accelerator without rows has the newest of all."""
+    assert predict.newest_stack(generation, moe) == stack
 
 
 def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.MeasuredStep]) -> None:
@@ -132,9 +142,52 @@ def test_work_of_a_model_is_that_of_its_parameters() -> None:
     assert work.products.value == 32 * 4096 * sequence.value
 
 
+def test_work_of_a_hybrid_is_that_of_its_layers() -> None:
+    """Nemotron 3 Nano, by its config.json: 52 blocks, of which 23 of Mamba-2 with 64 heads of 64 x 128, 6 of attention.
+
+    A block with experts sends six copies of the hidden state; Nemotron 3 Super sends a latent vector of 1024 instead.
+    """
+    nano, super_ = (
+        work_of_model(part_records.model(Catalog().find("model", name)), Catalog().assumption("training-sequence"))
+        for name in ("nemotron-3-nano-30b-a3b", "nemotron-3-super-120b-a12b")
+    )
+    assert nano is not None
+    assert super_ is not None
+    assert (nano.layers.value, nano.blocks.value) == (52, 52)
+    assert nano.states.value == 23 * 64 * 64 * 128
+    assert nano.scores.value == 6 * 32 * nano.sequence.value
+    assert (nano.expert_input.value, super_.expert_input.value) == (2688, 1024)
+
+
+SMALL = Work(
+    layers=2.0,
+    blocks=4.0,
+    hidden=1000.0,
+    sequence=100.0,
+    weights=4e6,
+    split_width=0.0,
+    products=0.0,
+    scores=0.0,
+    states=0.0,
+    kv_width=0.0,
+    head=1e6,
+    parameters=5e6,
+    expert_weights=0.0,
+    expert_parameters=0.0,
+    expert_width=1.0,
+    expert_input=0.0,
+    expert_layers=0.0,
+    experts=1.0,
+    topk=1.0,
+    trained=1.0,
+    adapted=0.0,
+    stored_weight=2.0,
+)
+
+
 def test_terms_of_a_step_by_hand() -> None:
     """A layer of 2 x 10^6 weights, 8 sequences of 100 tokens on 2 GPUs with 2 stages of one layer each."""
-    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 2.0)
+    work = SMALL._replace(states=1e5)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
     split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
     only = Terms(*(float(name == "matrix") for name in Terms._fields))
@@ -143,6 +196,9 @@ def test_terms_of_a_step_by_hand() -> None:
     only = Terms(*(float(name == "pipeline") for name in Terms._fields))
     # activations of 100 tokens x 1000 x 2 bytes, there and back, of 8 micro-batches, inside a server
     assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2 * 1000 * 100 * 8 / 1e11)
+    only = Terms(*(float(name == "states") for name in Terms._fields))
+    # 2 bytes x 1e5 elements of the states of both stages, once for each of 100 tokens, 3 passes and (8 + 1) slots
+    assert predict_steps(work, machine, split, only) == pytest.approx(2 * 1e5 / 2 * 100 * 3 * 9 / 1e12)
 
 
 def test_work_with_adapters_by_hand() -> None:
@@ -164,7 +220,7 @@ def test_work_with_adapters_by_hand() -> None:
 
 def test_terms_of_frozen_weights_by_hand() -> None:
     """The step of the test above on ZeRO 3 over 2 replicas, with a hundredth of the weights trained, in 4 bits."""
-    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.01, 8.0, 0.5)
+    work = SMALL._replace(trained=0.01, adapted=8.0, stored_weight=0.5)
     machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
     split = Split(8.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0)
     found = line_rate_terms(work, machine, split)

@@ -476,24 +476,13 @@ def test_what_is_predicted_is_labelled_so(worked: Worked) -> None:
 
 
 def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
-    """Where the slow end of the prediction misses the rate asked for, the note says by how much and what would do."""
-    report = worked(plan(model="llama-3.1-70b", context=4096, output_tokens=512, requests_per_minute=3000))
-    workload = result(report)["workload"]
-    low, gpus = workload["requests_per_minute_range"]["low"], workload["gpus_required_range"]["high"]
+    """Where the slow end of the prediction misses the rate asked for, the note says by how much."""
+    keys = {"model": "llama-3.1-70b", "context": 4096, "output_tokens": 512, "requests_per_minute": 3000}
+    report = worked(plan(**keys, margin="0%"))
+    low = result(report)["workload"]["requests_per_minute_range"]["low"]
     assert low < 3000
-    assert f"the cluster answers {round(low):,} of the target of 3,000 requests per minute; {gpus} GPUs" in texts(
-        words(report)
-    )
+    assert f"the cluster answers {round(low):,} of the target of 3,000 requests per minute." in texts(words(report))
     assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))
-
-
-@pytest.mark.parametrize(("code", "said"), [("en", "no number of GPUs meets the targets"), ("zh", "都无法满足目标")])
-def test_a_low_end_that_keeps_no_target_is_said_in_words(code: str, said: str, worked: Worked) -> None:
-    """The slow end of the prediction on an H20 never keeps 40 ms: the range of GPUs has no high end."""
-    keys = {"prompt_tokens": 500, "output_tokens": 1500, "requests_per_minute": 120}
-    inference = {"model": "llama-3.1-70b", **keys, "targets": {"ttft": "1 s", "tpot": "40 ms"}}
-    asked = {"bomgen": 1, "name": "slow", "cluster": {"gpu": "h20"}, "workload": {"inference": inference}}
-    assert said in texts(words(worked(asked), code))
 
 
 def test_half_given_degrees_are_the_schemas_default(worked: Worked) -> None:

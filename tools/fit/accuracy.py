@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from evaluate import by_label, covered, errors, everything, factors, leave_out, mean_of_clusters
+from evaluate import COVERAGES, by_label, errors, everything, held, mean_of_clusters, predict_unseen, widths
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
 from training import CLUSTER, KINDS, PRIOR, STACK, Steps, read
@@ -42,11 +42,12 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     """The lines of the page."""
     everyone = np.ones(len(table), dtype=bool)
     whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))
-    clusters, stacks = (leave_out(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
-    models, _ = leave_out(table, by_label(table.model))
-    apart, of_stacks, of_models = (errors(table, steps) for steps in (clusters[0], stacks[0], models))
-    half, most = (covered(table, clusters, stacks, coverage=coverage).astype(float) for coverage in (50, 90))
-    most_of_stacks = covered(table, stacks, clusters, coverage=90).astype(float)
+    clusters, stacks, models = (
+        predict_unseen(table, by_label(labels)) for labels in (table.labels[CLUSTER], table.labels[STACK], table.model)
+    )
+    apart, of_stacks, of_models = (errors(table, steps) for steps in (clusters, stacks, models))
+    half, most = (held(table, clusters, stacks, coverage=coverage).astype(float) for coverage in COVERAGES)
+    most_of_stacks = held(table, stacks, clusters, coverage=90).astype(float)
     columns = (whole, apart, of_stacks, of_models, half, most, most_of_stacks)
 
     yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted training time\n"
@@ -84,13 +85,11 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
         for moe, kind in KINDS.items():
             yield line(table, "all", kind, everyone & (table.moe == moe), columns)
         yield ""
-    widths = factors(table, clusters, stacks)
+    wide = widths(table, clusters, stacks)
     yield "## Width of the intervals\n"
-    yield "| model | typical half width at 50 % | at 90 % |\n|---|---|---|"
-    for moe, kind in KINDS.items():
-        typical = float(np.median(clusters[1][table.moe == moe]))
-        halves = [f"{np.expm1(widths[kind][at] * typical):.0%}" for at in (50, 90)]
-        yield f"| {kind} | {' | '.join(halves)} |"
+    yield "| model | half width at 50 % | at 90 % |\n|---|---|---|"
+    for kind in KINDS.values():
+        yield f"| {kind} | {' | '.join(f'{np.expm1(wide[kind][at]):.0%}' for at in COVERAGES)} |"
     yield from coefficients()
     yield "\n## Rows left out\n"
     yield "| cluster | model | rows | why |\n|---|---|---|---|"
@@ -102,7 +101,7 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
 def coefficients() -> Iterator[str]:
     """The inverse efficiencies that `make fit` found, by generation, at 16 bits with its newest stack."""
     names = sorted(predict.fit()["generation"])
-    stacks = [predict.newest_stack(name) for name in names]
+    stacks = [predict.newest_stack(name, moe=False) for name in names]
     yield "\n## Fitted inverse efficiencies\n"
     yield (
         f"Of {predict.fit()['rows']} rows, SHA-256 of the file {predict.fit()['rows_sha256']}. Seconds of a term are "

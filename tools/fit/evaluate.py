@@ -9,8 +9,6 @@ from hierarchy import Array, Fit, Observations, Rows
 from numpy.typing import NDArray
 
 COVERAGES = (50, 90)
-LeftOut = tuple[Array, Array]
-"""Predicted times of rows that the fit has not seen, and the spread of their logs."""
 
 
 def everything(table: Observations) -> Rows:
@@ -18,32 +16,44 @@ def everything(table: Observations) -> Rows:
     return np.arange(len(table))
 
 
-def leave_out(table: Observations, groups: Iterable[Rows]) -> LeftOut:
-    """Predicted steps of rows, each by a fit without its group, and the spread of their logs; NaN: in no group."""
-    steps, spreads = np.full(len(table), np.nan), np.full(len(table), np.nan)
+def predict_unseen(table: Observations, groups: Iterable[Rows]) -> Array:
+    """Return the predicted times of rows, each by a fit without its group; NaN: in no group."""
+    times = np.full(len(table), np.nan)
     for group in groups:
-        fit = Fit(table, np.setdiff1d(everything(table), group))
-        parts = fit.parts(table, group)
-        steps[group] = parts.sum(axis=1)
-        spreads[group] = spread_of_rows(fit, table, group, parts)
-    return steps, spreads
+        times[group] = Fit(table, np.setdiff1d(everything(table), group)).predict(table, group)
+    return times
+
+
+def widths(table: Observations, *unseen: Array, but: str = "") -> dict[str, dict[int, float]]:
+    """Return half the log widths of intervals by kind and coverage, from the residuals of all groups but one.
+
+    Of several ways to leave rows out, the one with the widest interval counts.
+    """
+    residuals = [np.abs(np.log(times / table.measured)) for times in unseen]
+    wide: dict[str, dict[int, float]] = {}
+    for kind in sorted(set(table.kinds)):
+        used = (table.kinds == kind) & (table.groups != but)
+        groups = table.groups[used]
+        shares = {at: level(at / 100, len(set(groups))) for at in COVERAGES}
+        wide[kind] = {
+            at: max(quantile(each[used], groups, share) for each in residuals) for at, share in shares.items()
+        }
+    return wide
+
+
+def held(table: Observations, *unseen: Array, coverage: int) -> NDArray[np.bool_]:
+    """Return whether each row, left out the first way, is in its interval, whose width knows nothing of its group."""
+    off, inside = np.abs(np.log(unseen[0] / table.measured)), np.zeros(len(table), dtype=bool)
+    for name in sorted(set(table.groups)):
+        wide = widths(table, *unseen, but=name)
+        rows = table.groups == name
+        inside[rows] = off[rows] <= [wide[kind][coverage] for kind in table.kinds[rows]]
+    return inside
 
 
 def by_label(labels: NDArray[np.str_]) -> list[Rows]:
     """Indices of the rows of each label."""
     return [np.flatnonzero(labels == name) for name in sorted(set(labels))]
-
-
-def spread_of_rows(fit: Fit, table: Observations, chosen: Rows, parts: Array) -> Array:
-    """Standard deviation of the log of each row's step: of a new cluster, and of what the fit has not seen of it."""
-    shares = parts @ table.design / parts.sum(axis=1)[:, None]
-    problem = fit.problem
-    variance = problem.noise**2 + ((shares * fit.spread()) ** 2).sum(axis=1)
-    for level in problem.levels:
-        known = np.isin(table.labels[level.name][chosen], fit.names[level.name])
-        new = ~known | (level.name == problem.cluster)
-        variance += new * (level.overall**2 + ((shares * level.spreads(problem.names)) ** 2).sum(axis=1))
-    return np.asarray(np.sqrt(variance))
 
 
 def quantile(values: Array, clusters: NDArray[np.str_], coverage: float, power: float = 1.0) -> float:
@@ -64,37 +74,6 @@ def level(coverage: float, clusters: int) -> float:
     """
     corrected = coverage * (clusters + 1) / clusters
     return corrected if corrected < 1 else coverage
-
-
-def factors(table: Observations, *left_out: LeftOut, but: str = "") -> dict[str, dict[int, float]]:
-    """Spreads that an interval is wide, by kind and coverage, from the residuals of all groups but one.
-
-    Of several ways to leave rows out, the one with the widest interval counts.
-    """
-    wide: dict[str, dict[int, float]] = {}
-    for kind in sorted(set(table.kinds)):
-        wide[kind] = dict.fromkeys(COVERAGES, 0.0)
-        for found, spreads in left_out:
-            scores = np.abs(np.log(found / table.measured)) / spreads
-            used = (table.kinds == kind) & (table.groups != but) & ~np.isnan(scores)
-            groups = table.groups[used]
-            for at in COVERAGES:
-                share = level(at / 100, len(set(groups)))
-                widths = (quantile(scores[used], groups, share, power) for power in table.problem.group_powers)
-                wide[kind][at] = max(wide[kind][at], *widths)
-    return wide
-
-
-def covered(table: Observations, *left_out: LeftOut, coverage: int) -> NDArray[np.bool_]:
-    """Whether each row, left out the first way, is in its interval, whose factor knows nothing of the row's group."""
-    found, spreads = left_out[0]
-    inside = np.zeros(len(table), dtype=bool)
-    for name in sorted(set(table.groups)):
-        wide = factors(table, *left_out, but=name)
-        rows = table.groups == name
-        width = np.array([wide[kind][coverage] for kind in table.kinds[rows]])
-        inside[rows] = np.abs(np.log(found[rows] / table.measured[rows])) <= width * spreads[rows]
-    return inside
 
 
 def errors(table: Observations, steps: Array) -> Array:

@@ -5,19 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import serving
 import training
-from evaluate import by_label, errors, everything, factors, leave_out, mean_of_clusters, quantile
+from evaluate import (
+    by_label,
+    errors,
+    everything,
+    mean_of_clusters,
+    predict_unseen,
+    quantile,
+    widths,
+)
 from hierarchy import Array, Fit
-from training import CLUSTER, KINDS, STACK, Steps
+from training import CLUSTER, KINDS, STACK, VERSION, Steps
 
 from bomgen.core.resources import folder
 from bomgen.sizing.prediction import measurements, predict, serving_rows
 from bomgen.sizing.prediction import serving as predicted_serving
+from bomgen.sizing.prediction.terms import EXPERTS
 
 DIGITS = 4
 ERROR_DIGITS = 3
@@ -47,20 +55,19 @@ def fit_training() -> dict[str, Any]:
     """What the prediction reads of the fit to training steps."""
     table, left_out = training.read()
     fit = Fit(table, everything(table))
-    clusters, stacks_apart = (leave_out(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
-    wide = factors(table, clusters, stacks_apart)
+    clusters, stacks_apart = (predict_unseen(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
     return {
         "rows_sha256": digest(measurements.ROWS),
         "facts_sha256": digest(measurements.FACTS),
         "rows": len(table),
         "left_out": len(left_out),
         **coefficients(fit),
-        **{name: members(fit, name) for name in LEVELS},
+        **{name: deviations(fit, name) for name in LEVELS},
         "stack": stacks(table, fit),
-        "measured": measured(table, clusters[0]),
-        "spread": spread(fit, LEVELS),
-        "factors": rounded_factors(wide),
-        "within": within(table, clusters[0], wide),
+        "experts": experts(fit),
+        "measured": measured(table, clusters),
+        "widths": rounded_factors(widths(table, clusters, stacks_apart)),
+        "within": within(table, clusters),
     }
 
 
@@ -68,26 +75,18 @@ def fit_serving() -> dict[str, Any]:
     """What the prediction reads of the fit to measured serving."""
     table, left_out = serving.read()
     fit = Fit(table, everything(table))
-    levels = ("engine", "generation", "precision", "model")
-    pairs = np.array([f"{row.model} {row.gpu}" for row in table.rows])
-    numbers = np.array([str(row.number) for row in table.rows])
-    models, groups, rows = (
-        leave_out(table, apart)
-        for apart in (by_label(table.labels["model"]), serving.folds(pairs), serving.folds(numbers))
-    )
+    models = np.array([row.model for row in table.rows])
+    unseen = predict_unseen(table, by_label(models))
     return {
         "rows_sha256": digest(serving_rows.ROWS),
         "facts_sha256": digest(serving_rows.FACTS),
         "rows": len({row.number for row in table.rows}),
         "left_out": len(left_out),
         **coefficients(fit),
-        **{name: members(fit, name) for name in levels},
-        "pairs": sorted(set(pairs)),
-        "spread": spread(fit, levels),
-        "factors": {
-            name: rounded_factors(factors(serving.by_engine(table), apart) | factors(table, apart))
-            for name, apart in (("new", models), ("known", groups), ("measured", rows))
-        },
+        "age": round(float(fit.values[fit.age]), DIGITS),
+        **{name: members(fit, name) for name in predicted_serving.LEVELS},
+        "pairs": serving.pairs(table, fit.predict(table, everything(table))),
+        "widths": serving.half_widths(table, unseen, np.ones(len(table), dtype=bool)),
         "within": serving.within(table, fit),
     }
 
@@ -106,27 +105,8 @@ def coefficients(fit: Fit) -> dict[str, Any]:
     }
 
 
-def spread(fit: Fit, levels: Sequence[str]) -> dict[str, Any]:
-    """Standard deviations of the logs of times of a new cluster, and by level those of members without rows."""
-    problem, overall, terms = fit.problem, fit.problem.noise, fit.spread()
-    if problem.cluster:
-        cluster = problem.level(problem.cluster)
-        overall, terms = float(np.hypot(overall, cluster.overall)), np.hypot(terms, cluster.spreads(problem.names))
-    return {
-        "overall": round(overall, DIGITS),
-        "terms": rounded(terms),
-        "unseen": {
-            level.name: {"overall": level.overall, "terms": rounded(level.spreads(problem.names))}
-            for level in map(problem.level, levels)
-        },
-    }
-
-
-def within(table: Steps, steps: Array, wide: dict[str, dict[int, float]]) -> dict[str, float]:
-    """The spread that is left of a cluster once its mean deviation is known, by kind of model.
-
-    So many spreads as an interval of 90 % is wide hold 90 % of the rows around the mean of their cluster.
-    """
+def within(table: Steps, steps: Array) -> dict[str, float]:
+    """Half the log width that holds 90 % of the rows around the mean deviation of their cluster, by kind of model."""
     logs, clusters, found = np.log(steps / table.measured), table.labels[CLUSTER], {}
     for moe, kind in KINDS.items():
         around = np.full(len(table), np.nan)
@@ -135,7 +115,7 @@ def within(table: Steps, steps: Array, wide: dict[str, dict[int, float]]) -> dic
             if len(own) > 1:
                 around[own] = np.abs(logs[own] - logs[own].mean())
         used = ~np.isnan(around)
-        found[kind] = round(quantile(around[used], clusters[used], WIDE / 100) / wide[kind][WIDE], DIGITS)
+        found[kind] = round(quantile(around[used], clusters[used], WIDE / 100), DIGITS)
     return found
 
 
@@ -151,18 +131,29 @@ def rounded(values: Array) -> list[float]:
 
 def members(fit: Fit, level: str) -> dict[str, list[float]]:
     """Logs by which the terms of each member of a level deviate."""
-    return {name: rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
+    return {str(name): rounded(fit.deviation(level, place)) for place, name in enumerate(fit.names[level])}
 
 
-def stacks(table: Steps, fit: Fit) -> dict[str, list[float]]:
-    """The same of each stack, and of each version of a stack with its stack's."""
-    found = members(fit, "stack")
-    names = sorted(set(zip(table.labels["stack"], table.labels["version"], strict=True)))
-    for stack, version in names:
-        place = fit.names["version"].index(version)
-        both = fit.deviation("stack", fit.names["stack"].index(stack)) + fit.deviation("version", place)
-        found[str(version)] = rounded(both)
+def deviations(fit: Fit, level: str) -> dict[str, float]:
+    """Log by which the terms of each member of a level deviate together."""
+    return {name: round(float(fit.deviation(level, place)[0]), DIGITS) for place, name in enumerate(fit.names[level])}
+
+
+def experts(fit: Fit) -> dict[str, float]:
+    """Log by which the terms of experts deviate in each version of a stack, besides all terms."""
+    at, found = fit.problem.names.index(EXPERTS[0]), {}
+    for place, version in enumerate(fit.names[VERSION]):
+        deviation = fit.deviation(VERSION, place)
+        found[version] = round(float(deviation[at] - deviation[0]), DIGITS)
     return found
+
+
+def stacks(table: Steps, fit: Fit) -> dict[str, float]:
+    """The same of each stack, and of each version of a stack with its stack's."""
+    found, of_versions = deviations(fit, STACK), deviations(fit, VERSION)
+    names = sorted(set(zip(table.labels[STACK], table.labels[VERSION], strict=True)))
+    together = {str(version): round(found[stack] + of_versions[version], DIGITS) for stack, version in names}
+    return found | together
 
 
 def measured(table: Steps, steps: Array) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """The fit: inverse efficiencies of terms, by levels such as generation, precision, software and cluster.
 
 An observation is the sum of its parts, each the seconds of a term at line rate times an inverse efficiency, and perhaps
-a scale that several parts share. The log of each is a base and the deviations of the levels that the row belongs to.
-Penalised least squares of log errors, with Huber's loss, find base and deviations together; each is drawn towards its
-prior by a ridge, so that a level with few rows borrows from the others and a term that the rows do not identify keeps
-its prior.
+a scale that several parts share. Each follows from its log, a base and the deviations of the levels that the row
+belongs to: an inverse efficiency that cannot be below 1, since nothing is faster than the data sheet, is 1 and the
+exponential of it, a share is its logistic, others are the exponential itself. Penalised least squares of log errors,
+with Huber's loss, find base and deviations together; each is drawn towards its prior by a ridge, so that a level with
+few rows borrows from the others and a term that the rows do not identify keeps its prior.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,19 +25,19 @@ MOST_STEPS = 80
 
 @dataclass(frozen=True)
 class Level:
-    """How far the rows of a level, such as a generation, may deviate: standard deviations of logs."""
+    """How far the rows of a level, such as a generation, may deviate."""
 
     name: str
-    overall: float
-    """Of all terms together."""
-    term: float
-    """Of a single term; 0: all terms deviate together."""
-    terms: Mapping[str, float]
-    """Of terms that deviate more than others."""
+    spreads: Mapping[tuple[str, ...], float]
+    """Groups of terms that deviate together, each with the standard deviation of its log."""
 
-    def spreads(self, names: tuple[str, ...]) -> Array:
-        """Of every term."""
-        return np.array([self.terms.get(name, self.term) for name in names])
+    def groups(self, names: tuple[str, ...]) -> Array:
+        """By term and group: 1 where the term belongs to the group, else 0."""
+        return np.array([[float(name in group) for group in self.spreads] for name in names])
+
+    def deviations(self) -> Array:
+        """Standard deviation of each group."""
+        return np.array(list(self.spreads.values()))
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,6 @@ class Problem:
     spreads: Mapping[str, float]
     """Standard deviation of the log of each around its prior."""
     levels: tuple[Level, ...]
-    cluster: str
-    """The level that an unseen row has no member of."""
     noise: float
     """Log error of a row that no term explains."""
     huber: float
@@ -60,9 +59,17 @@ class Problem:
     """Relative gain of a step of the fit below which it ends."""
     power: float
     """A row of a group of n rows weighs n to the power of minus this."""
-    group_powers: tuple[float, ...]
-    """The same for the width of intervals, the widest of which counts; with 1 every group has the same weight."""
-    hidden: Mapping[str, tuple[str, ...]]
+    at_least_one: frozenset[str] = frozenset()
+    """Inverse efficiencies that are never below 1."""
+    shares: frozenset[str] = frozenset()
+    """Scales between 0 and 1."""
+    aged: frozenset[str] = frozenset()
+    """Terms that the age of the software makes slower."""
+    age: float = 1.0
+    """Standard deviation of the log by which they are slower per year, around 0."""
+    cluster: str = ""
+    """The level that an unseen row has no member of."""
+    hidden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Terms of which none may have a larger inverse efficiency than those that hide it."""
 
     @property
@@ -77,6 +84,24 @@ class Problem:
     def level(self, name: str) -> Level:
         """The level of a name."""
         return next(level for level in self.levels if level.name == name)
+
+    def start(self) -> Array:
+        """Logs of the priors."""
+        prior = np.array([self.prior[name] for name in self.names])
+        return np.log((prior - self._among(self.at_least_one)) / (1 - prior * self._among(self.shares)))
+
+    def inverse_efficiencies(self, logs: Array) -> tuple[Array, Array]:
+        """Return the inverse efficiencies of logs, and the logs' slopes of their own logs."""
+        bounded, share, excess = self._among(self.at_least_one), self._among(self.shares), np.exp(logs)
+        values = bounded + excess / (1 + share * excess)
+        return values, np.where(share, 1 - values, (values - bounded) / values)
+
+    def ages(self) -> Array:
+        """1 for terms that age, else 0."""
+        return self._among(self.aged)
+
+    def _among(self, chosen: frozenset[str]) -> Array:
+        return np.array([float(name in chosen) for name in self.names])
 
 
 @dataclass(frozen=True)
@@ -98,74 +123,70 @@ class Observations:
     """The kind of each row, by which the width of intervals differs."""
     importance: Array
     """Weight of each row beside the others of its group."""
+    years: Array
+    """Age of the software of each row [years]."""
 
     def __len__(self) -> int:
         return len(self.measured)
 
 
 class Fit:
-    """Base and deviations fitted to some rows."""
+    """Base, age and deviations fitted to some rows."""
 
     def __init__(self, table: Observations, chosen: Rows) -> None:
         self.problem = problem = table.problem
-        count = len(problem.names)
+        self.age = len(problem.names)
+        """Index of the log by which terms are slower per year."""
         self.names: dict[str, list[str]] = {}
-        self.start: dict[str, int] = {}
-        ridge, size = [problem.base_spreads() ** -2], count
+        self.first: dict[str, int] = {}
+        ridge = [problem.base_spreads() ** -2, np.array([problem.age**-2])]
+        self.size = self.age + 1
         for level in problem.levels:
             names = sorted(set(table.labels[level.name][chosen]))
-            self.names[level.name], self.start[level.name] = names, size
-            ridge += [np.full(len(names), level.overall**-2)]
-            size += len(names)
-            if level.term:
-                ridge += [np.tile(level.spreads(problem.names) ** -2, len(names))]
-                size += len(names) * count
-        self.ridge, self.size = np.concatenate(ridge), size
+            self.names[level.name], self.first[level.name] = names, self.size
+            ridge.append(np.tile(level.deviations() ** -2, len(names)))
+            self.size += len(ridge[-1])
+        self.ridge = np.concatenate(ridge)
         self._run(table, chosen)
 
     def _run(self, table: Observations, chosen: Rows) -> None:
-        problem, seconds, measured = self.problem, table.seconds[chosen], table.measured[chosen]
-        count, design, weight = (
-            len(problem.names),
-            table.design,
-            _weights(problem, table.groups[chosen]) * table.importance[chosen],
+        problem, seconds, measured, years = (
+            self.problem,
+            table.seconds[chosen],
+            table.measured[chosen],
+            table.years[chosen],
         )
-        places = np.stack([self._places(table, chosen, level.name) for level in problem.levels], axis=1)
-        cells, cell = np.unique(places, axis=0, return_inverse=True)
-        cell = cell.ravel()
-        members = [np.flatnonzero(cell == number) for number in range(len(cells))]
+        weight = _weights(problem, table.groups[chosen]) * table.importance[chosen]
+        places, cell = self._cells(table, chosen)
+        members = [np.flatnonzero(cell == number) for number in range(len(places))]
+        maps = [self._map(one) for one in places]
         start = np.zeros(self.size)
-        start[:count] = np.log([problem.prior[name] for name in problem.names])
+        start[: self.age] = problem.start()
         found = start.copy()
 
-        def forward(values: Array) -> tuple[Array, Array]:
-            logs = np.stack([self._logs(values, one) for one in cells]) @ design.T
-            parts = np.exp(logs)[cell] * seconds
-            return parts, parts.sum(axis=1)
+        def forward(values: Array) -> tuple[Array, Array, Array]:
+            logs = np.stack([matrix @ values[columns] for columns, matrix in maps])[cell]
+            inverse, slopes = problem.inverse_efficiencies(logs + np.outer(years, problem.ages()) * values[self.age])
+            parts = np.exp(np.log(inverse) @ table.design.T) * seconds
+            return parts, slopes, parts.sum(axis=1)
 
         def loss(values: Array) -> float:
-            error = np.abs(np.log(forward(values)[1] / measured))
+            error = np.abs(np.log(forward(values)[2] / measured))
             huber = np.where(error <= problem.huber, error * error / 2, problem.huber * (error - problem.huber / 2))
             return float((weight * huber).sum() / problem.noise**2 + (self.ridge * (values - start) ** 2).sum() / 2)
 
         current, damping = loss(found), 1e-3
         for _ in range(MOST_STEPS):
-            parts, total = forward(found)
-            share, error = parts @ design / total[:, None], np.log(total / measured)
+            parts, slopes, total = forward(found)
+            share, error = parts @ table.design / total[:, None] * slopes, np.log(total / measured)
             pull = weight * np.minimum(1, problem.huber / np.maximum(np.abs(error), 1e-12)) / problem.noise**2
             slope, curve = self.ridge * (found - start), np.diag(self.ridge)
-            for one, rows in zip(cells, members, strict=True):
-                terms, overall = self._columns(one)
-                shares, pulled = share[rows], share[rows] * pull[rows][:, None]
-                square, line = pulled.T @ shares, pulled.sum(axis=0)
-                blocks = len(terms) // count
-                curve[np.ix_(terms, terms)] += np.tile(square, (blocks, blocks))
-                curve[np.ix_(overall, overall)] += pull[rows].sum()
-                lines = np.tile(line, blocks)
-                curve[np.ix_(overall, terms)] += lines
-                curve[np.ix_(terms, overall)] += lines[:, None]
-                slope[terms] += np.tile(pulled.T @ error[rows], blocks)
-                slope[overall] += (pull[rows] * error[rows]).sum()
+            for (columns, matrix), rows in zip(maps, members, strict=True):
+                steps = share[rows] @ matrix
+                steps[:, self.age] = share[rows] @ problem.ages() * years[rows]
+                pulled = steps.T * pull[rows]
+                curve[np.ix_(columns, columns)] += pulled @ steps
+                slope[columns] += pulled @ error[rows]
             seen = np.flatnonzero(np.diag(curve) > self.ridge)  # what no row has any of stays at its prior
             inner = curve[np.ix_(seen, seen)]
             while damping < 1e9:
@@ -182,50 +203,50 @@ class Fit:
                 break
         self.values, self.curve = found, curve
 
-    def _places(self, table: Observations, chosen: Rows, level: str) -> Rows:
-        """The place of each row's name in a level; -1: not among the rows of the fit."""
-        known = {name: place for place, name in enumerate(self.names[level])}
-        return np.array([known.get(name, -1) for name in table.labels[level][chosen]], dtype=np.int64)
+    def _cells(self, table: Observations, chosen: Rows) -> tuple[Rows, Rows]:
+        """Return the places of the members of each combination of levels, and the combination of each row.
 
-    def _columns(self, places: Rows) -> tuple[Rows, Rows]:
-        """Indices of the terms of base and levels, one level after the other, and of the levels' overall deviations."""
-        count = len(self.problem.names)
-        terms, overall = [np.arange(count)], []
-        for level, place in zip(self.problem.levels, places, strict=True):
-            first = self.start[level.name]
-            overall.append(first + place)
-            if level.term:
-                terms.append(first + len(self.names[level.name]) + place * count + np.arange(count))
-        return np.concatenate(terms), np.array(overall)
+        A place of -1 is a member without rows in the fit.
+        """
+        places = []
+        for level in self.problem.levels:
+            known = {name: place for place, name in enumerate(self.names[level.name])}
+            places.append([known.get(name, -1) for name in table.labels[level.name][chosen]])
+        cells, cell = np.unique(np.array(places, dtype=np.int64).T, axis=0, return_inverse=True)
+        return cells, cell.ravel()
 
-    def _logs(self, values: Array, places: Rows, leave_out: str = "") -> Array:
-        """Logs of the inverse efficiencies of a cell."""
-        logs = values[: len(self.problem.names)].copy()
+    def _map(self, places: Rows, leave_out: str = "") -> tuple[Rows, Array]:
+        """Return the indices of the values that the logs of a combination rest on, and the matrix that adds them."""
+        terms = self.age
+        columns, matrix = [np.arange(terms + 1)], [np.eye(terms, terms + 1)]
         for level, place in zip(self.problem.levels, places, strict=True):
             if place >= 0 and level.name != leave_out:
-                logs += self.deviation(level.name, int(place), values)
-        return logs
+                columns.append(self._columns(level, place))
+                matrix.append(level.groups(self.problem.names))
+        return np.concatenate(columns), np.concatenate(matrix, axis=1)
 
-    def deviation(self, level: str, place: int, values: Array | None = None) -> Array:
-        """Logs by which the terms of a level's member deviate, its overall deviation included."""
-        values = self.values if values is None else values
-        count, first = len(self.problem.names), self.start[level]
-        if not self.problem.level(level).term:
-            return np.full(count, values[first + place])
-        block = first + len(self.names[level]) + place * count
-        return np.asarray(values[first + place] + values[block : block + count])
+    def _columns(self, level: Level, place: int) -> Rows:
+        """Return the indices of the deviations of a level's member."""
+        return self.first[level.name] + place * len(level.spreads) + np.arange(len(level.spreads))
+
+    def deviation(self, level: str, place: int) -> Array:
+        """Logs by which the terms of a level's member deviate."""
+        of_level = self.problem.level(level)
+        return np.asarray(of_level.groups(self.problem.names) @ self.values[self._columns(of_level, place)])
 
     def logs(self, table: Observations, chosen: Rows, with_cluster: bool) -> Array:
         """Logs of the inverse efficiencies of rows, with or without what is particular to their cluster."""
         problem = self.problem
-        places = np.stack([self._places(table, chosen, level.name) for level in problem.levels], axis=1)
         leave_out = "" if with_cluster else problem.cluster
-        cells, cell = np.unique(places, axis=0, return_inverse=True)
-        logs = np.stack([self._logs(self.values, one, leave_out) for one in cells])
+        cells, cell = self._cells(table, chosen)
+        maps = (self._map(one, leave_out) for one in cells)
+        logs = np.stack([matrix @ self.values[columns] for columns, matrix in maps])[cell]
+        logs += np.outer(table.years[chosen], problem.ages()) * self.values[self.age]
+        logs = np.log(problem.inverse_efficiencies(logs)[0])
         for name, hiding in problem.hidden.items():
             own, others = problem.names.index(name), [problem.names.index(other) for other in hiding]
             logs[:, own] = np.minimum(logs[:, own], logs[:, others].min(axis=1))
-        return np.asarray(logs[cell.ravel()])
+        return np.asarray(logs)
 
     def parts(self, table: Observations, chosen: Rows, with_cluster: bool = False) -> Array:
         """Seconds of each part of rows."""

@@ -1,106 +1,93 @@
 """What is fitted of serving: the terms and their priors, and the measured times as sums of them.
 
 A row gives up to four observations: the time per output token, the time to the first token, the time of a whole batch,
-and the mean time of a request. Each is a sum of terms of a decode step and of a prompt, some times a scale.
+and the mean time of a request. Each is a sum of terms of a decode step and of a prompt; the share of the prompts of
+others that is processed before the first token moves time from one to the other.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from evaluate import level, quantile
 from hierarchy import Array, Fit, Level, Observations, Problem, Rows, columns
 from numpy.typing import NDArray
 from training import KINDS
 
-from bomgen.core.provenance import Formula
 from bomgen.sizing.prediction import serving_rows
 from bomgen.sizing.prediction.measurements import UnusedRow
-from bomgen.sizing.prediction.serving import AGE, BATCH, CONSTANT, drafting_time, tpot_parts, ttft_parts
-from bomgen.sizing.prediction.serving_rows import MeasuredServing
+from bomgen.sizing.prediction.serving import LEVELS, REQUEST, TPOT, TTFT
+from bomgen.sizing.prediction.serving_rows import ACCEPTED, MeasuredServing
 from bomgen.sizing.prediction.serving_terms import (
+    AT_LEAST_ONE,
+    CHUNKED,
+    COEFFICIENTS,
+    CONSTANT,
     CONSTANT_S,
     DECODE,
-    PROMPT,
+    SHARE,
+    Load,
+    Parts,
     ReplicaSplit,
     ServedWork,
     ServingMachine,
     line_rate_terms,
+    steps_of_token,
+    times_of_load,
 )
 
+BATCH = "batch"
 PRIOR: Mapping[str, float] = {
-    "weights": 1.3,
-    "experts": 1.4,
-    "cache": 1.4,
+    "memory": 1.25,
     "arithmetic": 1.4,
-    "expert_arithmetic": 1.6,
-    "attention": 1.0,
-    "layer_starts": 1.0,
-    "expert_starts": 1.0,
-    "latent_starts": 1.0,
-    "linear_starts": 1.0,
-    "reduce_starts": 1.0,
-    "reduces": 1.5,
-    "exchange_starts": 1.0,
-    "exchanges": 1.5,
-    "exchanges_network": 1.5,
+    "starts": 1.0,
     "requests": 1.0,
-    "step": 1.0,
+    "reduces": 1.5,
     "prompt_arithmetic": 1.6,
     "prompt_experts": 2.0,
-    "prompt_attention": 1.8,
-    "prompt_reduces": 1.5,
-    "prompt_exchanges": 1.5,
-    "prompt_exchanges_network": 1.5,
-    "prompt_weights": 1.3,
-    "prompt_starts": 1.0,
-    "prompt_tokens": 1.0,
-    "interleaving": 0.8,
-    "burst": 0.1,
-    "constant": 1.0,
-    "batch": 1.0,
+    "prompt_starts": 3.0,
+    SHARE: 0.1,
+    CONSTANT: 1.0,
 }
-SPREADS: Mapping[str, float] = {
-    "weights": 0.15,
-    "cache": 0.25,
-    "arithmetic": 0.3,
-    "expert_arithmetic": 0.4,
-    "prompt_arithmetic": 0.3,
-    "prompt_experts": 0.4,
-    "interleaving": 0.5,
-    "burst": 1.0,
-    "batch": 0.2,
-}
-FOLDS, SEED = 12, 0
-ENOUGH = 5
-"""Groups of an engine from which on its intervals have a width of their own."""
-FEW = 4
-"""Groups with more rows say how much their rows differ."""
-DIGITS = 4
+WIDE_SPREADS = {"prompt_starts": 1.0, SHARE: 1.0}
 OTHER_SPREAD = 0.7
-"""Standard deviation of the log of an inverse efficiency around its prior."""
-IMPORTANCE = {"tpot": 1.0, "ttft": 0.5, "batch": 0.7, "request": 1.0}
+"""Standard deviation of the log of an inverse efficiency, or of its excess over 1, around its prior."""
+PROMPTS = ("prompt_arithmetic", "prompt_experts", "prompt_starts")
+OVERHEAD = ("starts", "requests")
+IMPORTANCE = {TPOT: 1.0, TTFT: 0.5, BATCH: 0.7, REQUEST: 1.0}
 """Weight of an observation by its kind; times of requests that are the sum of two others have none."""
 PROBLEM = Problem(
     prior=PRIOR,
-    spreads={name: SPREADS.get(name, OTHER_SPREAD) for name in PRIOR},
+    spreads={name: WIDE_SPREADS.get(name, OTHER_SPREAD) for name in PRIOR},
     levels=(
-        Level("engine", 0.1, 0.22, {}),
-        Level("generation", 0.1, 0.2, {}),
-        Level("precision", 0.05, 0.12, {}),
-        Level("version", 0.1, 0.0, {}),
-        Level("model", 0.15, 0.15, {}),
+        Level("engine", {OVERHEAD: 0.1, PROMPTS: 0.15, (CONSTANT,): 0.5, (SHARE,): 1.0}),
+        Level("generation", {OVERHEAD: 0.15, ("memory",): 0.2, ("arithmetic",): 0.2, PROMPTS: 0.15}),
     ),
-    cluster="",
     noise=0.15,
     huber=0.15,
-    together=6.0,
+    together=3.0,
     enough=3e-4,
-    power=0.25,
-    group_powers=(0.0, 0.5),
-    hidden={},
+    power=0.5,
+    at_least_one=frozenset(AT_LEAST_ONE),
+    shares=frozenset({SHARE}),
+    aged=frozenset(PRIOR) - {SHARE},
 )
+FOLDS, SEED = 12, 0
+SHRUNK_WIDTH = 8
+"""Groups of an engine whose width counts as much as that of all engines."""
+SHRUNK_PAIR = 2
+"""Rows of a pair whose mean error counts as much as none."""
+ENGINES = ("vllm", "sglang", "tensorrt-llm")
+"""Engines that a plan may have, for whose times there are intervals."""
+COVERAGE = 0.9
+WIDTH_POWER = 0.5
+"""A row of a group of n rows weighs n to the power of minus this in the width of an interval."""
+FEW = 4
+"""Groups with more rows say how much their rows differ."""
+DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -110,7 +97,7 @@ class Times(Observations):
     rows: tuple[MeasuredServing, ...]
     """The row of each observation."""
     kind: NDArray[np.str_]
-    """`tpot`, `ttft`, `batch` or `request`."""
+    """TPOT, TTFT, BATCH or REQUEST."""
     in_flight: Array
     gpus: Array
 
@@ -123,35 +110,24 @@ def read() -> tuple[Times, list[UnusedRow]]:
 
 def times(rows: Sequence[MeasuredServing]) -> Times:
     """Return measured times as arrays."""
-    work, machine = ServedWork(*columns(row.work for row in rows)), ServingMachine(*columns(r.machine for r in rows))
-    split = ReplicaSplit(*columns(row.split for row in rows))
-    terms = line_rate_terms(Formula.plain, work, machine, split)
-    output, mixed = np.array([row.output for row in rows]), np.array([float(row.mixed) for row in rows])
-    drafting = np.array([drafting_time(row.split.in_flight) if row.drafting else 1.0 for row in rows])
-    tpot = {names: part * drafting for names, part in tpot_parts(terms, split, output, mixed)}
-    ttft = dict(ttft_parts(terms, split)) | {(CONSTANT,): CONSTANT_S}
-    batch = {(name,): getattr(terms, name) * (output - 1) for name in DECODE} | {(CONSTANT,): CONSTANT_S}
-    batch |= {(name, BATCH): getattr(terms, name) * split.in_flight / split.ranks for name in PROMPT}
-    request = {names: part * (output - 1) for names, part in tpot.items()}
-    request |= {names: request.get(names, 0.0) + part for names, part in ttft.items()}
-    kinds = {"tpot": tpot, "ttft": ttft, "batch": batch, "request": request}
-    designs = sorted({names for parts in kinds.values() for names in parts})
-    age = np.exp(AGE * np.array([row.years for row in rows]))
+    by_kind = _parts(rows)
+    designs = sorted({names for parts in by_kind.values() for names in parts})
     seconds, chosen = [], []
-    for kind, parts in kinds.items():
-        places = np.array([place for place, row in enumerate(rows) if getattr(row, kind)])
-        whole = np.stack([np.broadcast_to(parts.get(names, 0.0), (len(rows),)) for names in designs], axis=1)
-        seconds.append((whole * age[:, None])[places])
+    for kind, parts in by_kind.items():
+        places = np.array([place for place, row in enumerate(rows) if getattr(row, kind)], dtype=int)
+        whole = np.stack([np.broadcast_to(parts[names], (len(rows),)) for names in designs], axis=1)
+        seconds.append(whole[places])
         chosen += [(kind, rows[place]) for place in places]
     return Times(
         problem=PROBLEM,
         measured=np.array([getattr(row, kind) for kind, row in chosen]),
         seconds=np.concatenate(seconds),
         design=np.array([[float(name in names) for name in PRIOR] for names in designs]),
-        labels={level.name: np.array([getattr(row, level.name) for _, row in chosen]) for level in PROBLEM.levels},
+        labels={name: np.array([getattr(row, name) for _, row in chosen]) for name in LEVELS},
         groups=np.array([f"{kind} {row.group}" for kind, row in chosen]),
         kinds=np.array([f"{kind} {KINDS[row.work.expert_weights > 0]}" for kind, row in chosen]),
-        importance=np.array([IMPORTANCE[kind] * (kind != "request" or row.tpot is None) for kind, row in chosen]),
+        importance=np.array([IMPORTANCE[kind] * (kind != REQUEST or row.tpot is None) for kind, row in chosen]),
+        years=np.array([row.years for _, row in chosen]),
         rows=tuple(row for _, row in chosen),
         kind=np.array([kind for kind, _ in chosen]),
         in_flight=np.array([row.split.in_flight for _, row in chosen]),
@@ -159,12 +135,42 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
     )
 
 
-def by_engine(table: Times) -> Times:
-    """Return the times with kinds by engine, of engines with enough groups for a width of their own."""
-    kinds = np.array([f"{kind} {row.engine}" for kind, row in zip(table.kinds, table.rows, strict=True)])
-    groups = {name: set(table.groups[kinds == name]) for name in sorted(set(kinds))}
-    own = [name for name, found in groups.items() if len(found) >= ENOUGH]
-    return replace(table, kinds=np.where(np.isin(kinds, own), kinds, table.kinds))
+def _parts(rows: Sequence[MeasuredServing]) -> dict[str, dict[tuple[str, ...], Array]]:
+    """Return the seconds at line rate of each time of all rows, by the coefficients that multiply them.
+
+    Times are linear in the terms and in the share of prompts, so each term alone gives its part of all times.
+    """
+    work, machine = ServedWork(*columns(row.work for row in rows)), ServingMachine(*columns(r.machine for r in rows))
+    split = ReplicaSplit(*columns(row.split for row in rows))
+    drafted, output = split.verified - 1, np.array([row.output for row in rows])
+    load = Load(
+        in_flight=split.in_flight,
+        ranks=split.ranks,
+        pipeline=split.pipeline,
+        prompt_tokens=work.prompt,
+        output=output,
+        mixed=np.array([float(row.mixed) for row in rows]),
+        drafting=steps_of_token(drafted, ACCEPTED * drafted, work.layers),
+    )
+    none = np.zeros(len(rows))
+    parts: dict[str, dict[tuple[str, ...], Array]] = {kind: defaultdict(lambda: none) for kind in IMPORTANCE}
+
+    def add(coefficient: str | None, **seconds: Array) -> None:
+        alone = Parts(none, none, none, none, none)._replace(**seconds)
+        after, before = (times_of_load(alone._replace(share=np.full(len(rows), share)), load) for share in (0.0, 1.0))
+        names = (coefficient,) if coefficient else ()
+        for kind in (TPOT, TTFT, BATCH):
+            first, moved = getattr(after, kind), getattr(before, kind) - getattr(after, kind)
+            parts[kind][names] = parts[kind][names] + first
+            parts[kind][(*names, SHARE)] = parts[kind][(*names, SHARE)] + moved
+
+    for name, seconds in line_rate_terms(work, machine, split)._asdict().items():
+        part = "step" if name in DECODE else "chunked" if name in CHUNKED else "prompt"
+        add(COEFFICIENTS.get(name), **{part: none + seconds})
+    add(CONSTANT, constant=none + CONSTANT_S)
+    for names in parts[TPOT]:
+        parts[REQUEST][names] = parts[TPOT][names] * (output - 1) + parts[TTFT][names]
+    return parts
 
 
 def folds(labels: NDArray[np.str_]) -> list[Rows]:
@@ -174,6 +180,60 @@ def folds(labels: NDArray[np.str_]) -> list[Rows]:
     return [
         np.flatnonzero(np.isin(labels, [names[place] for place in order[number::FOLDS]])) for number in range(FOLDS)
     ]
+
+
+def half_widths(table: Times, predicted: Array, used: NDArray[np.bool_]) -> dict[str, dict[str, float]]:
+    """Return the half widths of 90 % intervals, as logs, by time, then by engine and kind of model.
+
+    From the times in `used`, which `predicted` gives without having seen their model. The width of an engine is drawn
+    towards that of all engines.
+    """
+    errors, engines = np.abs(np.log(predicted / table.measured)), table.labels["engine"]
+    used = used & np.isin(engines, ENGINES)
+    found: dict[str, dict[str, float]] = {}
+    for time in (TPOT, TTFT, REQUEST):
+        found[time] = {}
+        for kind in KINDS.values():
+            of_kind = used & (table.kinds == f"{time} {kind}")
+            everywhere, _ = _width(table, errors, of_kind)
+            for engine in ENGINES:
+                own, groups = _width(table, errors, of_kind & (engines == engine))
+                width = (groups * own + SHRUNK_WIDTH * everywhere) / (groups + SHRUNK_WIDTH)
+                found[time][f"{engine} {kind}"] = round(width, DIGITS)
+    return found
+
+
+def _width(table: Times, errors: Array, used: NDArray[np.bool_]) -> tuple[float, int]:
+    groups = table.groups[used]
+    count = len(set(groups))
+    return (quantile(errors[used], groups, level(COVERAGE, count), WIDTH_POWER), count) if count else (0.0, 0)
+
+
+def covered(table: Times, predicted: Array) -> NDArray[np.bool_]:
+    """Return whether each time is in its 90 % interval, whose width knows nothing of its model."""
+    inside = np.zeros(len(table), dtype=bool)
+    models = np.array([row.model for row in table.rows])
+    for model in sorted(set(models)):
+        widths, own = half_widths(table, predicted, models != model), models == model
+        for place in np.flatnonzero(own & (table.kind != BATCH) & np.isin(table.labels["engine"], ENGINES)):
+            time, kind = table.kinds[place].split()
+            width = widths[time][f"{table.labels['engine'][place]} {kind}"]
+            inside[place] = abs(np.log(predicted[place] / table.measured[place])) <= width
+    return inside
+
+
+def pairs(table: Times, predicted: Array) -> dict[str, dict[str, float]]:
+    """Return the mean log of measured over predicted times by model, accelerator, engine and format, and by time.
+
+    A mean of few rows is drawn towards none.
+    """
+    errors, found = np.log(table.measured / predicted), defaultdict[str, dict[str, float]](dict)
+    for name in sorted(set(table.groups.tolist())):
+        own = errors[table.groups == name]
+        time, _, pair = name.partition(" ")
+        if time != BATCH:
+            found[pair][time] = round(float(own.sum() / (len(own) + SHRUNK_PAIR)), DIGITS)
+    return dict(sorted(found.items()))
 
 
 def within(table: Times, fit: Fit) -> float:

@@ -9,19 +9,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import backtest
 import numpy as np
 import serving
-from evaluate import by_label, covered, errors, everything, leave_out
+from evaluate import by_label, errors, everything, predict_unseen
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
-from serving import PRIOR, Times
+from serving import BATCH, PRIOR, Times
 
 from bomgen.sizing.prediction import serving as predicted
 from bomgen.sizing.prediction.measurements import UnusedRow
+from bomgen.sizing.prediction.serving import REQUEST, TPOT, TTFT
+from bomgen.sizing.prediction.serving_terms import inverse_efficiency
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving-accuracy.md"
-KINDS = {"tpot": "TPOT", "ttft": "TTFT", "request": "throughput", "batch": "batches"}
+KINDS = {TPOT: "TPOT", TTFT: "TTFT", REQUEST: "throughput", BATCH: "batches"}
 BANDS = ((0, 8), (8, 32), (32, 128), (128, np.inf))
+KIND_NAMES = {"dense": "dense", "mixtures": "moe"}
 SMALL = 30
 """Groups with fewer rows are not judged by themselves."""
 
@@ -43,22 +47,23 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
         "an engine": np.array([row.engine for row in table.rows]),
         "a year of the software": np.array([(row.fields["date"] or "undated")[:4] for row in table.rows]),
     }
-    whole = errors(table, Fit(table, everything(table)).predict(table, everything(table)))
-    apart = {name: leave_out(table, by_label(of)) for name, of in labels.items()}
+    unseen = {f"{name} left out": predict_unseen(table, by_label(of)) for name, of in labels.items()}
     together = np.array([f"{row.model} {row.gpu}" for row in table.rows])
-    pairs = leave_out(table, serving.folds(together))
-    rows_apart = leave_out(table, serving.folds(np.array([str(row.number) for row in table.rows])))
-    columns = {"in-sample": whole, **{f"{name} left out": errors(table, each[0]) for name, each in apart.items()}}
-    columns["model and accelerator left out together"] = errors(table, pairs[0])
-    columns["single rows left out"] = errors(table, rows_apart[0])
+    unseen["model and accelerator left out together"] = predict_unseen(table, serving.folds(together))
+    numbers = np.array([str(row.number) for row in table.rows])
+    unseen["single rows left out"] = _left_out_with_pairs(table, numbers)
+    seen = Fit(table, everything(table)).predict(table, everything(table))
+    columns = {name: _errors(table, of) for name, of in {"in-sample": seen, **unseen}.items()}
+    whole = columns["in-sample"]
     rows = len({row.number for row in table.rows})
 
     yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted serving\n"
     yield (
         f"{rows} measured rows give {len(table)} times; {len(left_out)} rows are left out. Errors are absolute and "
-        "relative to the measured time: median / 90th percentile. Throughput is the time of a whole request, computed "
-        "from TTFT and TPOT where both were measured. Batches are static: all requests of a batch start together. How "
-        "the prediction works: [Serving](serving.md)\n"
+        "relative to the measured number: median / 90th percentile. Throughput is tokens/s, computed from TTFT and "
+        "TPOT where both were measured. With single rows left out, what the other rows of the same model, accelerator, "
+        "engine and format deviate corrects the prediction. Batches are static: all requests of a batch start "
+        "together. How the prediction works: [Serving](serving.md)\n"
     )
     yield "## By what the fit has not seen\n"
     yield f"| | {' | '.join(KINDS.values())} |\n|---|{'---|' * len(KINDS)}"
@@ -82,9 +87,8 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
                 for found in (whole, columns["a model left out"])
             ]
             yield f"| {name} | {' | '.join(cells)} |"
-    yield from intervals(
-        table, {"model left out": apart["a model"], "model and accelerator": pairs, "single rows": rows_apart}, labels
-    )
+    yield from intervals(table, unseen["a model left out"], labels["an engine"])
+    yield from backtest.page(table)
     yield from coefficients()
     yield "\n## Rows left out\n"
     yield "| model | rows | why |\n|---|---|---|"
@@ -93,43 +97,61 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
         yield f"| {model} | {number} | {why} |"
 
 
-def intervals(
-    table: Times, found: dict[str, tuple[Array, Array]], labels: dict[str, NDArray[np.str_]]
-) -> Iterator[str]:
-    """How many times lie in their 90 % interval, whose width comes from the other groups."""
-    apart = serving.by_engine(table)
-    inside = {name: covered(apart, each, coverage=90).astype(float) for name, each in found.items()}
-    moe = np.array([row.work.expert_weights > 0 for row in table.rows])
-    groups: dict[str, Mask] = {"all": np.ones(len(table), dtype=bool)}
-    for engine in sorted(set(labels["an engine"])):
-        for kind, used in (("dense", ~moe), ("mixtures", moe)):
-            groups[f"{engine}, {kind}"] = (labels["an engine"] == engine) & used
-    yield "\n## Times held by their 90 % interval\n"
-    heads = [f"{KINDS[kind]}, {name}" for name in found for kind in KINDS]
-    yield f"| | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}"
+def _errors(table: Times, times: Array) -> Array:
+    """Return absolute relative errors: of times, and of the throughput of requests, which is the inverse of a time."""
+    return np.where(table.kind == REQUEST, np.abs(table.measured / times - 1), errors(table, times))
+
+
+def _left_out_with_pairs(table: Times, numbers: NDArray[np.str_]) -> Array:
+    """Return times with single rows left out, corrected by the others of their model and accelerator."""
+    found = np.full(len(table), np.nan)
+    for rows in serving.folds(numbers):
+        others = np.setdiff1d(everything(table), rows)
+        fit = Fit(table, others)
+        errors_of_others = np.log(table.measured[others] / fit.predict(table, others))
+        predicted_times = fit.predict(table, rows)
+        for place, group in enumerate(table.groups[rows]):
+            own = errors_of_others[table.groups[others] == group]
+            predicted_times[place] *= np.exp(own.sum() / (len(own) + serving.SHRUNK_PAIR))
+        found[rows] = predicted_times
+    return found
+
+
+def intervals(table: Times, predicted_times: Array, engines: NDArray[np.str_]) -> Iterator[str]:
+    """How many times lie in their 90 % interval, whose width and centre know nothing of the model."""
+    inside, dense = serving.covered(table, predicted_times), np.char.endswith(table.kinds, "dense")
+    groups: dict[str, Mask] = {"all": np.isin(engines, serving.ENGINES)}
+    for engine in serving.ENGINES:
+        for kind, used in (("dense", dense), ("mixtures", ~dense)):
+            groups[f"{engine}, {kind}"] = (engines == engine) & used
+    times = (TPOT, TTFT, REQUEST)
+    yield "\n## Times held by their 90 % interval, model left out\n"
+    yield f"| | {' | '.join(KINDS[time] for time in times)} | half width |\n|---|{'---|' * 4}"
     for name, used in groups.items():
-        cells = []
-        for held in inside.values():
-            for kind in KINDS:
-                mask = used & (table.kind == kind)
-                cells.append(f"{held[mask].mean():.0%} of {mask.sum()}" if mask.sum() >= SMALL else "")
+        masks = [used & (table.kind == time) for time in times]
+        cells = [f"{inside[mask].mean():.0%} of {mask.sum()}" if mask.sum() >= SMALL else "" for mask in masks]
+        engine, _, kind = name.partition(", ")
+        widths = [predicted.fit()["widths"][time].get(f"{engine} {KIND_NAMES.get(kind)}") for time in times]
+        factors = " / ".join(f"{np.exp(width):.2f}" for width in widths if width)
         if any(cells):
-            yield f"| {name} | {' | '.join(cells)} |"
+            yield f"| {name} | {' | '.join(cells)} | {factors} |"
 
 
 def coefficients() -> Iterator[str]:
     """The inverse efficiencies and scales that `make fit` found, of an average model, engine and accelerator."""
     found = predicted.fit()
-    yield "\n## Fitted inverse efficiencies\n"
+    groups = [f"{level}: {', '.join(found[level])}" for level in predicted.LEVELS]
+    yield "\n## Fitted coefficients\n"
     yield (
-        f"Of {found['rows']} rows, SHA-256 of the file {found['rows_sha256']}. Seconds of a term are the seconds at "
-        "line rate times this number, and those of the engine, the generation, the precision and the model. A term "
-        "marked as a prior keeps more than 80 % of the spread that it had before any row was seen: the data do not "
-        "identify it.\n"
+        f"Of {found['rows']} rows, SHA-256 of the file {found['rows_sha256']}: {len(PRIOR)} inverse efficiencies and "
+        f"scales, an age of {found['age']:.2f} (log per year), and the deviations of {'; '.join(groups)}. Those of "
+        "bytes and FLOPs are at least 1. One marked as a prior keeps more than 80 % of the spread that it had before "
+        "any row was seen: the data do not identify it.\n"
     )
-    yield "| term | prior | found | |\n|---|---|---|---|"
+    yield "| coefficient | prior | found | |\n|---|---|---|---|"
     for name, prior, log in zip(PRIOR, found["prior"], found["base"], strict=True):
-        yield f"| {name} | {prior:g} | {np.exp(log):.3g} | {'prior' if name in found['priors'] else 'fitted'} |"
+        value = inverse_efficiency(name, log)
+        yield f"| {name} | {prior:g} | {value:.3g} | {'prior' if name in found['priors'] else 'fitted'} |"
     yield f"\nAll numbers: `bomgen/data/measured/{predicted.FILE}`, as logs."
 
 

@@ -10,13 +10,12 @@ from math import ceil
 from types import MappingProxyType
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Document, Drawing, Note, Section
+from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section
 from bomgen.core.language import Language
-from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
-from bomgen.documents.chapters.sizing import serving_sentences
+from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of
 from bomgen.documents.tables import sums_of
@@ -166,9 +165,10 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
 
 
 def summarize_cluster(writer: Writer) -> Iterator[str]:
-    """Yield at most four sentences about a cluster: bound of its size, sizing target, networks, storage."""
+    """Yield a few sentences about a cluster: bound of its size, sizing target with its margin, networks, storage."""
     yield from _bound(writer)
     yield from islice((*_training(writer), *_target(writer), *serving_sentences(writer)), 1)
+    yield from margin_sentences(writer)
     networks = [
         writer.word(
             "quote-network",
@@ -237,6 +237,15 @@ def summarize_machines(writer: Writer) -> str:
 
 
 def _bound(writer: Writer) -> Iterator[str]:
+    if groups := writer.report.plan.groups:
+        names = (
+            writer.word(
+                "quote-required-part", name=server.identity.name, count=writer.language.number(group.servers.value)
+            )
+            for group in groups
+            if (server := group.cluster.server)
+        )
+        yield writer.word("sentence-groups", groups=writer.word("list-comma").join(names))
     if why := writer.report.plan.cluster.why_largest:
         yield writer.language.message(why)
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, row_of
-from bomgen.core.formula_words import name_input
-from bomgen.core.language import Language
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Derivation, Document, Note, Path, Row, Section, Step, Table, row_of
+from bomgen.core.language import Language, name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.plan.types import Plan
 from bomgen.results.numbers import dotted
 from bomgen.results.reasons import Reason, ReasonInputs, reasons
 from bomgen.results.result import assumptions
 from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand
-from bomgen.sizing.serving.service import Serving
 from bomgen.sizing.serving.simulation import PERCENTILES, Outcome
 
 
@@ -175,10 +171,25 @@ PERCENT = 100
 TIMES = ("ttft", "tpot", "request")
 
 
-def simulation_document(
-    plan: Plan, served: Serving, demand: Demand, outcome: Outcome, replicas: int, seed: int, language: Language
-) -> Document:
+class Simulated(NamedTuple):
+    """A simulated workload and what it came to."""
+
+    plan: str
+    split: str
+    """The split of a replica."""
+    replicas: int
+    demand: Demand
+    """The targets, and the rate of the requests."""
+    outcome: Outcome
+    requests: int
+    seed: int
+    trace: str | None
+    """The file that the requests are of; None: they are drawn with the seed."""
+
+
+def simulation_document(simulated: Simulated, language: Language) -> Document:
     """Return the percentiles of a simulated workload, its targets, and whether they hold."""
+    demand, outcome = simulated.demand, simulated.outcome
     word, number = language.word, language.number
     columns = (
         Column("time", word("simulate-time")),
@@ -195,14 +206,16 @@ def simulation_document(
         verdict = word("simulate-holds" if judged[name] else "simulate-fails") if name in judged else ""
         rows.append(row_of(word(f"simulate-{name}"), *values, shown, verdict))
     facts = {
-        "plan": plan.name,
-        "replicas": number(replicas),
-        "split": str(served.need.replica),
+        "plan": simulated.plan,
+        "replicas": number(simulated.replicas),
+        "split": simulated.split,
         "rate": number(round(demand.per_second * SECONDS_A_MINUTE, 1)),
         "in_flight": number(round(outcome.in_flight, 1)),
-        "seed": str(seed),
+        "seed": str(simulated.seed),
+        "requests": number(simulated.requests),
+        "trace": simulated.trace or "",
     }
-    notes = [word("simulate-load", **facts)]
+    notes = [word("simulate-trace" if simulated.trace else "simulate-load", **facts)]
     if not outcome.stable:
         notes.append(word("simulate-unstable"))
     table = Table("simulation", "", columns, tuple(rows))
@@ -220,16 +233,16 @@ def judgements(demand: Demand, outcome: Outcome) -> dict[str, bool]:
     return found
 
 
-def simulation_data(
-    plan: Plan, served: Serving, demand: Demand, outcome: Outcome, replicas: int, seed: int
-) -> dict[str, Any]:
+def simulation_data(simulated: Simulated) -> dict[str, Any]:
     """Return the same as plain data; times in seconds."""
+    demand, outcome = simulated.demand, simulated.outcome
     return {
-        "plan": plan.name,
-        "split": str(served.need.replica),
-        "replicas": replicas,
+        "plan": simulated.plan,
+        "split": simulated.split,
+        "replicas": simulated.replicas,
         "requests_per_second": demand.per_second,
-        "seed": seed,
+        "requests": simulated.requests,
+        **({"trace": simulated.trace} if simulated.trace else {"seed": simulated.seed}),
         "in_flight_per_replica": outcome.in_flight,
         "stable": outcome.stable,
         **{

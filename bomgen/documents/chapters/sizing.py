@@ -7,19 +7,19 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Note, Path, Section, Table, row_at, row_of
 from bomgen.core.messages import message
-from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.core.units import SECONDS_AN_HOUR
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
-from bomgen.pricing.running_costs import MILLION
+from bomgen.pricing.costs import MILLION
 from bomgen.sizing.prediction.measurements import generation_name
 from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
 from bomgen.sizing.reinforcement import ReinforcedStep
+from bomgen.sizing.servers import given_gpus
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
-from bomgen.sizing.serving.replicas import Shortage
+from bomgen.sizing.serving.replicas import Shortage, engine_command
 from bomgen.sizing.serving.service import Serving
 from bomgen.sizing.storage import Stored
 from bomgen.sizing.training.parallelism import describe_faster
@@ -442,15 +442,12 @@ def _serving_notes(writer: Writer, served: Serving) -> Iterator[Note]:
 
 
 def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
-    """Yield a sentence if the low end of the estimate misses the requests per minute or the targets, with its GPUs."""
-    inference, span, gpus = writer.report.plan.inference, served.requests_range, served.need.gpus_range
+    """Yield a sentence if the low end of the estimate misses the requests per minute."""
+    inference, span = writer.report.plan.inference, served.requests_range
     asked = inference.requests_per_minute if inference else None
-    if gpus and not gpus.high:
-        yield writer.word("serving-low-never")
-    elif asked and span and span.low and gpus and gpus.high and span.low.value < asked.value:
+    if asked and span and span.low and span.low.value < asked.value:
         number = writer.language.number
-        counts = {"low": number(span.low.value), "asked": number(asked.value), "gpus": number(gpus.high.value)}
-        yield writer.word("serving-low", **counts)
+        yield writer.word("serving-low", low=number(span.low.value), asked=number(asked.value))
 
 
 def _too_small(writer: Writer, shortage: Shortage) -> str:
@@ -489,6 +486,8 @@ def serving_sentences(writer: Writer) -> Iterator[str]:
     if found.held and inference.context:
         context = writer.language.value(inference.context.value, "tokens")
         yield writer.word("sentence-serving-held", held=number(found.held.value), context=context)
+    yield writer.word("sentence-serving-command", command=engine_command(inference, found))
+    yield from margin_sentences(writer)
     if served.of_gpu is None or served.requests_per_minute is None:
         return
     values = {"rate": writer.shown(served.of_gpu), "requests": number(served.requests_per_minute.value)}
@@ -497,6 +496,19 @@ def serving_sentences(writer: Writer) -> Iterator[str]:
     elif (low := served.of_gpu_range.low) and (high := served.of_gpu_range.high):
         ends = {"low": number(low.value), "high": number(high.value)}
         yield writer.word("sentence-serving-estimated", **values, **ends)
+
+
+def margin_sentences(writer: Writer) -> Iterator[str]:
+    """Yield sentences about what is offered beyond the typical need, where the plan leaves the size to bomgen."""
+    inference, served = writer.report.plan.inference, writer.report.design.sizing.serving
+    if inference is None or served is None or given_gpus(writer.report.plan.cluster) is not None:
+        return
+    need, value = served.need, writer.language.value
+    if need.margin and need.margin.value and need.demand:
+        counts = {"required": value(need.gpus_required.value, "GPUs"), "gpus": value(need.gpus_to_buy.value, "GPUs")}
+        yield writer.word("sentence-serving-margin", margin=writer.shown(need.margin), **counts)
+    if inference.spare_replicas and inference.spare_replicas.value:
+        yield writer.word("sentence-serving-spares", spares=writer.language.number(inference.spare_replicas.value))
 
 
 # reinforcement ------------------------------------------------------------------------------------------------------

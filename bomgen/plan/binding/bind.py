@@ -6,6 +6,7 @@ Problems are collected and raised together.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache, partial
@@ -20,19 +21,34 @@ from bomgen.core.provenance import Figure, Given, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
-from bomgen.plan.attachment import ports_of_nics
+from bomgen.plan.attachment import attach, ports_of_nics
 from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
 from bomgen.plan.schema import declaration_at
-from bomgen.plan.types import ROLES, Budget, Cluster, Layout, Plan, Site, UsualNic
+from bomgen.plan.types import (
+    OUT_OF_BAND,
+    ROLES,
+    Budget,
+    Cluster,
+    FabricPlan,
+    Hosts,
+    Layout,
+    Plan,
+    Plug,
+    ServerGroup,
+    Site,
+    UsualNic,
+)
 
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
 """Keys of the configuration that a server is ordered with."""
 _BUDGET = re.compile(r"(.+?)\s*([A-Z]{3})?")
 """An amount, and the code of its currency."""
+ROUND_UP = "cluster-round-up-to"
+"""The assumption on what a calculated number of servers is rounded up to."""
 FIT = "does-not-fit"
 """The rule about parts for which a server has no room."""
 USUAL_NICS = ("server-storage-nic", "server-storage-nic-400")
@@ -49,7 +65,7 @@ def cluster(section: PlanSection) -> Cluster | None:
     rounding = (
         section.below("round_up_to").figure("servers")
         if isinstance(section.data.get("round_up_to"), dict)
-        else section.figure("round_up_to")
+        else section.figure("round_up_to", ROUND_UP)
     )
     figures, budget = section.keys(Cluster), _budget(section)
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
@@ -205,6 +221,64 @@ def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None
     return None
 
 
+# groups -------------------------------------------------------------------------------------------------------------
+# Servers of other kinds, which join fabrics of the cluster as machines with the ports of their own NICs.
+
+
+def _groups(section: PlanSection) -> tuple[ServerGroup, ...]:
+    """Return the groups of a cluster block; what is wrong with one is noted, and it is left out."""
+    found = list[ServerGroup]()
+    for group in section.items("groups"):
+        bought, name = cluster(group), str(group.text("name"))
+        if bought is None:
+            continue
+        if bought.server is None or bought.server.trays or bought.server.without_cards:
+            text = (
+                f"the servers of the group {name} must be complete servers of the catalogue; specify another `server`"
+            )
+            group.problem("name", text, "group")
+            continue
+        found.append(ServerGroup(name, bought, group.setting("servers"), group.texts("fabrics")))
+    return tuple(found)
+
+
+def _join(section: PlanSection, groups: Sequence[ServerGroup], fabrics: Sequence[FabricPlan]) -> list[FabricPlan]:
+    """Return the fabrics with the groups that join them; what is wrong is noted."""
+    names, joined = [fabric.name for fabric in fabrics], list[FabricPlan]()
+    for at, group in enumerate(groups):
+        if wrong := [name for name in group.fabrics if name not in names]:
+            text = f"no fabric '{wrong[0]}' to join; the plan has {', '.join(names) or 'none'}"
+            section.below("groups").below(at).problem("fabrics", text, "group")
+    for fabric_plan in fabrics:
+        hosts = list(fabric_plan.hosts)
+        for group in groups:
+            if fabric_plan.switchless or (group.fabrics and fabric_plan.name not in group.fabrics):
+                continue
+            try:
+                hosts.append(_hosts_of(group, fabric_plan, section.catalog.assumption("bmc-port-rate")))
+            except PlanErrors as errors:
+                section.problems.extend(errors.problems)
+        joined.append(fabric_plan._replace(hosts=tuple(hosts)))
+    return joined
+
+
+def _hosts_of(group: ServerGroup, fabric_plan: FabricPlan, bmc_gbps: Figure) -> Hosts:
+    server, attached = group.cluster.server, attach(fabric_plan, group.cluster, bmc_gbps)
+    machine = server and parts.Appliance(
+        server.identity, server.rack_units, server.power_w, parts.ANY, attached.ports_per_cage, ()
+    )._replace(weight_kg=server.weight_kg, supplies=server.supplies)
+    plug = Plug(attached.cage, attached.ports_per_cage, attached.port_gbps) if attached.cage != parts.ANY else None
+    return Hosts(
+        group.name,
+        group.servers,
+        attached.ports_per_server,
+        machine,
+        None if fabric_plan.role == OUT_OF_BAND else plug,
+        nic=attached.bought,
+        nics=attached.nics_per_server,
+    )
+
+
 # bind ---------------------------------------------------------------------------------------------------------------
 
 MOST_METRES, MICROMETRES = 1000, 1_000_000
@@ -237,7 +311,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
-    fabrics = bought_once(ordered, problems)
+    groups = _groups(root.below("cluster"))
+    fabrics = bought_once(_join(root.below("cluster"), groups, ordered), problems)
     plan = partial(
         Plan,
         name=str(source.data["name"]),
@@ -260,6 +335,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         optics=root.below("optics").setting("prefer"),
         complete_order=root.below("order").is_set("complete"),
         no_compute=no_compute,
+        groups=groups,
     )
     if problems or bought is None:
         raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))

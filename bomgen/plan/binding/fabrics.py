@@ -11,7 +11,7 @@ from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
+from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.attachment import ETHERNET, compute_protocols, own_port_gbps
 from bomgen.plan.binding.section import AUTO, WORD, PlanSection
 from bomgen.plan.schema import unknown_part

@@ -11,9 +11,10 @@ from statistics import NormalDist
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.model_names import format_of_checkpoint
+from bomgen.catalog.models import format_of_checkpoint
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, sum_of
+from bomgen.core.units import MINUTES_A_DAY
 from bomgen.plan.binding.section import WORD, PlanSection
 from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import (
@@ -22,6 +23,7 @@ from bomgen.plan.types import (
     PPO,
     PREDICTED,
     TWO_POOLS,
+    CapacityErrors,
     Compute,
     Degrees,
     Experience,
@@ -206,7 +208,10 @@ def inference(section: PlanSection) -> Inference | None:
     context = context or (model.shape.get("context") if model else None)
     if prompt is None and context and output and output.value < context.value:
         prompt = prompt_tokens(context, output)
+    if keys["tokens_per_day"] and output and output.value and keys["requests_per_minute"] is None:
+        keys |= {"requests_per_minute": requests_of_batch(keys["tokens_per_day"], output), "peak": None}
     pools, targets = section.below("pools"), section.below("targets")
+    kind, assumed = "mixture" if model and model.moe else "dense", section.catalog.assumption
     serving = partial(
         Inference,
         **keys,
@@ -228,7 +233,14 @@ def inference(section: PlanSection) -> Inference | None:
         drafted=drafts and drafts.figure("drafted"),
         accepted=drafts and drafts.figure("accepted"),
         measured=tuple(OwnSpeed(**speed.keys(OwnSpeed), mark=speed.mark) for speed in section.items("measured")),
-        headroom=section.catalog.assumption("inference-headroom"),
+        headroom=assumed("inference-headroom"),
+        margin=section.setting("margin", f"inference-margin-{kind}"),
+        capacity_errors=CapacityErrors(
+            low=assumed(f"inference-capacity-low-{kind}"),
+            high=assumed(f"inference-capacity-high-{kind}"),
+            unmeasured=assumed("inference-capacity-unmeasured"),
+            over_servers=assumed("inference-over-servers"),
+        ),
         network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None else serving(model=model)
@@ -276,6 +288,14 @@ def _degrees(section: PlanSection) -> Degrees | None:
 
 prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
 """Tokens of a request's prompt."""
+
+
+@formula("requests/min")
+def requests_of_batch(tokens_per_day: Fraction, output_tokens: Fraction) -> Fraction:
+    """Requests per minute at which an offline batch generates its output tokens in a day."""
+    return Fraction(tokens_per_day) / output_tokens / MINUTES_A_DAY
+
+
 context_of_request = sum_of("context_of_request", "tokens", "prompt", "output_tokens")
 """Tokens of a long request: a long prompt and a long output."""
 

@@ -13,10 +13,9 @@ from operator import add, mul
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
-from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require, trace
 from bomgen.core.units import TERA
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OwnStep, Plan, Training
@@ -34,7 +33,17 @@ from bomgen.sizing.prediction.measurements import (
     nearest_steps,
     stack_name,
 )
-from bomgen.sizing.prediction.terms import HIDDEN, HIDING, Machine, Split, Terms, Work, add_seconds, line_rate_terms
+from bomgen.sizing.prediction.terms import (
+    EXPERTS,
+    HIDDEN,
+    HIDING,
+    Machine,
+    Split,
+    Terms,
+    Work,
+    add_seconds,
+    line_rate_terms,
+)
 from bomgen.sizing.servers import bytes_of_network, network_of_gpu
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training import states
@@ -82,11 +91,6 @@ class Members(NamedTuple):
     stack: str
     model: str
 
-    @property
-    def unseen(self) -> list[str]:
-        """Levels without rows of the run's member."""
-        return [level for level, name in self._asdict().items() if name not in fit()[level]]
-
 
 @cache
 def fit() -> Mapping[str, Any]:
@@ -109,14 +113,21 @@ def stack_of(name: str) -> SoftwareStack:
     return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, messages, exchange)
 
 
-def newest_stack(generation: str | None) -> str:
-    """Return the newest stack with rows of a generation, of several the one with the most; of all without rows."""
+def newest_stack(generation: str | None, moe: bool) -> str:
+    """Return the newest stack with rows of a generation and a kind of model, in its newest version.
+
+    Of several as new it is the one with the most rows. Without rows of the kind those of the generation count, without
+    rows of the generation all.
+    """
     years = {str(stack["stack"]): int(stack["year"]) for stack in facts()["stacks"].values()}
     measured, rows = fit()["measured"], Counter[str]()
     for kinds in [measured[generation]] if generation in measured else measured.values():
-        for steps in kinds.values():
+        kind = kind_of_model(moe)
+        for steps in [kinds[kind]] if kind in kinds else kinds.values():
             rows.update(steps["stacks"])
-    return max((name for name in years if name in rows), key=lambda name: (years[name], rows[name]))
+    newest = max((name for name in years if name in rows), key=lambda name: (years[name], rows[name]))
+    versions = [name for name in rows if re.fullmatch(rf"{re.escape(newest)}-[0-9].*", name)]
+    return max(versions, default=newest)
 
 
 def inverse_efficiencies(members: Members) -> Terms[float]:
@@ -125,33 +136,21 @@ def inverse_efficiencies(members: Members) -> Terms[float]:
     A generation or a mixture of experts without rows has those of an average one.
     """
     fitted = fit()
-    rows = [fitted["base"]]
-    rows += [fitted[level][name] for level, name in members._asdict().items() if name in fitted[level]]
-    inverse = Terms(*(exp(sum(logs)) for logs in zip(*rows, strict=True)))
+    of_all = sum(fitted[level].get(name, 0.0) for level, name in members._asdict().items())
+    of_experts = fitted["experts"].get(members.stack, 0.0)
+    logs = zip(Terms._fields, fitted["base"], strict=True)
+    inverse = Terms(*(exp(base + of_all + (of_experts if name in EXPERTS else 0.0)) for name, base in logs))
     most = min(getattr(inverse, name) for name in HIDING)
     return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
 
 
-def spread_of_shares(fitted: Mapping[str, Any], shares: Iterable[float], unseen: Iterable[str]) -> float:
-    """Return the standard deviation of the log of a time from the shares of its terms.
-
-    `found` are the spreads in the file of a fit; `unseen` the levels, such as a generation, that have no rows.
-    """
-    parts = [(fitted["overall"], fitted["terms"])]
-    parts += [(fitted["unseen"][level]["overall"], fitted["unseen"][level]["terms"]) for level in unseen]
-    own_shares, variance = list(shares), 0.0
-    for overall, terms in parts:
-        variance += overall**2 + sum((share * term) ** 2 for share, term in zip(own_shares, terms, strict=True))
-    return sqrt(variance)
+def half_width(moe: bool, coverage: int) -> float:
+    """Return half the width of an interval on a cluster without measurements, as a log."""
+    return float(fit()["widths"][kind_of_model(moe)][str(coverage)])
 
 
-def factor(moe: bool, coverage: int) -> float:
-    """Return the number of spreads that an interval extends to either side."""
-    return float(fit()["factors"][kind_of_model(moe)][str(coverage)])
-
-
-def within(moe: bool) -> float:
-    """Return the remaining spread on a cluster whose deviation is known."""
+def half_width_within(moe: bool) -> float:
+    """Return half the width of the wide interval on a cluster whose deviation is known, as a log."""
     return float(fit()["within"][kind_of_model(moe)])
 
 
@@ -221,8 +220,9 @@ class Prediction(NamedTuple):
 
 def stack_for(training: Training, gpu: Gpu) -> SoftwareStack:
     """Return the stack that the plan specifies, else the newest with measurements of the accelerator's generation."""
-    name = training.stack.value if training.stack else newest_stack(generation(gpu.identity.id))
-    return stack_of(str(name))
+    if training.stack:
+        return stack_of(str(training.stack.value))
+    return stack_of(newest_stack(generation(gpu.identity.id), training.model.moe))
 
 
 def predict(
@@ -236,31 +236,28 @@ def predict(
     moe = work.expert_weights.value > 0
     terms = _terms(work, machine, members, _split(training, split, stack, work))
     total = reduce(add_seconds, terms.values())
-    shares = {name: float(terms[name].value / total.value) if name in terms else 0.0 for name in TERMS}
-    width_of_run = spread_of_shares(fit()["spread"], shares.values(), members.unseen)
-    errors = []
+    widths, errors = {coverage: half_width(moe, coverage) for coverage in COVERAGES}, []
     for measured in training.measured:
         _check_own(training, measured, flops_per_token, machine.peak)
         step = _plain_step(training, measured, ready)
         errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
     if errors:
-        correction, width_of_run = learn(errors, width_of_run, within(moe))
+        correction, wide = learn(errors, widths[WIDE], half_width_within(moe))
         ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (FIT_REFERENCE,), "medium"))
         total = corrected(total, ratio)
-    width = Figure(width_of_run, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        widths = {coverage: width * wide / widths[WIDE] for coverage, width in widths.items()}
     gpus = gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
     peak = machine.peak
     mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
     evidence = evidence_for(members.generation, moe, stack.name)
+    if not errors:
+        error = evidence.left_out_error
+        widths[WIDE] = max(widths[WIDE], log(1 + float(error.value) if error else UNMEASURED_FACTOR))
     steps, mfus = {}, {}
+    spread = Figure(widths[min(COVERAGES)], "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
     for coverage in COVERAGES:
-        spreads = factor(moe, coverage)
-        if coverage == WIDE and not errors:
-            error = evidence.left_out_error
-            least = log(1 + float(error.value) if error else UNMEASURED_FACTOR)
-            spreads = max(spreads, least / width_of_run)
-        times = Figure(spreads, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
-        bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
+        times = Figure(widths[coverage] / spread.value, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
+        bounds = Interval(lower_bound(total, times, spread), upper_bound(total, times, spread))
         steps[coverage] = bounds
         mfus[coverage] = Interval(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
@@ -417,6 +414,8 @@ def _check_own(training: Training, own_step: OwnStep, flops_per_token: Figure, p
 
 def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float, float]:
     """Return the deviation of a cluster learned from measurements, as a log, and the remaining spread.
+
+    Spreads are standard deviations, or all the same multiple of them.
 
     The cluster's deviation is normal around 0, a measurement of it normal around the deviation with the spread within
     clusters: the spread never grows with a measurement.

@@ -2,72 +2,62 @@
 
 A time is a sum of terms of a decode step and of a prompt, each the seconds at line rate times the inverse efficiency
 that `make fit` found. Requests in flight wait for the prompts of the others: decode steps are mixed with them, once in
-the life of each request.
+the life of each request. Times of exactly the model, accelerator, engine and format that were measured, and of the
+user's own replica, are corrected by these measurements afterwards. Nothing is faster than the data sheet allows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, reduce
-from math import exp, log, log2, prod
+from math import exp, log, log2
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Formula, Reference, formula, require
+from bomgen.core.provenance import Cited, Figure, Reference, formula, require, trace
 from bomgen.plan.types import Inference
 from bomgen.sizing.model_work import ZERO
 from bomgen.sizing.prediction.measurements import file
-from bomgen.sizing.prediction.predict import (
-    COVERAGES,
-    SPREADS,
-    UNMEASURED_FACTOR,
-    WIDE,
-    GpuLinks,
-    Interval,
-    corrected,
-    floating,
-    learn,
-    lower_bound,
-    seconds_of_term,
-    spread_of_shares,
-    upper_bound,
-)
+from bomgen.sizing.prediction.predict import UNMEASURED_FACTOR, GpuLinks, Interval, floating, learn, seconds_of_term
 from bomgen.sizing.prediction.serving_rows import generation
 from bomgen.sizing.prediction.serving_terms import (
+    CHUNKED,
+    COEFFICIENTS,
+    CONSTANT,
     CONSTANT_S,
     DECODE,
     FORMAT_FAMILIES,
-    HALF_STEP,
+    OVERLAP,
     PROMPT,
+    SHARE,
+    WEIGHT_ONLY,
+    Load,
+    Parts,
     ReplicaSplit,
     ServedWork,
     ServingMachine,
     ServingTerms,
+    inverse_efficiency,
+    least_times,
     line_rate_terms,
     peak_of_format,
     served_work,
+    steps_of_token,
+    times_of_load,
 )
-from bomgen.sizing.prediction.terms import add_seconds, greater
+from bomgen.sizing.prediction.terms import add_seconds
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
 _FIT = Reference("bomgen, docs/serving.md and docs/serving-accuracy.md: fitted to published measurements")
-AGE = 0.053
-"""Log by which serving is slower per year of the software before the newest rows."""
-DRAFTING = ((8, 0.58), (32, 0.74), (float("inf"), 0.81))
-"""Requests in flight up to which a token takes this share of the time with multi-token prediction."""
-USUALLY_ACCEPTED = 0.8
-"""Drafted tokens accepted per step in these measurements, of one that is drafted (DeepSeek-V3: 85 to 90 %)."""
-INTERLEAVING, BURST, CONSTANT, BATCH = "interleaving", "burst", "constant", "batch"
-SCALES = (INTERLEAVING, BURST, BATCH)
-LEVELS = ("engine", "generation", "precision", "model")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
-KINDS = ("measured", "known", "new")
-"""What the rows have seen of a replica, from the most to the least."""
-Parts = Iterator[tuple[tuple[str, ...], Any]]
-"""The terms and scales that multiply a part of a time, and its seconds at line rate."""
+LEVELS = ("engine", "generation")
+MEASURED, PREDICTED, UNMEASURED = "measured", "predicted", "unmeasured"
+"""What the rows have seen of a replica: this model on this accelerator; its like; not its like."""
+SPREADS_OF_INTERVAL = 1.645
+"""Standard deviations of a normal distribution that an interval of 90 % extends to either side."""
 
 
 @cache
@@ -78,27 +68,55 @@ def fit() -> Mapping[str, Any]:
 
 
 class Coefficients(NamedTuple):
-    """The inverse efficiencies of terms, and the scales, of a model on an accelerator."""
+    """What the measurements say of a replica."""
 
     values: Mapping[str, float]
-    unseen: tuple[str, ...]
-    """The levels of which the model, engine, generation or precision has no rows."""
+    """Inverse efficiencies of terms, and the share of prompts of others."""
     kind: str
-    """`measured`: the model was, on this accelerator; `known`: each was, with others; else `new`."""
-    engine: str
+    """MEASURED, PREDICTED or UNMEASURED."""
+    corrections: Mapping[str, float]
+    """Ratios of measured times to those that follow from the terms, for TPOT and TTFT."""
+    widths: Mapping[str, float]
+    """Half widths of 90 % intervals of TPOT, TTFT and REQUEST, as logs."""
 
 
 @cache
-def coefficients(model: str, engine: str, gpu: str, precision: str) -> Coefficients:
-    """Return the coefficients of a model, an engine, an accelerator and a family of precisions."""
-    fitted, born = fit(), generation(gpu)
-    members = dict(zip(LEVELS, (engine, born, precision, model), strict=True))
+def coefficients(model: str, engine: str, gpu: str, precision: str, kind: str) -> Coefficients:
+    """Return the coefficients of a model, an engine, an accelerator and a format; `kind` is dense or moe."""
+    fitted, members = fit(), {"engine": engine, "generation": generation(gpu)}
     rows = [fitted["base"]] + [fitted[level][name] for level, name in members.items() if name in fitted[level]]
-    values = [exp(sum(logs)) for logs in zip(*rows, strict=True)]
-    unseen = tuple(level for level, name in members.items() if name not in fitted[level])
-    kind = "new" if {"model", "generation"} & set(unseen) else "known"
-    kind = "measured" if f"{model} {gpu}" in fitted["pairs"] else kind
-    return Coefficients(dict(zip(fitted["terms"], values, strict=True)), unseen, kind, engine)
+    logs = zip(fitted["terms"], (sum(column) for column in zip(*rows, strict=True)), strict=True)
+    measured = {} if precision in WEIGHT_ONLY else fitted["pairs"]
+    pair = measured.get(f"{model} {gpu} {engine} {FORMAT_FAMILIES[precision]}")
+    unmeasured = precision in WEIGHT_ONLY or members["generation"] not in fitted["generation"]
+    return Coefficients(
+        values={name: inverse_efficiency(name, value) for name, value in logs},
+        kind=UNMEASURED if unmeasured else MEASURED if pair else PREDICTED,
+        corrections={time: exp(pair.get(time, pair.get(REQUEST, 0.0))) if pair else 1.0 for time in (TPOT, TTFT)},
+        widths={time: _width(fitted["widths"][time][f"{engine} {kind}"], unmeasured) for time in fitted["widths"]},
+    )
+
+
+def _width(width: float, unmeasured: bool) -> float:
+    return max(width, log(UNMEASURED_FACTOR)) if unmeasured else width
+
+
+class TimesAtLoad(NamedTuple):
+    """The times of a replica at a load [s]."""
+
+    step: float
+    decode: float
+    """Time per output token without prompts of others."""
+    prompt: float
+    """Processing of a prompt alone."""
+    shared: float
+    """Processing of a prompt among others."""
+    tpot: float
+    """Time per output token of a fixed number of requests in flight."""
+    undisturbed: float
+    """Time to the first token without prompts of others."""
+    ttft: float
+    """That of a fixed number of requests in flight."""
 
 
 class ReplicaSpeed(NamedTuple):
@@ -112,8 +130,8 @@ class ReplicaSpeed(NamedTuple):
     output: Figure
     mixed: bool
     """Whether prompts share the GPUs with decode."""
-    drafting: float | None
-    """Time of drafted tokens over that with the usual number accepted; None: none are drafted."""
+    drafted: tuple[float, float]
+    """Tokens that are drafted per step, and those accepted; 0 without drafting."""
     coefficients: Coefficients
     plain: tuple[ServedWork[float], ServingMachine[float]]
     """The same as `work` and `machine`, as floats."""
@@ -122,14 +140,7 @@ class ReplicaSpeed(NamedTuple):
 
     def at_line_rate(self, in_flight: float) -> ServingTerms[float]:
         """Return the terms at a load, without their inverse efficiencies [s]."""
-        work, machine = self.plain
-        return line_rate_terms(Formula.plain, work, machine, self.split(in_flight))
-
-    def terms(self, in_flight: float) -> list[float]:
-        """Return the terms at a load, times their inverse efficiencies [s]."""
-        values = self.coefficients.values
-        terms = zip(ServingTerms._fields, self.at_line_rate(in_flight), strict=True)
-        return [seconds * values[name] for name, seconds in terms]
+        return line_rate_terms(*self.plain, self.split(in_flight))
 
     def split(self, in_flight: float) -> ReplicaSplit[float]:
         """Return the split at a load."""
@@ -140,22 +151,43 @@ class ReplicaSpeed(NamedTuple):
             doublings=log2(width),
             exchanges=float(ranks > 1),
             pipeline=float(self.pipeline.value),
+            verified=1.0 + self.drafted[0],
             in_flight=in_flight,
         )
 
-    def times(self, in_flight: float) -> Times:
-        """Return the times at a load."""
-        terms = self.terms(in_flight)
-        step, prompt = sum(terms[: len(DECODE)]), sum(terms[len(DECODE) :])
-        prompts = prompts_of_others.plain(in_flight, float(self.ranks.value), float(self.pipeline.value))
-        share = self.interleaving
-        drafting = self.drafting_share(in_flight)
-        tpot = tpot_seconds.plain(step, share, prompts, prompt, self.output_tokens, drafting)
-        return Times(step, prompt, tpot, prompts, drafting)
+    def load(self, in_flight: float) -> Load[float]:
+        """Return the load of so many requests in flight."""
+        return Load(
+            in_flight=in_flight,
+            ranks=float(self.ranks.value),
+            pipeline=float(self.pipeline.value),
+            prompt_tokens=self.plain[0].prompt,
+            output=self.output_tokens,
+            mixed=float(self.mixed),
+            drafting=steps_of_token(*self.drafted, self.plain[0].layers),
+        )
 
-    def drafting_share(self, in_flight: float) -> float:
-        """Return the share of the time of an output token that drafting leaves; 1 without it."""
-        return 1.0 if self.drafting is None else drafting_time(in_flight) * self.drafting
+    def times(self, in_flight: float) -> TimesAtLoad:
+        """Return the times at a load."""
+        terms, load, values = self.at_line_rate(in_flight), self.load(in_flight), self.coefficients.values
+        seconds = {
+            name: values[COEFFICIENTS[name]] * at_rate if name in COEFFICIENTS else at_rate
+            for name, at_rate in zip(ServingTerms._fields, terms, strict=True)
+        }
+        step, chunked = sum(seconds[name] for name in DECODE), sum(seconds[name] for name in CHUNKED)
+        prompt = sum(seconds[name] for name in PROMPT if name not in CHUNKED)
+        times = times_of_load(Parts(step, prompt, chunked, self.constant, values[SHARE]), load)
+        least, corrections = least_times(terms, load), self.coefficients.corrections
+        decode, tpot, undisturbed, ttft = (
+            corrected_time.plain(time, corrections[kind], floor)
+            for kind, time, floor in (
+                (TPOT, step * load.drafting, least.tpot),
+                (TPOT, times.tpot, least.tpot),
+                (TTFT, times.undisturbed, least.ttft),
+                (TTFT, times.ttft, least.ttft),
+            )
+        )
+        return TimesAtLoad(step, decode, times.prompt, times.shared, tpot, undisturbed, ttft)
 
     @property
     def output_tokens(self) -> float:
@@ -172,18 +204,6 @@ class ReplicaSpeed(NamedTuple):
         """GPUs of the replica."""
         return float(self.width.value * self.ranks.value * self.pipeline.value)
 
-    def at_ends(self, in_flight: float) -> tuple[ReplicaSpeed, ReplicaSpeed]:
-        """Return the speed at the fast and at the slow end of the interval of the time of a request at a load."""
-        split = self.split(in_flight)
-        terms = self.at_line_rate(in_flight)
-        spread = _spread(self, _request_parts(terms, split, self))
-        width = spread * _factor(self, REQUEST, WIDE, spread)
-        return self._slower(exp(-width)), self._slower(exp(width))
-
-    def _slower(self, ratio: float) -> ReplicaSpeed:
-        values = {n: value * (1 if n in SCALES else ratio) for n, value in self.coefficients.values.items()}
-        return self._replace(coefficients=self.coefficients._replace(values=values))
-
     @property
     def over_network(self) -> bool:
         """Whether tokens reach experts in other scale-up domains."""
@@ -191,33 +211,15 @@ class ReplicaSpeed(NamedTuple):
         return ranks > 1 and width * ranks > domain
 
     @property
-    def interleaving(self) -> float:
+    def delay(self) -> float:
         """Share of the time of a prompt by which it delays the outputs of others."""
-        return self.coefficients.values[INTERLEAVING] if self.mixed else 0.0
-
-    def ttft(self, times: Times) -> float:
-        """Return the time to the first token of a fixed number of requests in flight [s]."""
-        burst = self.coefficients.values[BURST]
-        return float(ttft_seconds.plain(self.constant, times.prompt, times.step, burst, times.others))
+        share = OVERLAP * (1 - self.coefficients.values[SHARE]) if self.mixed else 0.0
+        return share * self.coefficients.corrections[TPOT]
 
     @property
     def constant(self) -> float:
         """Constant part of the time to the first token [s]."""
         return CONSTANT_S * self.coefficients.values[CONSTANT]
-
-
-class Times(NamedTuple):
-    """The times of a replica at a load [s]."""
-
-    step: float
-    prompt: float
-    """Processing of a prompt alone."""
-    tpot: float
-    """Time per output token."""
-    others: float
-    """Prompts of other requests in flight on the same GPUs."""
-    drafting: float
-    """Share of the time of an output token that drafting leaves; 1 without it."""
 
 
 class Speed(NamedTuple):
@@ -230,23 +232,23 @@ class Speed(NamedTuple):
     """Constant part of the time to the first token [s]."""
     step: Figure
     prompt: Figure
+    """Processing of a prompt alone [s]."""
+    shared: Figure
+    """Processing of a prompt among others [s]."""
     tpot: Figure
+    undisturbed: Figure
+    """Time to the first token without prompts of others [s]."""
     ttft: Figure
     request: Figure
     """Time of a whole request [s]."""
     of_gpu: Figure
     """Output tokens per second and GPU."""
-    intervals: Mapping[str, Mapping[int, Interval]]
-    """Bounds of `tpot`, `ttft` and `request` by coverage in percent."""
-    rates: Mapping[int, Interval]
-    """Bounds of `of_gpu` by coverage in percent."""
+    intervals: Mapping[str, Interval]
+    """Ends of the 90 % intervals of TPOT, TTFT and REQUEST."""
+    rates: Interval
+    """Those of `of_gpu`."""
     kind: str
-    """`measured`, `known` or `new`, as that of the coefficients."""
-
-
-def drafting_time(in_flight: float) -> float:
-    """Return the share of the time of an output token that multi-token prediction leaves."""
-    return next(share for most, share in DRAFTING if in_flight <= most)
+    """MEASURED, PREDICTED or UNMEASURED."""
 
 
 def prepare(
@@ -285,186 +287,130 @@ def prepare(
         network=floating(links.network),
         domain=floating(links.domain),
     )
-    fitted = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, FORMAT_FAMILIES[precision])
-    if degrees[1].value > 1:
-        # attention by requests has few rows: what the model was measured with says less of it
-        fitted = fitted._replace(kind=KINDS[min(KINDS.index(fitted.kind) + 1, len(KINDS) - 1)])
-    return ReplicaSpeed(
+    kind = "moe" if work.experts_size.value else "dense"
+    fitted = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, precision, kind)
+    speed = ReplicaSpeed(
         work,
         machine,
         *degrees,
         output=inference.output_tokens,
         mixed=mixed,
-        drafting=_drafting_ratio(inference),
+        drafted=_drafted(inference),
         coefficients=fitted,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
     )
+    if speed.over_network:
+        widths = {time: _width(width, unmeasured=True) for time, width in fitted.widths.items()}
+        speed = speed._replace(coefficients=fitted._replace(kind=UNMEASURED, widths=widths))
+    return _learn_own(speed, inference) if inference.measured else speed
 
 
-def predict(speed: ReplicaSpeed, inference: Inference, in_flight: Figure, gpus: Figure) -> Speed:
+def _drafted(inference: Inference) -> tuple[float, float]:
+    if inference.drafted is None or inference.accepted is None:
+        return 0.0, 0.0
+    return float(inference.drafted.value), float(inference.accepted.value)
+
+
+def _learn_own(speed: ReplicaSpeed, inference: Inference) -> ReplicaSpeed:
+    """Return the speed with times and widths as the user's own measurements of the replica have them."""
+    errors: dict[str, list[float]] = {TPOT: [], TTFT: [], REQUEST: []}
+    for run in inference.measured:
+        same = inference._replace(prompt_tokens=run.prompt_tokens, output_tokens=run.output_tokens, measured=())
+        asked = require(speed.prepare(same), "only lengths differ")
+        times, in_flight = asked.times(float(run.concurrency.value)), float(run.concurrency.value)
+        request = request_seconds.plain(times.ttft, times.tpot, asked.output_tokens)
+        if run.tpot:
+            errors[TPOT].append(log(float(run.tpot.value) / times.tpot))
+        if run.ttft:
+            errors[TTFT].append(log(float(run.ttft.value) / times.ttft))
+        if run.tokens_per_second_per_gpu:
+            rate = tokens_per_second_of_gpu.plain(in_flight, asked.output_tokens, request, asked.gpus)
+            errors[REQUEST].append(log(rate / float(run.tokens_per_second_per_gpu.value)))
+        elif run.tpot and run.ttft:
+            whole = request_seconds.plain(float(run.ttft.value), float(run.tpot.value), asked.output_tokens)
+            errors[REQUEST].append(log(whole / request))
+    corrections, widths = dict(speed.coefficients.corrections), dict(speed.coefficients.widths)
+    for time, logs in errors.items():
+        if used := logs or errors[REQUEST]:
+            ratio, spread = learn(used, widths[time] / SPREADS_OF_INTERVAL, float(fit()["within"]))
+            widths[time] = spread * SPREADS_OF_INTERVAL
+            if time in corrections:
+                corrections[time] *= exp(ratio)
+    return speed._replace(coefficients=speed.coefficients._replace(corrections=corrections, widths=widths))
+
+
+def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
     """Return the predicted speed of a replica with `gpus` GPUs and requests in flight, with its intervals."""
-    split = ReplicaSplit(*(_known(value) for value in speed.split(float(in_flight.value))))
-    split = split._replace(width=speed.width, ranks=speed.ranks, pipeline=speed.pipeline, in_flight=in_flight)
-    at_line_rate = line_rate_terms(Formula.__call__, speed.work, speed.machine, split)
-    terms = {
-        name: seconds_of_term(seconds, _coefficient(speed, name))
-        for name, seconds in zip(ServingTerms._fields, at_line_rate, strict=True)
-        if seconds.value > 0
+    degrees = {"width": speed.width, "ranks": speed.ranks, "pipeline": speed.pipeline, "in_flight": in_flight}
+    plain_split, plain_load = speed.split(float(in_flight.value)), speed.load(float(in_flight.value))
+    split = ReplicaSplit(*map(_setting, plain_split))._replace(**degrees)
+    terms = trace(line_rate_terms, speed.work, speed.machine, split)
+    seconds = {
+        name: seconds_of_term(at_rate, _coefficient(speed, COEFFICIENTS[name])) if name in COEFFICIENTS else at_rate
+        for name, at_rate in zip(ServingTerms._fields, terms, strict=True)
+        if at_rate.value > 0
     }
-    step = reduce(add_seconds, (terms[name] for name in DECODE if name in terms))
-    prompt = reduce(add_seconds, (terms[name] for name in PROMPT if name in terms))
-    prompts = prompts_of_others(in_flight, speed.ranks, speed.pipeline)
-    share = _coefficient(speed, INTERLEAVING) if speed.mixed else _known(0.0)
-    drafting = _known(speed.drafting_share(float(in_flight.value)))
-    output = at_least_one(speed.output)
-    tpot = tpot_seconds(step, share, prompts, prompt, output, drafting)
+    step, prompt, chunked = (
+        reduce(add_seconds, (seconds[name] for name in names if name in seconds))
+        for names in (DECODE, [name for name in PROMPT if name not in CHUNKED], CHUNKED)
+    )
     constant = constant_of_request(_coefficient(speed, CONSTANT))
-    ttft = ttft_seconds(constant, prompt, step, _coefficient(speed, BURST), prompts)
-    plain_split = speed.split(float(in_flight.value))
-    plain = speed.at_line_rate(float(in_flight.value))
-    parts = {
-        TPOT: dict(tpot_parts(plain, plain_split, speed.output_tokens, float(speed.mixed))),
-        TTFT: dict(ttft_parts(plain, plain_split)),
-        REQUEST: _request_parts(plain, plain_split, speed),
-    }
-    times = {TPOT: tpot, TTFT: ttft, REQUEST: request_seconds(ttft, tpot, output)}
-    errors_by_kind = _own_errors(speed, inference)
-    intervals = {}
-    for kind, time in times.items():
-        width = _spread(speed, parts[kind])
-        if errors := errors_by_kind[kind] or errors_by_kind[REQUEST]:
-            correction, width = learn(errors, width, float(fit()["within"]))
-            ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
-            times[kind] = corrected(time, ratio)
-        intervals[kind] = _interval(speed, kind, times[kind], width)
-    if errors_by_kind[TPOT] or errors_by_kind[TTFT]:
-        times[REQUEST] = request_seconds(times[TTFT], times[TPOT], output)
-    rate = tokens_per_second_of_gpu(in_flight, output, times[REQUEST], gpus)
-    rates = {
-        coverage: Interval(
-            tokens_per_second_of_gpu(in_flight, output, ends.high, gpus),
-            tokens_per_second_of_gpu(in_flight, output, ends.low, gpus),
-        )
-        for coverage, ends in intervals[REQUEST].items()
-    }
+    load = Load(*map(_setting, plain_load))._replace(
+        in_flight=in_flight,
+        ranks=speed.ranks,
+        pipeline=speed.pipeline,
+        prompt_tokens=speed.work.prompt,
+        output=at_least_one(speed.output),
+    )
+    found = trace(times_of_load, Parts(step, prompt, chunked, constant, _coefficient(speed, SHARE)), load)
+    least = trace(least_times, terms, load)
+    floors = {TPOT: least.tpot, TTFT: least.ttft}
+
+    def corrected(kind: str, time: Figure) -> Figure:
+        correction = speed.coefficients.corrections[kind]
+        ratio = Figure(correction, "ratio", Cited(message("serving-correction"), (_FIT,), "medium"))
+        return time if correction == 1 else corrected_time(time, ratio, floors[kind])
+
+    times = {TPOT: corrected(TPOT, found.tpot), TTFT: corrected(TTFT, found.ttft)}
+    times[REQUEST] = request_seconds(times[TTFT], times[TPOT], load.output)
+    floors[REQUEST] = request_seconds(floors[TTFT], floors[TPOT], load.output)
+    intervals = {time: _interval(speed, time, times[time], floors[time]) for time in times}
+    rate, fast, slow = (
+        tokens_per_second_of_gpu(in_flight, load.output, request, gpus)
+        for request in (times[REQUEST], *intervals[REQUEST])
+    )
     return Speed(
         in_flight=in_flight,
-        terms=terms,
+        terms=seconds,
         constant=constant,
         step=step,
-        prompt=prompt,
+        prompt=found.prompt,
+        shared=found.shared,
         tpot=times[TPOT],
+        undisturbed=corrected(TTFT, found.undisturbed),
         ttft=times[TTFT],
         request=times[REQUEST],
         of_gpu=rate,
         intervals=intervals,
-        rates=rates,
+        rates=Interval(slow, fast),
         kind=speed.coefficients.kind,
     )
 
 
-def _known(value: float) -> Figure:
+def _setting(value: float) -> Figure:
     return Figure(value, "count", Cited(message("serving-setting"), (_FIT,), "medium"))
 
 
 def _coefficient(speed: ReplicaSpeed, name: str) -> Figure:
     of = message("prediction-term-prior" if name in fit()["priors"] else "prediction-term", term=name)
-    confidence = "low" if name in fit()["priors"] or speed.coefficients.unseen else "medium"
-    return Figure(speed.coefficients.values[name], "ratio", Cited(of, (_FIT,), confidence))
+    low = name in fit()["priors"] or speed.coefficients.kind == UNMEASURED
+    return Figure(speed.coefficients.values[name], "ratio", Cited(of, (_FIT,), "low" if low else "medium"))
 
 
-def _spread(speed: ReplicaSpeed, parts: Mapping[tuple[str, ...], float]) -> float:
-    values = speed.coefficients.values
-    seconds = {names: part * prod(values[name] for name in names) for names, part in parts.items()}
-    total = sum(seconds.values())
-    shares = [sum(part for names, part in seconds.items() if name in names) / total for name in fit()["terms"]]
-    return spread_of_shares(fit()["spread"], shares, speed.coefficients.unseen)
-
-
-def _request_parts(
-    terms: ServingTerms[float], split: ReplicaSplit[float], speed: ReplicaSpeed
-) -> dict[tuple[str, ...], float]:
-    """Return the parts of the time of a whole request."""
-    tpot = tpot_parts(terms, split, speed.output_tokens, float(speed.mixed))
-    parts = {names: part * (speed.output_tokens - 1) for names, part in tpot}
-    for names, part in ttft_parts(terms, split):
-        parts[names] = parts.get(names, 0.0) + part
-    return parts
-
-
-def _factor(speed: ReplicaSpeed, kind: str, coverage: int, spread: float) -> float:
-    """Return the number of spreads that an interval of a time extends to either side.
-
-    Where less was measured it is never narrower.
-    """
-    experts = "moe" if speed.work.experts_size.value else "dense"
-    pooled = f"{kind} {experts}"
-    of_engine = f"{pooled} {speed.coefficients.engine}"
-    candidates = (fit()["factors"][name] for name in KINDS[: KINDS.index(speed.coefficients.kind) + 1])
-    factor = max(float(factors.get(of_engine, factors[pooled])[str(coverage)]) for factors in candidates)
-    if (speed.over_network or "generation" in speed.coefficients.unseen) and coverage == WIDE:
-        return max(factor, log(UNMEASURED_FACTOR) / spread)
-    return factor
-
-
-def _interval(speed: ReplicaSpeed, kind: str, time: Figure, width: float) -> dict[int, Interval]:
-    """Return the bounds of a time by coverage."""
-    spread, bounds = Figure(width, "ratio", Cited(SPREADS, (_FIT,), "medium")), {}
-    for coverage in COVERAGES:
-        times = Figure(_factor(speed, kind, coverage, width), "ratio", Cited(SPREADS, (_FIT,), "medium"))
-        bounds[coverage] = Interval(lower_bound(time, times, spread), upper_bound(time, times, spread))
-    return bounds
-
-
-def _own_errors(speed: ReplicaSpeed, inference: Inference) -> dict[str, list[float]]:
-    """Return the logs of the user's measured times over those predicted, by kind of time."""
-    errors: dict[str, list[float]] = {TPOT: [], TTFT: [], REQUEST: []}
-    for run in inference.measured:
-        asked = inference._replace(prompt_tokens=run.prompt_tokens, output_tokens=run.output_tokens)
-        speed = require(speed.prepare(asked), "the model and the accelerator are known")
-        times = speed.times(float(run.concurrency.value))
-        ttft = speed.ttft(times)
-        output = max(1.0, float(run.output_tokens.value))
-        if run.tpot:
-            errors[TPOT].append(log(float(run.tpot.value) / times.tpot))
-        if run.ttft:
-            errors[TTFT].append(log(float(run.ttft.value) / ttft))
-        request = request_seconds.plain(ttft, times.tpot, output)
-        if run.tokens_per_second_per_gpu:
-            rate = tokens_per_second_of_gpu.plain(float(run.concurrency.value), output, request, speed.gpus)
-            errors[REQUEST].append(log(rate / float(run.tokens_per_second_per_gpu.value)))
-        elif run.tpot and run.ttft:
-            measured = request_seconds.plain(float(run.ttft.value), float(run.tpot.value), output)
-            errors[REQUEST].append(log(measured / request))
-    return errors
-
-
-def _drafting_ratio(inference: Inference) -> float | None:
-    if inference.drafted is None:
-        return None
-    accepted = float(inference.accepted.value) if inference.accepted else USUALLY_ACCEPTED
-    return (1 + USUALLY_ACCEPTED) / (1 + accepted)
-
-
-def tpot_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any], output: Any, mixed: Any) -> Parts:
-    """Yield the parts of the time per output token; `mixed` is 1 where prompts share the GPUs, else 0."""
-    prompts = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
-    for name in DECODE:
-        yield (name,), getattr(terms, name)
-    for name in PROMPT:
-        yield (name, INTERLEAVING), getattr(terms, name) * prompts * mixed / output
-
-
-def ttft_parts(terms: ServingTerms[Any], split: ReplicaSplit[Any]) -> Parts:
-    """Yield the parts of the time to the first token of a fixed number of requests in flight."""
-    prompts = prompts_of_others.plain(split.in_flight, split.ranks, split.pipeline)
-    yield (CONSTANT,), CONSTANT_S
-    for name in DECODE:
-        yield (name,), getattr(terms, name) * HALF_STEP
-    for name in PROMPT:
-        yield (name,), getattr(terms, name)
-        yield (name, BURST), getattr(terms, name) * prompts
+def _interval(speed: ReplicaSpeed, time: str, seconds: Figure, floor: Figure) -> Interval:
+    width = Figure(speed.coefficients.widths[time], "ratio", Cited(message("serving-width"), (_FIT,), "medium"))
+    return Interval(low_end(seconds, width, floor), high_end(seconds, width))
 
 
 # formulas ------------------------------------------------------------------------------------------------------------
@@ -482,24 +428,22 @@ def constant_of_request(inverse_efficiency: float) -> float:
     return CONSTANT_S * inverse_efficiency
 
 
-@formula("requests")
-def prompts_of_others(in_flight: float, ranks: float, pipeline: float) -> float:
-    """Prompts of other requests in flight that the same GPUs process."""
-    return greater(0.0, in_flight / ranks - 1) / pipeline
+@formula("s")
+def corrected_time(seconds: float, measured_ratio: float, floor: float) -> float:
+    """A time, corrected by measurements, and never less than reading and arithmetic at line rate."""
+    return max(seconds * measured_ratio, floor)
 
 
 @formula("s")
-def tpot_seconds(
-    step: float, interleaving: float, prompts_ahead: float, prompt: float, output_tokens: float, drafting: float
-) -> float:
-    """Time per output token: the decode step, and the prompts of others that it is mixed with."""
-    return (step + interleaving * prompts_ahead * prompt / output_tokens) * drafting
+def low_end(seconds: float, width: float, floor: float) -> float:
+    """Low end of the interval of a time, never less than reading and arithmetic at line rate."""
+    return max(seconds * exp(-width), floor)
 
 
 @formula("s")
-def ttft_seconds(constant: float, prompt: float, step: float, burst: float, prompts_ahead: float) -> float:
-    """Time to the first token of a fixed number of requests in flight."""
-    return constant + prompt + HALF_STEP * step + burst * prompts_ahead * prompt
+def high_end(seconds: float, width: float) -> float:
+    """High end of the interval of a time."""
+    return seconds * exp(width)
 
 
 @formula("s")

@@ -28,6 +28,10 @@ ROWS, FACTS = "serving-steps.csv", "serving-facts.json"
 RANDOM_LENGTHS = "0.8-1.0 random"
 MEAN_OF_RANDOM_LENGTHS = Fraction(9, 10)
 DRAFTING = "mtp"
+DRAFTED = 1.0
+"""Tokens that rows with multi-token prediction draft per step, as the models have one module; few say so."""
+ACCEPTED = 0.85
+"""Share of these that is accepted (DeepSeek-V3 Technical Report, section 5.4.3: 85 to 90 %)."""
 PLAIN = ("none", DRAFTING)
 """Rows that say whether tokens are drafted."""
 DAYS_A_YEAR = 365.25
@@ -62,8 +66,6 @@ class MeasuredServing(NamedTuple):
     output: float
     mixed: bool
     """Whether prompts are processed on the GPUs that decode."""
-    drafting: bool
-    """Whether drafted tokens are verified, by multi-token prediction."""
     tpot: float | None
     ttft: float | None
     batch: float | None
@@ -147,7 +149,6 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         split=split,
         output=output,
         mixed=whole,
-        drafting=fields["speculative"] == DRAFTING,
         tpot=tpot,
         ttft=ttft,
         batch=float(fields["latency_s"]) if fields["latency_s"] else None,
@@ -172,6 +173,7 @@ def _split(fields: Mapping[str, str]) -> ReplicaSplit[float]:
         doublings=log2(width),
         exchanges=float(ranks > 1 and max(width * ranks, expert) > 1),
         pipeline=float(fields["pipeline"]),
+        verified=1.0 + DRAFTED * (fields["speculative"] == DRAFTING),
         in_flight=in_flight,
     )
 

@@ -1,35 +1,37 @@
 """The terms of serving and the work that they time: weights that a step reads, arithmetic and KV cache.
 
-A term is the seconds of one kind of work of a decode step or of a prompt, at line rate.
-A decode step reads the weights once for all requests of a replica, and the KV cache of each; a prompt is processed in
-chunks that decode steps of other requests wait for. As in training, each term is multiplied by an inverse efficiency
-that is fitted to published measurements. `docs/serving.md` describes the terms.
+A term is the seconds of one kind of work of a decode step or of a prompt at line rate: bytes over the bandwidth of
+memory or links, FLOPs over the peak, and fixed times per layer, request and step. A decode step reads the weights once
+for all requests of a replica, and the KV cache of each; prompts are processed in chunks, each of which reads all
+weights and starts all layers. As in training, terms are multiplied by inverse efficiencies that are fitted to published
+measurements (`COEFFICIENTS`); others rest on the constants here, which the measurements do not identify.
+`docs/serving.md` describes the terms.
 
-The formulas work on numbers, on NumPy arrays and on figures alike, as those of `terms`.
+`line_rate_terms` and `times_of_load` are calculations, on numbers, NumPy arrays and figures alike, as those of `terms`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import exp
 from typing import Any, Generic, NamedTuple
 
-from bomgen.catalog.model_parameters import matrices
-from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog import model_matrices
+from bomgen.catalog.model_matrices import Matrix
 from bomgen.catalog.parts import Gpu, Model
-from bomgen.core.provenance import Figure, difference, formula, product
+from bomgen.core.provenance import Figure, applied, difference, formula, greatest, least, product, step
 from bomgen.sizing.model_work import (
     CONVENTIONS,
     ONE,
     ZERO,
-    add_counts,
     add_figures,
     products_of_token,
     weights_of_head,
     weights_of_matrix,
 )
 from bomgen.sizing.prediction.predict import flops_of_peak
-from bomgen.sizing.prediction.terms import BYTES, Apply, Number, bandwidth_of_neighbours, greater, lesser
+from bomgen.sizing.prediction.terms import BYTES, Number, ring_bandwidth
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.gpu_memory import bytes_of_rest
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES
@@ -38,16 +40,20 @@ CHUNK = 8192
 """Tokens of prompts that a step processes at most, the default of the engines."""
 START_S = 30e-6
 """Unit of the fitted time to start the kernels of a layer [s]."""
-REDUCE_S = 12.8e-6
-"""Unit of the fitted latency of the all-reduces of a layer, per doubling of GPUs [s]."""
-EXCHANGE_S = 30e-6
-"""Unit of the fitted latency of the two exchanges with experts of a layer [s]."""
+SPECIAL_STARTS = 0.6
+"""Starts of latent and linear attention beyond those of a layer."""
+REDUCE_S = 6.4e-6
+"""Latency of the all-reduces of a layer, per doubling of GPUs [s]."""
+EXCHANGE_S = 60e-6
+"""Latency of the two exchanges with experts of a layer [s]."""
+EXCHANGE, PROMPT_EXCHANGE = 1.5, 3.0
+"""Inverse efficiencies of the exchanges of decode and of prompts."""
 REQUEST_S = 8e-6
 """Unit of the fitted time per request and step, for scheduling and sampling [s]."""
 STEP_S = 160e-6
-"""Unit of the fitted constant time per step [s]."""
-TOKEN_S = 1e-6
-"""Unit of the fitted time per prompt token, for tokenising and scheduling [s]."""
+"""Constant time per step [s]."""
+CHUNK_READING = 1.3
+"""Inverse efficiency of reading all weights for a chunk of prompts."""
 CONSTANT_S = 0.02
 """Unit of the fitted constant part of the time to first token [s]."""
 ALL_REDUCES = 2
@@ -56,6 +62,11 @@ EXCHANGED_BYTES = 3
 """Bytes per element that a token sends to an expert in 8 bits and gets back in 16."""
 HALF_STEP = 0.6
 """Decode steps that a prompt waits for on average: half of one, which chunks of other prompts lengthen by a fifth."""
+OVERLAP = 0.8
+"""Share of the time of prompts that decode does not overlap."""
+DRAFT_LAYERS = 1.5
+"""Layers whose time a drafted token takes: a module of one layer, and the output projection."""
+SHARE, CONSTANT = "share", "constant"
 
 
 class ServedWork(NamedTuple, Generic[Number]):
@@ -124,6 +135,8 @@ class ReplicaSplit(NamedTuple, Generic[Number]):
     exchanges: Number
     """1: tokens are exchanged with experts on other GPUs; else 0, where all-reduces do it."""
     pipeline: Number
+    verified: Number
+    """Tokens of a request that a step processes: 1, and those that were drafted."""
     in_flight: Number
 
 
@@ -136,15 +149,11 @@ class ServingTerms(NamedTuple, Generic[Number]):
     arithmetic: Number
     expert_arithmetic: Number
     attention: Number
-    layer_starts: Number
-    expert_starts: Number
-    latent_starts: Number
-    linear_starts: Number
+    starts: Number
     reduce_starts: Number
     reduces: Number
     exchange_starts: Number
     exchanges: Number
-    exchanges_network: Number
     requests: Number
     step: Number
     prompt_arithmetic: Number
@@ -152,208 +161,209 @@ class ServingTerms(NamedTuple, Generic[Number]):
     prompt_attention: Number
     prompt_reduces: Number
     prompt_exchanges: Number
-    prompt_exchanges_network: Number
     prompt_weights: Number
     prompt_starts: Number
-    prompt_tokens: Number
 
 
 DECODE = ServingTerms._fields[: ServingTerms._fields.index("prompt_arithmetic")]
 PROMPT = ServingTerms._fields[len(DECODE) :]
+CHUNKED = ("prompt_weights", "prompt_starts")
+"""Terms of a prompt that several short ones share."""
+READING = ("weights", "experts", "cache")
+ARITHMETIC = ("arithmetic", "expert_arithmetic", "attention")
+COEFFICIENTS = {
+    **dict.fromkeys(READING, "memory"),
+    **dict.fromkeys(ARITHMETIC, "arithmetic"),
+    "starts": "starts",
+    "requests": "requests",
+    **dict.fromkeys(("reduces", "prompt_reduces"), "reduces"),
+    **dict.fromkeys(("prompt_arithmetic", "prompt_attention"), "prompt_arithmetic"),
+    "prompt_experts": "prompt_experts",
+    "prompt_starts": "prompt_starts",
+}
+"""The fitted inverse efficiency of each term that has one."""
+AT_LEAST_ONE = ("memory", "arithmetic", "reduces", "prompt_arithmetic", "prompt_experts")
+"""Inverse efficiencies of bytes and FLOPs, which are never below 1."""
 
 
-@formula("requests")
-def requests_of_rank(in_flight: float, pipeline: float, ranks: float) -> float:
-    """Requests that an attention rank processes in a step of a pipeline stage."""
-    return in_flight / pipeline / ranks
+def inverse_efficiency(name: str, logarithm: float) -> float:
+    """Return an inverse efficiency, or the share of prompts, from the sum of the logs that the fit found for it."""
+    excess = exp(logarithm)
+    if name == SHARE:
+        return excess / (1 + excess)
+    return 1 + excess if name in AT_LEAST_ONE else excess
 
 
-@formula("requests")
-def requests_of_stage(in_flight: float, pipeline: float) -> float:
-    """Requests that a pipeline stage processes in a step."""
-    return in_flight / pipeline
+def _share_reached(topk: float, experts: float, tokens: float) -> Any:
+    return 1 - (1 - topk / experts) ** tokens
 
 
-@formula("GPUs")
-def gpus_of_stage(width: float, ranks: float) -> float:
-    """GPUs of a pipeline stage."""
-    return width * ranks
-
-
-@formula("s")
-def weights_seconds(weights_size: float, repeated_size: float, width: float, memory_bandwidth: float) -> float:
-    """Reading of the weights that every token passes."""
-    return (weights_size / width + repeated_size) / memory_bandwidth
-
-
-@formula("s", "A token passes k of E experts: B tokens together reach 1 - (1 - k / E)^B of them in the mean")
-def experts_seconds(
-    experts_size: float, experts: float, topk: float, requests: float, gpus: float, memory_bandwidth: float
-) -> Any:
-    """Reading of the routed experts that the requests of a step reach."""
-    return experts_size * (1 - (1 - topk / experts) ** requests) / gpus / memory_bandwidth
-
-
-@formula("s")
-def cache_seconds(cache_size: float, requests: float, memory_bandwidth: float) -> float:
-    """Reading of the KV cache."""
-    return cache_size * requests / memory_bandwidth
-
-
-@formula("s")
-def arithmetic_seconds(multiply_adds: float, tokens: float, gpus: float, peak: float) -> float:
-    """Multiply-adds of tokens, shared out to GPUs."""
-    return 2 * multiply_adds * tokens / gpus / peak
-
-
-@formula("s")
-def start_seconds(layers: float) -> float:
-    """Unit of the fitted time to start the kernels of layers."""
-    return START_S * layers
-
-
-@formula("s")
-def reduce_start_seconds(layers: float, doublings: float) -> float:
-    """Unit of the fitted latency of all-reduces."""
-    return REDUCE_S * layers * doublings
-
-
-@formula("s")
-def reduce_seconds(layers: float, hidden: float, tokens: float, width: float, link_bandwidth: float) -> float:
-    """All-reduces of tensor parallelism, each with two rounds of the ring."""
-    return ALL_REDUCES * layers * 2 * (width - 1) / width * BYTES * hidden * tokens / link_bandwidth
-
-
-@formula("s")
-def exchange_start_seconds(expert_layers: float, exchanges: float) -> float:
-    """Unit of the fitted latency of exchanges with experts."""
-    return EXCHANGE_S * expert_layers * exchanges
-
-
-@formula("bytes")
-def exchanged_bytes(
-    expert_layers: float, hidden: float, topk: float, tokens: float, gpus: float, width: float, exchanges: float
-) -> float:
-    """Bytes that a GPU sends to experts on other GPUs and gets back."""
-    return EXCHANGED_BYTES * expert_layers * hidden * topk * tokens / width * (gpus - 1) / gpus * exchanges
-
-
-@formula("s")
-def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: float) -> float:
-    """Expert all-to-all inside a scale-up domain."""
-    return exchanged * lesser(1.0, domain / expert) / scale_up
-
-
-@formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
-def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
-    """Expert all-to-all between scale-up domains."""
-    return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
-
-
-@formula("s")
-def request_seconds(requests: float) -> float:
-    """Unit of the fitted time per request and step."""
-    return REQUEST_S * requests
-
-
-@formula("s")
-def step_seconds() -> float:
-    """Unit of the fitted constant time per step."""
-    return STEP_S
-
-
-@formula("chunks")
-def chunks_of_prompt(prompt: float) -> float:
-    """Chunks in which a prompt is processed; several short prompts share one."""
-    return prompt / CHUNK
-
-
-@formula("s")
-def prompt_weights_seconds(
-    weights_size: float,
-    repeated_size: float,
-    experts_size: float,
-    width: float,
-    gpus: float,
-    chunks: float,
-    memory_bandwidth: float,
-) -> float:
-    """Reading of all weights for each chunk of a prompt."""
-    return (weights_size / width + repeated_size + experts_size / gpus) * chunks / memory_bandwidth
-
-
-@formula("s")
-def prompt_start_seconds(layers: float, chunks: float) -> float:
-    """Unit of the fitted time to start the kernels of layers for each chunk, at least one."""
-    return START_S * layers * ((chunks > 1) * chunks + (chunks <= 1))
-
-
-@formula("s")
-def token_seconds(prompt: float) -> float:
-    """Unit of the fitted time per prompt token."""
-    return TOKEN_S * prompt
-
-
-def line_rate_terms(
-    apply: Apply, work: ServedWork[Any], machine: ServingMachine[Any], split: ReplicaSplit[Any]
-) -> ServingTerms[Any]:
-    """Return the terms of a decode step and of a prompt at line rate [s].
-
-    On numbers and arrays with `Formula.plain`, on figures with `Formula.__call__`.
-    """
+def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: ReplicaSplit[Any]) -> ServingTerms[Any]:
+    """Return the terms of a decode step and of a prompt at line rate [s]."""
     w, m, s = work, machine, split
-    links = (m.scale_up, m.network, m.domain)
-    gpus = apply(gpus_of_stage, s.width, s.ranks)
-    turn = apply(requests_of_stage, s.in_flight, s.pipeline)
-    requests = apply(requests_of_rank, s.in_flight, s.pipeline, s.ranks)
-    ring = apply(bandwidth_of_neighbours, s.width, *links)
-    prompt, chunks = w.prompt, apply(chunks_of_prompt, w.prompt)
-    sent = (w.expert_layers, w.hidden, w.topk)
-    exchanged = apply(exchanged_bytes, *sent, requests, gpus, s.width, s.exchanges)
-    prompt_exchanged = apply(exchanged_bytes, *sent, prompt, gpus, s.width, s.exchanges)
+    gpus = step("gpus", "GPUs", s.width * s.ranks, "GPUs of a pipeline stage.")
+    together = step("together", "tokens", s.in_flight / s.pipeline * s.verified, "Tokens of a step in a stage.")
+    requests = step("requests", "requests", s.in_flight / s.pipeline / s.ranks, "Requests of a rank in a step.")
+    tokens = step("tokens", "tokens", together / s.ranks, "Tokens of an attention rank in a step.")
+    chunks = step("chunks", "chunks", greatest(1.0, w.prompt / CHUNK), "Chunks of a prompt that is processed alone.")
+    held = step("held", "bytes", w.weights_size / s.width + w.repeated_size, "Weights on a GPU without routed experts.")
+    ring = ring_bandwidth(m, s.width)
+    domain = step("inside", "share", least(1.0, m.domain / gpus), "Share of the experts in a scale-up domain.")
+    crossings = least(w.topk, greatest(1.0, gpus / m.domain)) / w.topk
+    exchange = step(
+        *("exchange_rate", "s/byte", domain / m.scale_up + (1 - domain) * crossings / m.network),
+        "Time per byte of an exchange with experts; a token crosses the network once per domain.",
+        "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2",
+    )
+    others = step("others", "share", (gpus - 1) / gpus * s.exchanges, "Share of the experts that are on other GPUs.")
+
+    def seconds(value: Any, why: str) -> Any:
+        return step("seconds", "s", value, why)
+
+    def multiply(products: Any, count: Any, over: Any, peak: Any, why: str) -> Any:
+        return seconds(2 * products * count / over / peak, why)
+
+    def reduce_all(count: Any, why: str) -> Any:
+        return seconds(ALL_REDUCES * w.layers * 2 * (s.width - 1) / s.width * BYTES * w.hidden * count / ring, why)
+
+    def exchange_all(count: Any, inverse: float, why: str) -> Any:
+        sent = EXCHANGED_BYTES * w.expert_layers * w.hidden * w.topk * count / s.width * others
+        return seconds(inverse * sent * exchange, why)
+
+    special = SPECIAL_STARTS * (w.latent_layers + w.linear_layers)
     return ServingTerms(
-        weights=apply(weights_seconds, w.weights_size, w.repeated_size, s.width, m.memory_bandwidth),
-        experts=apply(experts_seconds, w.experts_size, w.experts, w.topk, turn, gpus, m.memory_bandwidth),
-        cache=apply(cache_seconds, w.cache_size, requests, m.memory_bandwidth),
-        arithmetic=apply(arithmetic_seconds, apply(add_counts, w.weights, w.head), requests, s.width, m.peak),
-        expert_arithmetic=apply(arithmetic_seconds, w.expert_weights, turn, gpus, m.expert_peak),
-        attention=apply(arithmetic_seconds, w.decode_products, requests, s.width, m.plain_peak),
-        layer_starts=apply(start_seconds, w.layers),
-        expert_starts=apply(start_seconds, w.expert_layers),
-        latent_starts=apply(start_seconds, w.latent_layers),
-        linear_starts=apply(start_seconds, w.linear_layers),
-        reduce_starts=apply(reduce_start_seconds, w.layers, s.doublings),
-        reduces=apply(reduce_seconds, w.layers, w.hidden, requests, s.width, ring),
-        exchange_starts=apply(exchange_start_seconds, w.expert_layers, s.exchanges),
-        exchanges=apply(exchange_inside, exchanged, gpus, m.domain, m.scale_up),
-        exchanges_network=apply(exchange_outside, exchanged, w.topk, gpus, m.domain, m.network),
-        requests=apply(request_seconds, requests),
-        step=apply(step_seconds),
-        prompt_arithmetic=apply(arithmetic_seconds, w.weights, prompt, s.width, m.peak),
-        prompt_experts=apply(arithmetic_seconds, w.expert_weights, prompt, s.width, m.expert_peak),
-        prompt_attention=apply(prompt_attention_seconds, w.prompt_products, s.width, m.plain_peak),
-        prompt_reduces=apply(reduce_seconds, w.layers, w.hidden, prompt, s.width, ring),
-        prompt_exchanges=apply(exchange_inside, prompt_exchanged, gpus, m.domain, m.scale_up),
-        prompt_exchanges_network=apply(exchange_outside, prompt_exchanged, w.topk, gpus, m.domain, m.network),
-        prompt_weights=apply(
-            prompt_weights_seconds,
-            w.weights_size,
-            w.repeated_size,
-            w.experts_size,
-            s.width,
-            gpus,
-            chunks,
-            m.memory_bandwidth,
+        weights=seconds(held / m.memory_bandwidth, "Weights that every token passes, over the memory bandwidth."),
+        experts=seconds(
+            w.experts_size * applied(_share_reached, w.topk, w.experts, together) / gpus / m.memory_bandwidth,
+            "Routed experts that the tokens of a step reach, 1 - (1 - k / E)^B of them, over the memory bandwidth.",
         ),
-        prompt_starts=apply(prompt_start_seconds, w.layers, chunks),
-        prompt_tokens=apply(token_seconds, prompt),
+        cache=seconds(w.cache_size * requests / m.memory_bandwidth, "KV cache over the memory bandwidth."),
+        arithmetic=multiply(w.weights + w.head, tokens, s.width, m.peak, "FLOPs of weights over the peak."),
+        expert_arithmetic=multiply(w.expert_weights, together, gpus, m.expert_peak, "FLOPs of experts over the peak."),
+        attention=multiply(w.decode_products, tokens, s.width, m.plain_peak, "FLOPs of attention over the peak."),
+        starts=seconds(START_S * (w.layers + w.expert_layers + special), "Unit of the time to start kernels."),
+        reduce_starts=seconds(REDUCE_S * w.layers * s.doublings, "Latency of all-reduces."),
+        reduces=reduce_all(tokens, "All-reduces over the bandwidth of the links, each with two rounds of the ring."),
+        exchange_starts=seconds(EXCHANGE_S * w.expert_layers * s.exchanges, "Latency of exchanges with experts."),
+        exchanges=exchange_all(tokens, EXCHANGE, "Exchanges with experts over the bandwidth of the links."),
+        requests=seconds(REQUEST_S * requests, "Unit of the time to schedule requests."),
+        step=seconds(STEP_S, "Constant time of a step."),
+        prompt_arithmetic=multiply(w.weights, w.prompt, s.width, m.peak, "FLOPs of weights over the peak."),
+        prompt_experts=multiply(w.expert_weights, w.prompt, s.width, m.expert_peak, "FLOPs of experts over the peak."),
+        prompt_attention=seconds(2 * w.prompt_products / s.width / m.plain_peak, "FLOPs of attention over the peak."),
+        prompt_reduces=reduce_all(w.prompt, "All-reduces over the bandwidth of the links."),
+        prompt_exchanges=exchange_all(w.prompt, PROMPT_EXCHANGE, "Exchanges with experts over the links."),
+        prompt_weights=seconds(
+            CHUNK_READING * (held + w.experts_size / gpus) * chunks / m.memory_bandwidth,
+            "All weights, once per chunk, over the memory bandwidth.",
+        ),
+        prompt_starts=seconds(
+            START_S * (w.layers + w.expert_layers) * chunks, "Unit of the time to start kernels, per chunk."
+        ),
     )
 
 
-@formula("s")
-def prompt_attention_seconds(products: float, width: float, peak: float) -> float:
-    """Attention scores of a prompt and their product with the values."""
-    return 2 * products / width / peak
+class Parts(NamedTuple, Generic[Number]):
+    """The parts of the times of a replica [s]."""
+
+    step: Number
+    """A decode step."""
+    prompt: Number
+    """Processing of a prompt alone, without what its chunks read and start."""
+    chunked: Number
+    """Reading and starts of the chunks of a prompt alone."""
+    constant: Number
+    """Constant part of the time to the first token."""
+    share: Number
+    """Share of the prompts of others that is processed before the first token of a request."""
+
+
+class Load(NamedTuple, Generic[Number]):
+    """The requests in flight on a replica, and their lengths."""
+
+    in_flight: Number
+    ranks: Number
+    pipeline: Number
+    prompt_tokens: Number
+    """Tokens of a prompt that are processed."""
+    output: Number
+    """Output tokens, at least 1."""
+    mixed: Number
+    """1: prompts share the GPUs with decode; else 0."""
+    drafting: Number
+    """Steps per output token: 1, fewer where drafted tokens are accepted."""
+
+
+class Times(NamedTuple, Generic[Number]):
+    """The times of a replica at a load [s]."""
+
+    prompt: Number
+    """Processing of a prompt alone."""
+    shared: Number
+    """Processing of a prompt among others, which share its chunks."""
+    tpot: Number
+    undisturbed: Number
+    """Time to the first token without prompts of others."""
+    ttft: Number
+    batch: Number
+    """Time of a batch of requests that all start together."""
+
+
+def times_of_load(parts: Parts[Any], load: Load[Any]) -> Times[Any]:
+    """Return the times of a fixed number of requests in flight: each sees the prompts of all others once."""
+    p, n = parts, load
+    chunks = step("chunks", "chunks", n.prompt_tokens / CHUNK, "Chunks of a prompt; several short prompts share one.")
+    alone = step("prompt_alone", "s", p.prompt + p.chunked, "Processing of a prompt alone.")
+    shared = step("shared", "s", p.prompt + p.chunked * least(1.0, chunks), "Processing of a prompt among others.")
+    ahead = step(
+        *("others", "requests", greatest(0.0, n.in_flight / n.ranks - 1) / n.pipeline * n.mixed),
+        "Prompts of other requests in flight that the same GPUs process.",
+    )
+    waiting = step("waiting", "s", OVERLAP * ahead * shared, "Time of these prompts that decode does not overlap.")
+    together = step("together", "requests", n.in_flight / n.ranks / n.pipeline, "Prompts that a rank processes.")
+    undisturbed = step(
+        *("undisturbed", "s", p.constant + alone + HALF_STEP * p.step),
+        "Time to the first token without prompts of others.",
+    )
+    batch = p.prompt * together + p.chunked * greatest(1.0, together * chunks) / greatest(1.0, chunks)
+    return Times(
+        prompt=alone,
+        shared=shared,
+        tpot=step(
+            *("tpot", "s", p.step * n.drafting + (1 - p.share) * waiting / n.output),
+            "Time per output token: the decode step, and the rest of the prompts of others, once per request.",
+        ),
+        undisturbed=undisturbed,
+        ttft=step("ttft", "s", undisturbed + p.share * waiting, "Time to the first token."),
+        batch=step(
+            *("batch_seconds", "s", p.constant + batch + p.step * n.drafting * (n.output - 1)),
+            "Time of a batch of requests that start together.",
+        ),
+    )
+
+
+class LeastTimes(NamedTuple, Generic[Number]):
+    """Times that no replica is below [s]."""
+
+    tpot: Number
+    ttft: Number
+
+
+def least_times(terms: ServingTerms[Any], load: Load[Any]) -> LeastTimes[Any]:
+    """Return the times in which memory is read, or arithmetic is done, at line rate."""
+    t = terms
+    reading = t.weights + t.experts + t.cache
+    arithmetic = t.arithmetic + t.expert_arithmetic + t.attention
+    prompt = t.prompt_arithmetic + t.prompt_experts + t.prompt_attention
+    return LeastTimes(
+        step("floor", "s", greatest(reading, arithmetic) * load.drafting, "A step at line rate, per output token."),
+        step("floor", "s", prompt, "Arithmetic of a prompt at line rate."),
+    )
+
+
+def steps_of_token(drafted: Any, accepted: Any, layers: Any) -> Any:
+    """Return the decode steps per output token where tokens are drafted, verified and in part accepted."""
+    return (1 + DRAFT_LAYERS * drafted / layers) / (1 + accepted)
 
 
 SIXTEEN_BITS = ("bf16", "fp16")
@@ -411,7 +421,7 @@ def served_work(
     return ServedWork(
         layers=shape["layers"],
         expert_layers=weights.expert_layers,
-        latent_layers=matrices.attention_layers(model) if model.mla else ZERO,
+        latent_layers=model_matrices.attention_layers(model) if model.mla else ZERO,
         linear_layers=shape.get("linear_layers", ZERO),
         hidden=shape["hidden"],
         weights=weights.passed,
@@ -447,7 +457,7 @@ class _Weights(NamedTuple):
 
 def _weights(model: Model, width: Figure) -> _Weights:
     """Return the weights of a model: by its matrices, or where these are unknown by its parameters alone."""
-    all_matrices, shape = matrices.matrices(model), model.shape
+    all_matrices, shape = model_matrices.matrices(model), model.shape
     if not all_matrices or not {"vocab", "heads"} <= shape.keys():
         if not model.moe:
             return _Weights(model.parameters, ZERO, ZERO, ZERO, ZERO, ZERO, ONE, ONE)
@@ -466,7 +476,7 @@ def _weights(model: Model, width: Figure) -> _Weights:
         _repeated(model, shared, width),
         add_figures(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
         add_figures(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
-        matrices.layers_with_experts(model),
+        model_matrices.layers_with_experts(model),
         shape["experts"],
         shape["topk"],
     )
@@ -479,7 +489,7 @@ def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
         for matrix in shared
         if matrix.name in DOWN_PROJECTIONS
     ]
-    kv_heads = matrices.kv_heads(model)
+    kv_heads = model_matrices.kv_heads(model)
     if kv_heads is not None and not model.mla:
         copied += [
             weights_of_repeated_heads(matrix.inputs, matrix.outputs, matrix.active, kv_heads, width)

@@ -10,16 +10,12 @@ splits, a plan and its explanation get the same number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bomgen.core.calculation import applied, divided_up, greatest, least, step, where
-from bomgen.core.provenance import formula, sum_of
+from bomgen.core.provenance import applied, divided_up, greatest, least, step, sum_of, where
 
 Number = TypeVar("Number")
 """A float, a NumPy array or a figure."""
-Apply = Callable[..., Any]
-"""Applies a formula to its arguments."""
 
 BYTES = 2
 """Bytes of an activation or a gathered weight: 16 bits, whatever the precision of the matrix products."""
@@ -36,14 +32,16 @@ PERMUTATIONS = 4
 """Reads and writes of the tokens that are sorted by expert, and of what the experts return, in a pass."""
 UPDATE_BYTES = 30
 """Bytes read and written by the optimizer per parameter: gradient, moments and master weight in 32 bits, the weight."""
-EXCHANGES = 4
-"""All-reduces of a layer, or round trips to experts: two forward and two backward."""
+EXCHANGES = 2
+"""All-reduces of a block, one forward and one backward."""
+ROUND_TRIPS = 4
+"""Passages of a token to its experts or back: two forward and two backward."""
 PASSES = 3
 """Forward once, backward twice the forward."""
 NARROW_WIDTH = 1024
 """Width of a matrix product at which the narrow term is as large as the matrix product."""
-HIDDEN_TRAFFIC = 8
-"""Reads and writes of the hidden state per layer outside of matrix products: norms, residuals, dropout."""
+HIDDEN_TRAFFIC = 4
+"""Reads and writes of the hidden state per block outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
 """Reads and writes of the score matrix per pass without FlashAttention, which keeps it on the chip."""
 KAPLAN = "Kaplan et al. 2020, arXiv 2001.08361: 2 FLOPs a multiply-add, three passes"
@@ -56,8 +54,8 @@ NETWORK_HOP_S = 9.6e-6
 
 NCCL 2.8, src/graph/tuning.cc, rings of the simple protocol.
 """
-LAUNCH_S = 600e-6
-"""Time for the host to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
+LAUNCH_S = 300e-6
+"""Time for the host to start the kernels of a block in a pass: some 25 kernels of 12 us [s]."""
 ADAPTER_LAUNCH_S = 48e-6
 """Time for the host to start the kernels of an adapter in a pass: two products, scaling and sum [s]."""
 ROUTING_S = 200e-6
@@ -70,6 +68,8 @@ class Work(NamedTuple, Generic[Number]):
     """The work of a model for a token of a sequence, in all its layers."""
 
     layers: Number
+    blocks: Number
+    """Blocks of attention, of a state, and of a feed-forward network or experts: as a rule two per layer."""
     hidden: Number
     sequence: Number
     weights: Number
@@ -80,6 +80,8 @@ class Work(NamedTuple, Generic[Number]):
     """Multiply-adds of causal attention."""
     scores: Number
     """Elements of the score matrix."""
+    states: Number
+    """Elements of the states of layers with linear attention or Mamba."""
     kv_width: Number
     """Elements of keys and values."""
     head: Number
@@ -90,6 +92,8 @@ class Work(NamedTuple, Generic[Number]):
     """Multiply-adds with routed experts."""
     expert_parameters: Number
     expert_width: Number
+    expert_input: Number
+    """Elements of a token that are sent to its experts: the hidden state, or its latent vector."""
     expert_layers: Number
     experts: Number
     """Experts; 1 for a dense model, as for all of these that divide."""
@@ -168,6 +172,7 @@ class Terms(NamedTuple, Generic[Number]):
     attention: Number
     memory: Number
     scores: Number
+    states: Number
     weights: Number
     update: Number
     launches: Number
@@ -189,23 +194,15 @@ class Terms(NamedTuple, Generic[Number]):
     constant_network: Number
 
 
-HIDING = ("matrix", "experts", "attention", "memory", "scores")
+EXPERTS = ("experts", "routing", "permutation", "exchange", "exchange_network", "exchange_overlapped")
+"""Terms that only a mixture of experts has, whose software changes most from version to version."""
+HIDING = ("matrix", "experts", "attention", "memory", "scores", "states")
 """Terms whose kernels hide others."""
 HIDDEN = ("launches", "exchange_overlapped")
 """Terms that are hidden.
 
 What is hidden never takes longer than the kernel that hides it: otherwise a slower GPU could have the faster step.
 """
-
-
-def lesser(one: float, other: float) -> float:
-    """Return the lesser of two numbers, or of two arrays element by element."""
-    return (one <= other) * one + (one > other) * other
-
-
-def greater(one: float, other: float) -> float:
-    """Return the greater of two numbers, or of two arrays element by element."""
-    return (one >= other) * one + (one < other) * other
 
 
 def missed(places: float, draws: float) -> float:
@@ -222,17 +219,11 @@ def missed(places: float, draws: float) -> float:
 # terms ---------------------------------------------------------------------------------------------------------------
 
 
-@formula("bytes/s")
-def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain: float) -> float:
-    """Bandwidth per GPU of a ring through `size` adjacent GPUs."""
-    return (size <= domain) * scale_up + (size > domain) * lesser(scale_up, network * lesser(size, domain))
-
-
 add_seconds = sum_of("add_seconds", "s", "seconds", "more")
 """Time of two parts of a term, or of two terms."""
 
 
-def _ring_bandwidth(m: Machine[Any], size: Any, inner: Any = None) -> Any:
+def ring_bandwidth(m: Any, size: Any, inner: Any = None) -> Any:
     """Return the bandwidth per GPU of a ring through `size` GPUs that are `inner` apart, else adjacent.
 
     A ring that leaves a scale-up domain enters and leaves it through the NICs of all its GPUs there.
@@ -318,7 +309,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
         "Dao 2023, arXiv 2307.08691: half a forward pass more; Korthikanti et al. 2022, arXiv 2205.05198",
     )
     kept = s.sequence_parallel / s.tensor + 1 - s.sequence_parallel
-    elements = w.split_width / s.tensor + HIDDEN_TRAFFIC * w.hidden * w.layers * kept
+    elements = w.split_width / s.tensor + HIDDEN_TRAFFIC * w.hidden * w.blocks * kept
     memory = step(
         *("memory_seconds", "s", BYTES * elements * share * tokens * products * slots / m.memory_bandwidth),
         "Memory traffic of activations; only sequence parallelism splits the hidden state. Gradients of weights are "
@@ -329,16 +320,23 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
         *("score_seconds", "s", matrices * tokens * slots / m.memory_bandwidth),
         "Memory traffic of the score matrices; none with FlashAttention.",
     )
-    compute = step("compute_seconds", "s", matrix + experts + attention + memory, "Time in which links are free.")
+    states = step(
+        *("state_seconds", "s", BYTES * w.states * share / s.tensor * tokens * passes * slots / m.memory_bandwidth),
+        "The states of linear attention or Mamba passing through memory once per token; kernels keep them on the chip "
+        "for a chunk of tokens, and compute as long.",
+    )
+    compute = step(
+        "compute_seconds", "s", matrix + experts + attention + memory + states, "Time in which links are free."
+    )
 
     round_trip = _ring_latency(s.tensor, step("domains", "count", s.tensor / least(s.tensor, m.domain)))
-    sent = (s.tensor - 1) / s.tensor * BYTES * w.hidden * tokens / _ring_bandwidth(m, s.tensor)
+    sent = (s.tensor - 1) / s.tensor * BYTES * w.hidden * tokens / ring_bandwidth(m, s.tensor)
     reduced = step(
-        *("seconds", "s", 2 * w.layers * (EXCHANGES + 2 * s.recompute) * share * slots * (sent + round_trip)),
+        *("seconds", "s", 2 * w.blocks * (EXCHANGES + s.recompute) * share * slots * (sent + round_trip)),
         "All-reduces of tensor parallelism, each with two rounds of the ring.",
-        "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction",
+        "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: one all-reduce a block and direction",
     )
-    ring = _ring_bandwidth(m, replicas, s.tensor)
+    ring = ring_bandwidth(m, replicas, s.tensor)
     spanned = replicas / least(replicas, greatest(1.0, m.domain / s.tensor))
     delay = _ring_latency(replicas, step("domains", "count", spanned, "Scale-up domains of the ring of replicas."))
     stages = step(
@@ -352,7 +350,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
         return step(name, "s", reduction, "All-reduce of gradients; none if each micro-batch gathers weights.")
 
     copies = step("copies", "GPUs", greatest(1.0, s.data * s.context * s.tensor / s.expert), "Replicas of an expert.")
-    of_experts = gradients("more", w.expert_parameters, s.expert, copies, _ring_bandwidth(m, copies, s.expert))
+    of_experts = gradients("more", w.expert_parameters, s.expert, copies, ring_bandwidth(m, copies, s.expert))
     ringed = gradients("seconds", w.parameters, s.tensor, replicas, ring) + of_experts
     ringed = step("gradient_seconds", "s", ringed, "All-reduce of gradients, with those of experts.")
     backward = step("backward_seconds", "s", compute * (products - 1) / products / slots, "Of one micro-batch.")
@@ -369,7 +367,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
     exchanged = step(
         "exchanged",
         "bytes",
-        (EXCHANGES + 2 * s.recompute) * BYTES * w.hidden * w.expert_layers * share * tokens / s.tensor * slots,
+        (ROUND_TRIPS + 2 * s.recompute) * BYTES * w.expert_input * w.expert_layers * share * tokens / s.tensor * slots,
         "Bytes per GPU of one copy of each token, sent to an expert and back, forward and backward.",
     )
     homes = step("domains", "count", greatest(1.0, s.expert / m.domain), "Scale-up domains with experts of a layer.")
@@ -391,11 +389,11 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
     inner = step("inner_seconds", "s", exchanged * inside / m.scale_up, "Exchange with experts in a domain.")
     outer = step("outer_seconds", "s", exchanged * outside / m.network, "Exchange with experts over the network.")
     beside = greatest(0.0, greatest(inner, outer) - compute)
-    launched = (LAUNCH_S * w.layers + ADAPTER_LAUNCH_S * w.adapted) * share * passes * slots
-    quantised = w.split_width + w.hidden * (2 * w.layers + w.topk * w.expert_layers)
-    sorted_ = PERMUTATIONS * BYTES * w.hidden * w.topk * w.expert_layers * share * tokens * passes * slots
+    launched = (LAUNCH_S * w.blocks + ADAPTER_LAUNCH_S * w.adapted) * share * passes * slots
+    quantised = w.split_width + w.hidden * w.blocks + w.expert_input * w.topk * w.expert_layers
+    sorted_ = PERMUTATIONS * BYTES * w.expert_input * w.topk * w.expert_layers * share * tokens * passes * slots
     restored = BYTES + where(w.stored_weight < BYTES, w.stored_weight + BYTES, 0)
-    ring_of_sequence = _ring_bandwidth(m, step("width", "count", s.tensor * s.context, "GPUs of a sequence."))
+    ring_of_sequence = ring_bandwidth(m, step("width", "count", s.tensor * s.context, "GPUs of a sequence."))
     keys = (s.context - 1) * BYTES * w.kv_width / s.tensor * share * tokens * passes * slots
     passed = where(s.pipeline > 1, 2 * BYTES, 0) * w.hidden * kept * tokens * s.interleave * micro_batches
 
@@ -424,6 +422,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
         attention=attention,
         memory=memory,
         scores=scores,
+        states=states,
         weights=term(
             own * (restored * products + 2 * GRADIENT_BYTES * w.trained) * micro_batches / m.memory_bandwidth,
             "Memory traffic of weights, which are restored to 16 bits each pass if quantised, and of gradients.",
@@ -433,7 +432,7 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
             "Memory traffic of the optimizer step, on a share of the weights if its states are sharded.",
         ),
         launches=term(
-            greatest(0.0, launched - (matrix + experts + attention + memory + scores)),
+            greatest(0.0, launched - (matrix + experts + attention + memory + scores + states)),
             "Kernel launches of the host that the GPU waits for.",
         ),
         routing=term(ROUTING_S * w.expert_layers * share * passes * slots, "Unit of the fitted time for routing."),

@@ -13,14 +13,13 @@ from math import ceil, exp, inf, log, log1p, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, sum_of
 from bomgen.plan.types import Inference
 from bomgen.sizing.prediction.serving import (
     ReplicaSpeed,
     request_seconds,
     tokens_per_second_of_gpu,
 )
-from bomgen.sizing.prediction.serving_terms import HALF_STEP
 
 BUSIEST = 0.95
 """Most of its time that a replica spends on prompts."""
@@ -34,8 +33,8 @@ MOST_PREFILL = 4096
 USUAL_PERCENTILE = 0.95
 LEAST_IN_FLIGHT = 0.01
 """Least mean requests in flight on a replica that are considered."""
-STEPS = 16
-"""Halvings of an interval in the search for a load, which leave it known to a five thousandth."""
+STEPS = 18
+"""Halvings of an interval in the search for a load, which leave it known to a ten thousandth."""
 MOST_IN_FLIGHT = 4096.0
 """Most requests in flight that are considered where the GPU's memory is unknown."""
 
@@ -136,13 +135,13 @@ def rate_of(speed: ReplicaSpeed, in_flight: float) -> float:
 def latency(speed: ReplicaSpeed, demand: Demand, in_flight: float, per_second: float, replicas: int) -> Latency:
     """Return the latency of one of several replicas at a rate of requests to it."""
     times = speed.times(in_flight)
-    occupied = times.prompt / speed.prompts_at_a_time
+    occupied = times.shared / speed.prompts_at_a_time
     busy = per_second * occupied
     if busy >= 1:
         return Latency(in_flight, times.tpot, inf, inf, busy)
     delay = delay_of_waiting.plain(occupied, demand.variation, busy)
     chance = chance_of_waiting.plain(busy, replicas)
-    mean = ttft_at_rate.plain(speed.constant, times.prompt, times.step, chance * delay)
+    mean = ttft_at_rate.plain(times.undisturbed, chance * delay)
     rare = 1 - demand.percentile
     longest = delay * log(chance / rare) if chance > rare else 0.0
     long_prompt = times.prompt * (long_over_mean(demand.variation, demand.percentile) - 1)
@@ -166,16 +165,9 @@ def trade_off(speed: ReplicaSpeed, most: float) -> list[LoadPoint]:
 
 def _point(speed: ReplicaSpeed, in_flight: float) -> LoadPoint:
     times = speed.times(in_flight)
-    ttft = speed.ttft(times)
-    request = request_seconds.plain(ttft, times.tpot, speed.output_tokens)
+    request = request_seconds.plain(times.ttft, times.tpot, speed.output_tokens)
     of_gpu = tokens_per_second_of_gpu.plain(in_flight, speed.output_tokens, request, speed.gpus)
-    return LoadPoint(in_flight, of_gpu, 1 / times.tpot, ttft, request)
-
-
-def replicas_for(speed: ReplicaSpeed, demand: Demand, held: float | None) -> int | None:
-    """Return the fewest replicas that serve a demand; None where no number of them keeps its targets."""
-    most = largest_load(speed, demand, None, held)
-    return None if most is None else replicas_at(speed, demand, most)
+    return LoadPoint(in_flight, of_gpu, 1 / times.tpot, times.ttft, request)
 
 
 def largest_load(speed: ReplicaSpeed, demand: Demand, batch: Figure | None, held: float | None) -> float | None:
@@ -187,9 +179,9 @@ def largest_load(speed: ReplicaSpeed, demand: Demand, batch: Figure | None, held
     return _largest(partial(_serves, speed, demand), min(most, float(batch.value)) if batch else most)
 
 
-def replicas_at(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> int:
-    """Return the replicas that serve a demand with so many requests in flight on each."""
-    return max(1, ceil(demand.per_second * (1 + demand.headroom) / rate_of(speed, in_flight)))
+def replicas_at(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> float:
+    """Return the replicas that serve a demand with so many requests in flight on each, not rounded to whole ones."""
+    return demand.per_second * (1 + demand.headroom) / rate_of(speed, in_flight)
 
 
 def replicas_for_prompts(speed: ReplicaSpeed, demand: Demand) -> int | None:
@@ -197,7 +189,7 @@ def replicas_for_prompts(speed: ReplicaSpeed, demand: Demand) -> int | None:
     alone = speed.times(LEAST_IN_FLIGHT)
     for replicas in range(1, MOST_PREFILL):
         asked = demand.per_second / replicas
-        if asked * alone.prompt / speed.prompts_at_a_time > BUSIEST:
+        if asked * alone.shared / speed.prompts_at_a_time > BUSIEST:
             continue
         if latency(speed, demand, LEAST_IN_FLIGHT, asked, replicas).ttft_of_most <= demand.ttft:
             return replicas
@@ -239,22 +231,23 @@ def load_at(speed: ReplicaSpeed, demand: Demand, replicas: int, held: float | No
 
 
 def _largest(holds: Callable[[float], bool], most: float) -> float | None:
-    """Return the largest load up to `most` at which a condition holds that fails above some load; None: nowhere."""
+    """Return the largest load up to `most` at which a condition holds that fails above some load; None: nowhere.
+
+    The loads that are tried do not depend on `most`: a search with less room never finds more.
+    """
     if holds(most):
         return most
-    low, high = log(LEAST_IN_FLIGHT), log(most)
+    low, high = log(LEAST_IN_FLIGHT), log(MOST_IN_FLIGHT)
     if not holds(LEAST_IN_FLIGHT):
         return None
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if holds(exp(middle)) else (low, middle)
+        low, high = (middle, high) if exp(middle) < most and holds(exp(middle)) else (low, middle)
     return exp(low)
 
 
-@formula("s")
-def ttft_at_rate(constant: float, prompt: float, step: float, wait: float) -> float:
-    """Mean time to the first token of requests that arrive at random."""
-    return constant + prompt + HALF_STEP * step + wait
+ttft_at_rate = sum_of("ttft_at_rate", "s", "undisturbed", "wait")
+"""Mean time to the first token of requests that arrive at random."""
 
 
 @formula("share", "Kingman and Sakasegawa: chance that the least loaded of several servers is busy")

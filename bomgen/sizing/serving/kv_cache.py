@@ -14,10 +14,10 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.model_parameters import matrices
+from bomgen.catalog import model_matrices
 from bomgen.catalog.parts import EIGHT_BITS, Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula, quotient, sum_of
+from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, difference, formula, quotient, sum_of
 from bomgen.sizing.model_work import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
@@ -71,6 +71,11 @@ _FLASH_MLA = Reference(
     "https://github.com/deepseek-ai/FlashMLA",
     "2026-11-29",
 )
+_SGLANG_POOLS = "SGLang documentation, hybrid model memory: --mamba-full-memory-ratio 0.9, five states a request"
+STATE_POOL = Fraction("0.9")
+"""Memory that SGLang keeps for states over that for the KV cache of other layers."""
+STATE_SLOTS = 5
+"""States that a request in flight holds in SGLang: its own, and those of its prefixes in the cache."""
 BY_REQUESTS = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
@@ -136,15 +141,15 @@ def cache(model: Model, precision: str) -> Cache | None:
     """Return the KV cache of a model in a number format; None when its shape is unknown."""
     value = VALUE_BYTES[precision]
     vector = key = value
-    if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
-        vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
+    if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or model_matrices.compressed(model)):
+        vector, key = ENTRY_VALUE if model_matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
     kept = [_kept(model, kind, vector) for kind in layers_by_attention(model)]
     layers = [kind for kind in kept if kind is not None]
     if not layers or len(layers) < len(kept):
         return None
     if (index := _index_keys(model, key)) is not None:
         layers.insert(1, index)
-    growing = [layer for layer in layers if layer.window is None] if matrices.compressed(model) else layers
+    growing = [layer for layer in layers if layer.window is None] if model_matrices.compressed(model) else layers
     token = _sum([(kind.add, kind.token) for kind in growing])
     return Cache(token, tuple(layers), _state(model), model.shape.get("linear_value_heads"))
 
@@ -158,6 +163,13 @@ def request_bytes(held: Cache, tokens: Figure) -> Figure:
 def request_bytes_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
     """Return a request's KV cache on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
     return _sum_per_gpu(held, [_kept_of_request(layer, tokens) for layer in held.layers], tensor, stages)
+
+
+def state_bytes_per_gpu(held: Cache, tensor: Figure, stages: Figure) -> Figure | None:
+    """Return the states of a request on a GPU of the fullest stage [bytes]; None: the model has none."""
+    if held.state is None or held.state_heads is None:
+        return None
+    return kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)
 
 
 def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
@@ -182,7 +194,7 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
         return None
     if layers.joined:
         token = entry_bytes_per_token(layers.number, kv_heads, width, value, layers.joined)
-    elif matrices.compressed(model):
+    elif model_matrices.compressed(model):
         token = shared_bytes_per_token(layers.number, kv_heads, width, value)
     elif values := model.shape.get("v_head_dim"):
         token = kv_bytes_of_widths(layers.number, kv_heads, width, values, value)
@@ -192,10 +204,10 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
 
 
 def _index_keys(model: Model, value: Figure) -> Kept | None:
-    layers, width = matrices.index_layers(model), model.shape.get("index_head_dim")
+    layers, width = model_matrices.index_layers(model), model.shape.get("index_head_dim")
     if layers is None or width is None:
         return None
-    if matrices.compressed(model):
+    if model_matrices.compressed(model):
         return Kept(index_bytes_of_entries(layers, width, value, model.shape["compress_rate_csa"]), None, add_index)
     return Kept(index_bytes_per_token(layers, width, value), None, add_index)
 
@@ -209,7 +221,7 @@ def _state(model: Model) -> Figure | None:
     state = state_bytes(shape["linear_layers"], heads, keys, values, STATE_VALUE)
     if "linear_conv_kernel" not in shape:
         return state
-    mixed = matrices.width_of_convolution(model)
+    mixed = model_matrices.width_of_convolution(model)
     return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, VALUE_BYTES["bf16"])
 
 
@@ -227,8 +239,8 @@ def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figur
             kv_bytes_of_gpu(part, stages, kind.kv_heads, tensor) if kind.kv_heads else latent_bytes_of_gpu(part, stages)
         )
         terms.append((kind.add, of_gpu))
-    if held.state and held.state_heads:
-        terms.append((add_state, kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)))
+    if state := state_bytes_per_gpu(held, tensor, stages):
+        terms.append((add_state, state))
     return _sum(terms)
 
 
@@ -320,6 +332,14 @@ def kv_bytes_of_chosen(kv_bytes_per_token: Fraction, tokens: Fraction, chosen: i
     return Fraction(kv_bytes_per_token) * min(tokens, Fraction(chosen))
 
 
+@formula("requests", _SGLANG_POOLS)
+def requests_of_pools(room: Fraction, token_bytes: Fraction, state_bytes: Fraction) -> int:
+    """Requests that two pools of memory hold: one of states, of which a request takes several, one of other layers."""
+    return max(0, int(room / (1 + STATE_POOL) * min(STATE_POOL / (STATE_SLOTS * state_bytes), 1 / token_bytes)))
+
+
+kv_without_state = difference("kv_without_state", "bytes", "kv_of_request", "state")
+"""KV cache of a request in layers without a state."""
 add_layers = sum_of("add_layers", "bytes", "kv_cache", "more_layers")
 """KV cache, including further layers that keep all tokens."""
 add_windows = sum_of("add_windows", "bytes", "full_attention", "windows")

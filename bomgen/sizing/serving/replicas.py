@@ -26,13 +26,21 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, product, require
+from bomgen.core.provenance import Assumed, Figure, Mark, Reference, difference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import kv_cache
+from bomgen.sizing.serving.gpu_memory import (
+    SGLANG,
+    VLLM,
+    memory_needed,
+    memory_seen,
+    reserve_of_gpu,
+    room_of_gpu,
+    weights_of_gpu,
+)
 from bomgen.sizing.serving.gpu_memory import by_requests as by_requests
-from bomgen.sizing.serving.gpu_memory import memory_needed, memory_seen, reserve_of_gpu, room_of_gpu, weights_of_gpu
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES
 from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
@@ -129,8 +137,7 @@ class Replica(NamedTuple):
     """Whether each GPU of a stage attends to separate requests."""
 
     def __str__(self) -> str:
-        split = f"tensor {self.tensor.value}"
-        split += ", attention data" if self.by_requests else ""
+        split = f"-dp {self.tensor.value} -ep" if self.by_requests else f"tensor {self.tensor.value}"
         return split + (f", pipeline {self.pipeline.value}" if self.pipeline.value > 1 else "")
 
     @property
@@ -223,8 +230,34 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
     if memory is not None:
         reserve = reserve_of_gpu(inference, memory, tensor, gpus)
         room = room_of_gpu(inference, memory, reserve, weights)
-        most = requests_held(room, weights, request) if request else None
+        state = kv_cache.state_bytes_per_gpu(held, tensor, stages) if held else None
+        if request and state and inference.engine.value == SGLANG and not by_requests(inference):
+            tokens = kv_cache.kv_without_state(request, state)
+            most = kv_cache.requests_of_pools(memory_beside_weights(room, weights), tokens, state)
+        else:
+            most = requests_held(room, weights, request) if request else None
     return Replica(tensor, pipeline, gpus, stages, weights, request, room, most, reserve, by_requests(inference))
+
+
+def engine_command(inference: Inference, replica: Replica) -> str:
+    """Return the command that starts a replica with its engine."""
+    model, gpus, stages = inference.model.identity.id, replica.tensor.value, replica.pipeline.value
+    spread = replica.by_requests or (inference.degrees is not None and inference.degrees.expert is not None)
+    if inference.engine.value == VLLM:
+        words = ["vllm serve", model, f"-dp {gpus}" if replica.by_requests else f"--tensor-parallel-size {gpus}"]
+        words += [f"--pipeline-parallel-size {stages}"] if stages > 1 else []
+        words += ["--enable-expert-parallel"] if spread else []
+    elif inference.engine.value == SGLANG:
+        words = ["python -m sglang.launch_server --model-path", model, f"--tp-size {gpus}"]
+        words += [f"--pp-size {stages}"] if stages > 1 else []
+        words += [f"--ep-size {gpus}"] if spread else []
+        words += [f"--dp-size {gpus} --enable-dp-attention"] if replica.by_requests else []
+    else:
+        words = ["trtllm-serve", model, f"--tp_size {gpus}"]
+        words += [f"--pp_size {stages}"] if stages > 1 else []
+        words += [f"--ep_size {gpus}"] if spread else []
+        words += ["--extra_llm_api_options <(echo 'enable_attention_dp: true')"] if replica.by_requests else []
+    return " ".join(words)
 
 
 def kv_of_gpu(by_requests: bool, tensor: Figure, of_gpu: Callable[[Figure, Figure], Figure], stages: Figure) -> Figure:
@@ -242,6 +275,10 @@ gpus_of_replica = product("gpus_of_replica", "GPUs", "tensor", "pipeline")
 def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) -> int:
     """Requests whose KV cache fits the fullest GPU in addition to the weights."""
     return max(0, int((room - weights) // kv_of_request))
+
+
+memory_beside_weights = difference("memory_beside_weights", "bytes", "room", "weights")
+"""Memory for the KV cache and states."""
 
 
 def _gb(amount: Fraction | int) -> str:

@@ -26,6 +26,7 @@ from bomgen.core.provenance import (
     Figure,
     Reference,
     difference,
+    first_given,
     floor_div,
     formula,
     maximum,
@@ -36,21 +37,15 @@ from bomgen.core.provenance import (
 )
 from bomgen.core.units import GIGA
 from bomgen.plan.types import ONE_POOL, TWO_POOLS, Inference
-from bomgen.sizing.prediction.predict import WIDE, GpuLinks, Interval
-from bomgen.sizing.prediction.serving import (
-    TPOT,
-    TTFT,
-    ReplicaSpeed,
-    Speed,
-    predict,
-    prepare,
-)
+from bomgen.sizing.prediction.predict import GpuLinks, Interval
+from bomgen.sizing.prediction.serving import TPOT, TTFT, UNMEASURED, ReplicaSpeed, Speed, predict, prepare
 from bomgen.sizing.serving import capacity, gpu_memory
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as splits
 from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand, Limit
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES, Cache
-from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
+from bomgen.sizing.serving.replicas import PATH, Replica, ReplicaChoice, Shortage
+from bomgen.sizing.training.parallelism import SERVER_GPUS
 
 MILLI = 1000
 TARGET_DIGITS = 3
@@ -80,6 +75,8 @@ class Pool(NamedTuple):
     replica: Replica
     speed: ReplicaSpeed
     replicas: Figure
+    to_buy: Figure
+    """Replicas with the margin."""
 
     @property
     def gpus(self) -> Figure:
@@ -105,9 +102,16 @@ class Need(NamedTuple):
     demand: Demand | None
     """The requests per second to serve and their targets; None: the plan sets no rate."""
     replicas: Figure
+    """Replicas for the load, as predicted: the prediction may err to either side."""
     gpus_required: Figure
     gpus_range: EstimateRange | None
-    """GPUs at the ends of the predicted speed that need the fewest and the most."""
+    """GPUs at the ends of an interval of 80 % of the capacity at the targets."""
+    replicas_to_buy: Figure
+    """Replicas with the margin for the error of the prediction, and spare ones."""
+    gpus_to_buy: Figure
+    """GPUs with the margin for the error of the prediction, and spare replicas."""
+    margin: Figure | None
+    """The margin; None where nothing is predicted, or a replica was measured."""
     prefill: Pool | None
     """Replicas that only prefill, besides these; None: all prefill and decode."""
     most: Figure | None
@@ -194,19 +198,34 @@ class Serving(NamedTuple):
 
 
 class _Candidate(NamedTuple):
+    """A split of the model that keeps the targets, and how many replicas of it the load needs."""
+
     replica: Replica
     speed: ReplicaSpeed | None
     most: float | None
     """Largest mean load of a replica that keeps the targets; None: not predicted."""
-    replicas: int
+    holding: float
+    """Replicas whose memory holds the requests in flight, not rounded."""
+    answering: float
+    """Replicas that are fast enough, not rounded."""
+    counted: Figure | None
+    """Share of the capacity that counts of a split over servers, None: all."""
+    margin: float
+    """Share by which more than these are bought."""
     prefill: tuple[Replica, ReplicaSpeed, int] | None
     """Replicas that only prefill, besides these, their speed and number; None: these prefill, too."""
 
+    def gpus(self, margin: float = 0.0) -> int:
+        """Return the GPUs of all replicas, with a margin for the error of the prediction."""
+        count = max(1, ceil(self.holding), ceil(self.answering * (1 + margin)))
+        gpus = int(count * self.replica.gpus.value)
+        return gpus + (ceil(self.prefill[2] * (1 + margin)) * int(self.prefill[0].gpus.value) if self.prefill else 0)
+
     @property
-    def gpus(self) -> int:
-        """GPUs of all replicas."""
-        gpus = self.replicas * self.replica.gpus.value
-        return int(gpus + (self.prefill[2] * self.prefill[0].gpus.value if self.prefill else 0))
+    def rank(self) -> tuple[float, ...]:
+        """The order of choice: fewest GPUs, fewest to buy, the smaller replica, attention not by requests."""
+        size = float(self.replica.gpus.value)
+        return self.gpus(), self.gpus(self.margin), size, self.replica.by_requests, self.answering
 
 
 def size_serving(
@@ -230,37 +249,87 @@ def size_serving(
             "or a measured `tokens_per_second_per_gpu`"
         )
         raise PlanErrors([Problem(mark, "error", text, "missing-key", PATH)])
-    candidate = partial(_candidate, inference, gpu, None if lacks else links, demand)
-    smallest = best = candidate(choice.replica)
-    for replica in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
-        if replica.gpus.value > (best.gpus if best else at_most or inf):
+    links = None if lacks else links
+    candidate = partial(_candidate, inference._replace(measured=()), gpu, links, demand)
+    others = splits.other_replicas(inference, gpu, gpus_per_server, choice.replica)
+    within = max((gpus_per_server or SERVER_GPUS).value, float(links.domain.value) if links else 0.0)
+    smallest = best = candidate(choice.replica, None)
+    counted = None
+    if choice.replica.gpus.value <= within and inference.capacity_errors:
+        counted = inference.capacity_errors.over_servers
+    for replica in others:
+        if replica.gpus.value > (best.gpus() if best else at_most or inf):
             break
-        fitting = candidate(replica)
-        if fitting and (best is None or fitting.gpus < best.gpus):
+        fitting = candidate(replica, counted if replica.gpus.value > within else None)
+        if fitting and (best is None or fitting.rank < best.rank):
             best = fitting
+    if best and inference.measured:
+        best = _candidate(inference, gpu, links, demand, best.replica, best.counted)
     if best is None:
         raise _unreachable(inference, gpu, links, gpus_per_server)
-    replicas, prefill = _replicas_needed(inference, best, demand), None
-    gpus = gpus_of_replicas(replicas, best.replica.gpus)
+    return _need(inference, gpu, links, choice, best, demand)._replace(
+        missing=lacks,
+        smaller=(smallest.replica, smallest.gpus()) if smallest and best.replica != smallest.replica else None,
+    )
+
+
+def _need(
+    inference: Inference,
+    gpu: Gpu,
+    links: GpuLinks | None,
+    choice: ReplicaChoice,
+    best: _Candidate,
+    demand: Demand | None,
+) -> Need:
+    """Return the needs with the chosen split as figures."""
+    size, prefill = best.replica.gpus, None
+    margin = _margin(inference, best.replica, best.counted) if best.speed else None
+    holding, answering = _replicas_needed(inference, best, demand)
+    replicas = to_buy = _whole([*holding, *answering])
+    if margin and answering:
+        to_buy = _whole([*holding, with_margin(reduce(replicas_needed, answering), margin)])
+    if inference.spare_replicas and inference.spare_replicas.value:
+        to_buy = with_spares(to_buy, inference.spare_replicas)
+    gpus, gpus_to_buy = gpus_of_replicas(replicas, size), gpus_of_replicas(to_buy, size)
     if best.prefill:
         only, first, count = best.prefill
-        prefill = Pool(only, first, _found(count, "replicas", "replicas-for-prefill"))
+        needed = _found(count, "replicas", "replicas-for-prefill")
+        prefill = Pool(only, first, needed, whole_replicas(with_margin(needed, margin)) if margin else needed)
         gpus = gpus_of_pools(gpus, prefill.gpus)
+        gpus_to_buy = gpus_of_pools(gpus_to_buy, gpus_of_replicas(prefill.to_buy, only.gpus))
     return Need(
         replica=best.replica,
         reasons=choice.reasons,
         shortage=choice.shortage,
         speed=best.speed,
-        missing=lacks,
+        missing=None,
         limit=_limit(inference, gpu, links, best.replica),
         demand=demand,
-        most=_found(best.most, "requests", "load-of-replica") if best.most else None,
         replicas=replicas,
         gpus_required=gpus,
-        gpus_range=_range_of_gpus(inference, best, demand),
+        gpus_range=_range_of_gpus(inference, best, holding, answering) if answering and not best.prefill else None,
+        replicas_to_buy=replicas_with_prefill(to_buy, prefill.to_buy) if prefill else to_buy,
+        gpus_to_buy=gpus_to_buy,
+        margin=margin,
         prefill=prefill,
-        smaller=(smallest.replica, smallest.gpus) if smallest and best is not smallest else None,
+        most=_found(best.most, "requests", "load-of-replica") if best.most else None,
+        smaller=None,
     )
+
+
+def _whole(needed: list[Figure]) -> Figure:
+    """Return whole replicas, as many as each of several needs."""
+    return whole_replicas(reduce(replicas_needed, needed)) if needed else _found(1, "replicas", "replicas-holding")
+
+
+def _margin(inference: Inference, replica: Replica, counted: Figure | None) -> Figure | None:
+    """Return the margin of what is bought; None where a replica was measured, or not all of its capacity counts."""
+    margin, errors = inference.margin, inference.capacity_errors
+    if margin is None or counted or (inference.measured and not first_given(margin)):
+        return None
+    if errors and replica.by_requests and not first_given(margin):
+        return margin_of_factor(errors.unmeasured)
+    return margin
 
 
 def _missing(inference: Inference, gpu: Gpu, links: GpuLinks | None) -> str | None:
@@ -285,48 +354,65 @@ def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, replica: Repl
 
 
 def _candidate(
-    inference: Inference, gpu: Gpu, links: GpuLinks | None, demand: Demand | None, replica: Replica
+    inference: Inference,
+    gpu: Gpu,
+    links: GpuLinks | None,
+    demand: Demand | None,
+    replica: Replica,
+    counted: Figure | None,
 ) -> _Candidate | None:
     """Return the needs with a replica; None when no number of these keeps the targets."""
     holding = _replicas_holding(inference, replica)
     measured = inference.tokens_per_second_per_gpu
-    if measured is not None:
-        served = _replicas_measured(inference, replica, measured)
-        return _Candidate(replica, None, None, max(holding, served.value if served else 1), None)
-    speed = prepare(inference, gpu, links, replica.degrees) if links else None
+    speed = prepare(inference, gpu, links, replica.degrees) if links and measured is None else None
     if speed is None:
-        return _Candidate(replica, None, None, holding, None)
+        served = _replicas_measured(inference, replica, measured) if measured is not None else None
+        return _Candidate(replica, None, None, holding, float(served.value) if served else 0.0, None, 0.0, None)
     options = []
     if inference.pools != TWO_POOLS or demand is None:
-        options.append(_one_pool(inference, speed, demand, replica, holding))
+        options.append(_one_pool(inference, speed, demand, replica, holding, counted))
     if inference.pools != ONE_POOL and demand is not None:
-        options.append(_two_pools(inference, gpu, speed, demand, replica, holding))
-    return min((option for option in options if option), key=lambda option: option.gpus, default=None)
+        options.append(_two_pools(inference, gpu, speed, demand, replica, holding, counted))
+    return min((option for option in options if option), key=lambda option: option.rank, default=None)
 
 
-def _replicas_holding(inference: Inference, replica: Replica) -> int:
-    """Return the replicas that hold the requests in flight of the plan, at least one."""
+def _replicas_holding(inference: Inference, replica: Replica) -> float:
+    """Return the replicas that hold the requests in flight of the plan, not rounded."""
     in_flight, held = inference.concurrency, replica.holds
-    return ceil(Fraction(in_flight.value, held)) if in_flight and held else 1
+    return float(Fraction(in_flight.value, held)) if in_flight and held else 0.0
 
 
 def _one_pool(
-    inference: Inference, speed: ReplicaSpeed, demand: Demand | None, replica: Replica, holding: int
+    inference: Inference,
+    speed: ReplicaSpeed,
+    demand: Demand | None,
+    replica: Replica,
+    holding: float,
+    counted: Figure | None,
 ) -> _Candidate | None:
     most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, replica.holds)
     if most is None:
         return None
+    answering = capacity.replicas_at(speed, demand, most) if demand else 0.0
     if inference.concurrency and inference.targets:
-        holding = max(holding, ceil(inference.concurrency.value / most))
-    needed = capacity.replicas_at(speed, demand, most) if demand else 1
-    return _Candidate(replica, speed, most, max(holding, needed), None)
+        answering = max(answering, float(inference.concurrency.value) / most)
+    if counted is not None:
+        answering /= float(counted.value)
+    margin = _margin(inference, replica, counted)
+    return _Candidate(replica, speed, most, holding, answering, counted, float(margin.value) if margin else 0.0, None)
 
 
 def _two_pools(
-    inference: Inference, gpu: Gpu, speed: ReplicaSpeed, demand: Demand, replica: Replica, holding: int
+    inference: Inference,
+    gpu: Gpu,
+    speed: ReplicaSpeed,
+    demand: Demand,
+    replica: Replica,
+    holding: float,
+    counted: Figure | None,
 ) -> _Candidate | None:
     """Return the needs with replicas that only decode, and others that only prefill."""
-    decode = _one_pool(inference, speed._replace(mixed=False), demand, replica, holding)
+    decode = _one_pool(inference, speed._replace(mixed=False), demand, replica, holding, counted)
     degrees = inference.prefill
     prefill = (
         splits.replica(inference._replace(degrees=degrees), gpu, degrees.tensor, degrees.pipeline)
@@ -350,24 +436,28 @@ def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
     return requests_at_peak(of_minute, inference.peak) if inference.peak else of_minute
 
 
-def _replicas_needed(inference: Inference, best: _Candidate, demand: Demand | None) -> Figure:
-    """Return the replicas of a candidate as a figure, without those that only prefill."""
+def _replicas_needed(
+    inference: Inference, best: _Candidate, demand: Demand | None
+) -> tuple[list[Figure], list[Figure]]:
+    """Return the replicas that memory and speed need, not rounded, without those that only prefill."""
     replica, in_flight = best.replica, inference.concurrency
-    needed = [replicas_for_requests(in_flight, replica.held)] if in_flight and replica.held else []
+    holding = [replicas_for_requests(in_flight, replica.held)] if in_flight and replica.held else []
+    answering = []
     if inference.tokens_per_second_per_gpu:
         served = _replicas_measured(inference, replica, inference.tokens_per_second_per_gpu)
-        needed += [served] if served else []
+        answering += [served] if served else []
     elif best.speed and best.most:
         most = _found(best.most, "requests", "load-of-replica")
-        tpot = predict(best.speed, inference, most, replica.gpus).tpot
         if in_flight and inference.targets:
-            needed.append(replicas_for_load(in_flight, most))
+            answering.append(replicas_for_load(in_flight, most))
         if demand and inference.requests_per_minute and inference.output_tokens:
+            tpot = predict(best.speed, most, replica.gpus).tpot
             asked = _at_peak(inference, inference.requests_per_minute)
             rate = requests_of_replica_a_minute(most, inference.output_tokens, tpot)
-            needed.append(replicas_for_rate(asked, rate, require(inference.headroom, "assumed")))
-    replicas = reduce(replicas_needed, needed) if needed else _found(1, "replicas", "replicas-holding")
-    return replicas
+            answering.append(replicas_for_rate(asked, rate, require(inference.headroom, "assumed")))
+        if best.counted is not None:
+            answering = [replicas_over_servers(count, best.counted) for count in answering]
+    return holding, answering
 
 
 FOUND = {
@@ -387,21 +477,19 @@ def _found(value: float, unit: str, name: str) -> Figure:
     return Figure(value, unit, Assumed(*FOUND[name], (_LITTLE,), "medium", chosen=True))
 
 
-def _range_of_gpus(inference: Inference, best: _Candidate, demand: Demand | None) -> EstimateRange | None:
-    """Return the GPUs needed at the fast and at the slow end of the predicted speed."""
-    if demand is None or best.speed is None or best.prefill:
+def _range_of_gpus(
+    inference: Inference, best: _Candidate, holding: list[Figure], answering: list[Figure]
+) -> EstimateRange | None:
+    """Return the GPUs at both ends of the 80 % interval of the capacity that the targets leave a replica."""
+    errors = inference.capacity_errors
+    if best.speed is None or errors is None:
         return None
-    held = best.replica.holds
-    holding = _replicas_holding(inference, best.replica)
-
-    def gpus(speed: ReplicaSpeed) -> Figure | None:
-        needed = capacity.replicas_for(speed, demand, held)
-        if needed is None:
-            return None
-        return gpus_of_replicas(_found(max(needed, holding), "replicas", "replicas-at-end"), best.replica.gpus)
-
-    fast, slow = (gpus(speed) for speed in best.speed.at_ends(best.most or 1.0))
-    return EstimateRange(fast, slow)
+    ends = errors.low, errors.high
+    if best.replica.by_requests or best.speed.coefficients.kind == UNMEASURED:
+        ends = inverse(errors.unmeasured), errors.unmeasured
+    most = reduce(replicas_needed, answering)
+    counts = (_whole([*holding, replicas_at_end(most, end)]) for end in ends)
+    return EstimateRange(*(gpus_of_replicas(count, best.replica.gpus) for count in counts))
 
 
 def serve(
@@ -418,8 +506,12 @@ def serve(
         splits.check_whole(replica, gpus, unit)
     if gpus.value < replica.gpus.value + (need.prefill.gpus.value if need.prefill else 0):
         raise _too_few_gpus(need, gpus, unit or 1)
-    decoding = replicas_of_cluster(gpus_of_decode(gpus, need.prefill.gpus) if need.prefill else gpus, replica.gpus)
-    replicas = replicas_with_prefill(decoding, need.prefill.replicas) if need.prefill else decoding
+    pool = need.prefill
+    if pool and gpus.value >= need.gpus_to_buy.value:
+        pool = pool._replace(replicas=pool.to_buy)
+        need = need._replace(prefill=pool)
+    decoding = replicas_of_cluster(gpus_of_decode(gpus, pool.gpus) if pool else gpus, replica.gpus)
+    replicas = replicas_with_prefill(decoding, pool.replicas) if pool else decoding
     cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     in_flight = _in_flight(inference, need, decoding)
@@ -427,7 +519,7 @@ def serve(
     held = requests_on_busiest(in_flight) if in_flight and loaded else _found(1, "requests", "one-request")
     names = (str(precision.value) for precision in (inference.precision, inference.kv_precision))
     formats = {name: VALUE_BYTES[name] for name in names}
-    speed = predict(need.speed, inference, in_flight, replica.gpus) if need.speed and in_flight else None
+    speed = predict(need.speed, in_flight, replica.gpus) if need.speed and in_flight else None
     rate = inference.tokens_per_second_per_gpu or (speed.of_gpu if speed else None)
     put_out = tokens_of_cluster(rate, decoding, replica.gpus) if rate else None
     served = _requests_served(inference, need, decoding, put_out)
@@ -454,7 +546,7 @@ def serve(
         speed=speed,
         latency=_latency(inference, need, speed, decoding) if speed else None,
         of_gpu=rate,
-        of_gpu_range=EstimateRange(speed.rates[WIDE].low, speed.rates[WIDE].high) if speed else None,
+        of_gpu_range=EstimateRange(*speed.rates) if speed else None,
         tokens_per_second=put_out,
         tokens_range=_range_of(put_out, speed),
         requests_per_minute=served,
@@ -485,7 +577,7 @@ def _requests_served(inference: Inference, need: Need, decoding: Figure, put_out
     if output is None or put_out is None:
         return None
     if need.demand and need.speed and need.most:
-        most = predict(need.speed, inference, need.most, need.replica.gpus)
+        most = predict(need.speed, need.most, need.replica.gpus)
         return requests_of_replicas(requests_of_replica_a_minute(need.most, output, most.tpot), decoding)
     return requests_answered(put_out, output) if output.value else None
 
@@ -495,15 +587,15 @@ def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -
     ttft, of_most, busy, pool = speed.ttft, None, None, need.prefill
     if need.demand and need.speed and inference.requests_per_minute:
         first, replicas = (pool.speed, pool.replicas) if pool else (need.speed, decoding)
-        alone = predict(first, inference, speed.in_flight, pool.replica.gpus) if pool else speed
+        alone = predict(first, speed.in_flight, pool.replica.gpus) if pool else speed
         per_replica = requests_of_replica_a_second(_at_peak(inference, inference.requests_per_minute), replicas)
-        occupied = seconds_occupied(alone.prompt, first.ranks, first.pipeline)
+        occupied = seconds_occupied(alone.shared, first.ranks, first.pipeline)
         busy = share_of_time(per_replica, occupied)
         if busy.value < 1:
             spread = inference.prompt_spread or _found(0, "ratio", "one-request")
             delay = capacity.delay_of_waiting(occupied, spread, busy)
             wait = mean_wait(capacity.chance_of_waiting(busy, replicas), delay)
-            ttft = capacity.ttft_at_rate(speed.constant, alone.prompt, speed.step, wait)
+            ttft = capacity.ttft_at_rate(alone.undisturbed, wait)
             rate, load = float(per_replica.value), float(speed.in_flight.value)
             times = capacity.latency(first, need.demand, load, rate, int(replicas.value))
             of_most = _found(times.ttft_of_most, "s", "ttft-of-most")
@@ -511,14 +603,14 @@ def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -
         asked = requests_of_replica(inference.concurrency, decoding)
         if asked.value > speed.in_flight.value:
             ttft = ttft_behind_others(ttft, asked, speed.in_flight, speed.request)
-    ends, whole = speed.intervals[TTFT][WIDE], speed.ttft
+    ends, whole = speed.intervals[TTFT], speed.ttft
     return Latency(
         ttft=ttft,
         ttft_range=_scaled_ends(ttft, ends, whole),
         ttft_of_most=of_most,
         ttft_of_most_range=_scaled_ends(of_most, ends, whole) if of_most else None,
         tpot=speed.tpot,
-        tpot_range=EstimateRange(*speed.intervals[TPOT][WIDE]),
+        tpot_range=EstimateRange(*speed.intervals[TPOT]),
         prompt=speed.prompt,
         busy=busy,
     )
@@ -538,7 +630,7 @@ def _range_of(figure: Figure | None, speed: Speed | None) -> EstimateRange | Non
     """Return the ends of a figure that is proportional to the predicted throughput."""
     if speed is None or figure is None:
         return None
-    return _scaled_ends(figure, speed.rates[WIDE], speed.of_gpu)
+    return _scaled_ends(figure, speed.rates, speed.of_gpu)
 
 
 def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> EstimateRange:
@@ -640,15 +732,13 @@ def tokens_asked(requests_asked: Fraction, output_tokens: Fraction) -> Fraction:
 
 
 @formula("replicas")
-def replicas_for_requests(concurrency: int, held: int) -> int:
+def replicas_for_requests(concurrency: int, held: int) -> Fraction:
     """Replicas that hold the requests in flight; a replica that holds none is counted as holding one."""
-    return ceil(Fraction(concurrency, max(1, held)))
+    return Fraction(concurrency, max(1, held))
 
 
-@formula("replicas")
-def replicas_for_load(concurrency: int, most: float) -> int:
-    """Replicas on which the requests in flight are few enough for the targets."""
-    return ceil(concurrency / most)
+replicas_for_load = quotient("replicas_for_load", "replicas", "concurrency", "most")
+"""Replicas on which the requests in flight are few enough for the targets."""
 
 
 @formula("GPUs", "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60")
@@ -670,9 +760,49 @@ def requests_of_replica_a_minute(in_flight: float, output_tokens: float, tpot: f
 
 
 @formula("replicas")
-def replicas_for_rate(requests_asked: Fraction, rate_of_replica: float, headroom: Fraction) -> int:
-    """Replicas that answer the requests per minute with headroom, at least one."""
-    return max(1, ceil(float(requests_asked) * float(1 + headroom) / rate_of_replica))
+def replicas_for_rate(requests_asked: Fraction, rate_of_replica: float, headroom: Fraction) -> float:
+    """Replicas that answer the requests per minute with headroom."""
+    return float(requests_asked) * float(1 + headroom) / rate_of_replica
+
+
+@formula("replicas")
+def whole_replicas(needed: float) -> int:
+    """Whole replicas, at least one."""
+    return max(1, ceil(needed))
+
+
+@formula("replicas")
+def with_margin(needed: float, margin: Fraction) -> float:
+    """Replicas with the margin for the error of the prediction."""
+    return float(needed) * float(1 + margin)
+
+
+with_spares = sum_of("with_spares", "replicas", "replicas", "spare_replicas")
+"""Replicas with those that stand in for failed ones."""
+
+
+@formula("replicas")
+def replicas_at_end(needed: float, end: Fraction) -> float:
+    """Replicas at one end of the interval of the capacity of a replica at the targets."""
+    return float(needed) * float(end)
+
+
+@formula("replicas")
+def replicas_over_servers(needed: float, counted: Fraction) -> float:
+    """Replicas over several servers, of whose predicted capacity only a share is counted."""
+    return needed / float(counted)
+
+
+@formula("share")
+def margin_of_factor(factor: Fraction) -> Fraction:
+    """The margin that multiplies what is bought by a factor."""
+    return Fraction(factor) - 1
+
+
+@formula("ratio")
+def inverse(factor: Fraction) -> Fraction:
+    """The inverse of a factor."""
+    return 1 / Fraction(factor)
 
 
 replicas_with_prefill = sum_of("replicas_with_prefill", "replicas", "decoding", "for_prefill", source=DISTSERVE)

@@ -1,6 +1,7 @@
 """The event simulation of a served workload, the judge of its size.
 
-Requests arrive at random, at the rate of the busiest minute, and go to the replica with the fewest. A replica processes
+Requests arrive at random, at the rate of the busiest minute, or as a trace has them, and go to the replica with the
+fewest. A replica processes
 one prompt at a time for each of its attention ranks and pipeline stages, and generates the outputs of all requests
 that it holds; a prompt delays these by the share of its time that the prediction has for it. Step and prompt times are
 those of the prediction, so the simulation judges queues, their variation and the headroom, not these times.
@@ -12,17 +13,17 @@ goes from event to event, not from token to token.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from math import exp, log1p, sqrt
 from random import Random
 from typing import NamedTuple
 
-from bomgen.plan.types import Plan
-from bomgen.sizing.prediction.serving import ReplicaSpeed
-from bomgen.sizing.prediction.serving_terms import HALF_STEP
+from bomgen.core.provenance import require
+from bomgen.plan.types import Inference
+from bomgen.sizing.prediction.serving import ReplicaSpeed, TimesAtLoad
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, Demand
-from bomgen.sizing.serving.service import Serving
+from bomgen.sizing.serving.service import Need
 
 SEED = 1
 REQUESTS = 20_000
@@ -70,12 +71,40 @@ class Outcome(NamedTuple):
         return self.stable and self.ttft_kept >= demand.percentile and self.tpot_mean <= demand.tpot
 
 
-class _Request(NamedTuple):
+class TracedRequest(NamedTuple):
+    """A request that was recorded."""
+
     arrival: float
+    """[s]."""
     prompt: float
-    """Length of the prompt over the mean."""
+    """Prompt tokens."""
     output: float
     """Output tokens."""
+
+
+class Request(NamedTuple):
+    """A request to simulate."""
+
+    arrival: float
+    """[s]."""
+    prompt: float
+    """Length of the prompt over the mean that the plan has."""
+    output: float
+    """Output tokens, at least one."""
+
+
+class Arrivals(NamedTuple):
+    """The requests to simulate, in the order of their arrival."""
+
+    requests: Sequence[Request]
+    steady: bool
+    """Whether they arrive at one mean rate: the first ones, which meet an empty cluster, do not count, and a queue that
+    grows is unstable."""
+
+    @property
+    def per_second(self) -> float:
+        """Return their mean rate [requests/s]."""
+        return (len(self.requests) - 1) / (self.requests[-1].arrival - self.requests[0].arrival)
 
 
 class _Replica:
@@ -83,35 +112,34 @@ class _Replica:
 
     def __init__(self, speed: ReplicaSpeed, most: float) -> None:
         self.speed, self.most = speed, most
-        self.waiting: deque[_Request] = deque()
-        self.generating: list[tuple[float, int, _Request, float]] = []
+        self.waiting: deque[Request] = deque()
+        self.generating: list[tuple[float, int, Request, float]] = []
         """By the number of tokens of the replica at which they end."""
-        self.prompt: tuple[float, _Request] | None = None
+        self.prompt: tuple[float, Request] | None = None
         """The end of the prompt that is processed."""
         self.tokens = self.debt = self.now = 0.0
         """Tokens generated per request, decode time owed to prompts [s], and the time of both."""
         self.version = 0
-        self.steps: dict[int, float] = {}
+        self.by_count: dict[int, TimesAtLoad] = {}
 
     @property
     def load(self) -> int:
         """Requests on the replica."""
         return len(self.waiting) + len(self.generating) + (self.prompt is not None)
 
-    def step(self) -> float:
-        """Return the time per output token without prompts [s]."""
+    def times(self) -> TimesAtLoad:
+        """Return the times at the present load."""
         count = max(1, len(self.generating))
-        if count not in self.steps:
-            times = self.speed.times(float(count))
-            self.steps[count] = times.step * times.drafting
-        return self.steps[count]
+        if count not in self.by_count:
+            self.by_count[count] = self.speed.times(float(count))
+        return self.by_count[count]
 
     def advance(self, now: float) -> None:
         """Generate tokens up to a time."""
         passed = now - self.now
         paid = min(self.debt, passed)
         self.debt -= paid
-        self.tokens += (passed - paid) / self.step()
+        self.tokens += (passed - paid) / self.times().decode
         self.now = now
 
     def next_end(self) -> float | None:
@@ -119,8 +147,34 @@ class _Replica:
         ends = [self.prompt[0]] if self.prompt else []
         if self.generating:
             left = max(0.0, self.generating[0][0] - self.tokens)
-            ends.append(self.now + self.debt + left * self.step())
+            ends.append(self.now + self.debt + left * self.times().decode)
         return min(ends, default=None)
+
+
+def draw_requests(
+    per_second: float, prompts: Lengths, outputs: Lengths, seed: int = SEED, count: int = REQUESTS
+) -> Arrivals:
+    """Return requests that arrive at random at a rate, with lengths of prompts over their mean and of outputs."""
+    random = Random(seed)  # noqa: S311 - a simulation is to repeat, not to be secret
+    requests, now = [], 0.0
+    for _ in range(count):
+        now += random.expovariate(per_second)
+        prompt, output = prompts.draw(random), outputs.draw(random)
+        requests.append(Request(now, prompt, max(1.0, output * outputs.mean)))
+    return Arrivals(requests, steady=True)
+
+
+def requests_of_plan(inference: Inference, demand: Demand, seed: int, count: int) -> Arrivals:
+    """Return requests at the rate and with the lengths of a plan."""
+    spread = float(inference.output_spread.value) if inference.output_spread else 0.0
+    return draw_requests(demand.per_second, Lengths(1.0, demand.variation), Lengths(demand.output, spread), seed, count)
+
+
+def requests_of_trace(inference: Inference, trace: Iterable[TracedRequest]) -> Arrivals:
+    """Return the requests of a trace; the time of a prompt is in proportion to its tokens over the mean of the plan."""
+    mean = float(require(inference.prompt_tokens, "a rate is predicted").value)
+    requests = [Request(one.arrival, one.prompt / mean, max(1.0, one.output)) for one in trace]
+    return Arrivals(requests, steady=False)
 
 
 def simulate(
@@ -128,63 +182,48 @@ def simulate(
     demand: Demand,
     replicas: int,
     most: float,
-    lengths: tuple[Lengths, Lengths],
+    arrivals: Arrivals,
     prefill: tuple[ReplicaSpeed, int] | None = None,
-    seed: int = SEED,
-    requests: int = REQUESTS,
 ) -> Outcome:
-    """Return what a demand on replicas comes to that each hold `most` requests.
+    """Return what requests on replicas come to that each hold `most` of them, by the targets of a demand.
 
-    `lengths` are those of prompts and outputs; `prefill` are the speed and the number of replicas that only prefill,
-    None where all replicas do.
+    `prefill` are the speed and the number of replicas that only prefill, None where all replicas do.
     """
-    random = Random(seed)  # noqa: S311 - a simulation is to repeat, not to be secret
-    arrivals, now = [], 0.0
-    for _ in range(requests):
-        now += random.expovariate(demand.per_second)
-        prompt, output = (lengths_of_part.draw(random) for lengths_of_part in lengths)
-        arrivals.append(_Request(now, prompt, max(1.0, output * lengths[1].mean)))
+    requests, pool = arrivals.requests, [_Replica(speed, most) for _ in range(replicas)]
     if prefill is None:
-        return _outcome(demand, _run(arrivals, [_Replica(speed, most) for _ in range(replicas)], speed, None), replicas)
+        return _outcome(demand, _run(requests, pool, speed, None), replicas, arrivals.steady)
     first, count = prefill
     alone = first.times(1.0)
-    ends = _queue(arrivals, count, alone.prompt / first.prompts_at_a_time)
+    occupied = alone.shared / first.prompts_at_a_time
+    ends = _queue(requests, count, occupied)
     ready = [
-        (end + alone.prompt * request.prompt * (1 - 1 / first.prompts_at_a_time), request)
-        for end, request in zip(ends, arrivals, strict=True)
+        (end + (alone.prompt - occupied) * request.prompt, request) for end, request in zip(ends, requests, strict=True)
     ]
-    ready.sort(key=lambda lengths_of_part: lengths_of_part[0])
-    pool = [_Replica(speed, most) for _ in range(replicas)]
-    return _outcome(demand, _run(arrivals, pool, speed, ready), replicas)
+    ready.sort(key=lambda end_and_request: end_and_request[0])
+    return _outcome(demand, _run(requests, pool, speed, ready), replicas, arrivals.steady)
 
 
-def simulate_service(plan: Plan, served: Serving, replicas: int | None, seed: int, requests: int) -> Outcome:
-    """Return what the workload of a plan comes to on its cluster, or on another number of replicas.
+def simulate_service(inference: Inference, need: Need, replicas: int | None, arrivals: Arrivals) -> Outcome:
+    """Return what requests come to on the replicas that a plan requires, or on another number of them.
 
     Raises LookupError when the plan has no predicted rate of requests.
     """
-    need, inference = served.need, plan.inference
-    if need.demand is None or need.speed is None or inference is None:
+    if need.demand is None or need.speed is None:
         raise LookupError("the plan has no predicted rate of requests")
     held = need.replica.held.value if need.replica.held else MOST_IN_FLIGHT
     most = min(float(held), float(inference.batch.value)) if inference.batch else float(held)
     first = (need.prefill.speed, int(need.prefill.replicas.value)) if need.prefill else None
-    decoding = replicas or int(served.replicas.value) - (first[1] if first else 0)
-    lengths = (
-        Lengths(1.0, need.demand.variation),
-        Lengths(need.demand.output, float(inference.output_spread.value) if inference.output_spread else 0.0),
-    )
-    return simulate(need.speed, need.demand, decoding, most, lengths, first, seed, requests)
+    return simulate(need.speed, need.demand, replicas or int(need.replicas.value), most, arrivals, first)
 
 
 class _Done(NamedTuple):
-    request: _Request
+    request: Request
     first: float
     """Time of the first token."""
     end: float
 
 
-def _queue(arrivals: Sequence[_Request], servers: int, occupied: float) -> list[float]:
+def _queue(arrivals: Sequence[Request], servers: int, occupied: float) -> list[float]:
     """Return when prompts leave a queue of several servers, first come first served."""
     free = [0.0] * servers
     ends = []
@@ -196,15 +235,14 @@ def _queue(arrivals: Sequence[_Request], servers: int, occupied: float) -> list[
 
 
 def _run(
-    arrivals: Sequence[_Request],
+    arrivals: Sequence[Request],
     pool: list[_Replica],
     speed: ReplicaSpeed,
-    ready: Sequence[tuple[float, _Request]] | None,
+    ready: Sequence[tuple[float, Request]] | None,
 ) -> list[_Done]:
     """Return the requests as they end; `ready`: when their prompts are done by others, None: by the same replicas."""
     alone = speed.times(1.0)
-    occupied = alone.prompt / speed.prompts_at_a_time
-    share = speed.interleaving
+    occupied = alone.shared / speed.prompts_at_a_time
     events: list[tuple[float, int, int, int]] = []
     """Time, order, replica and its version; the version is -1 for an arrival, whose replica is its place."""
     incoming = ready if ready is not None else [(request.arrival, request) for request in arrivals]
@@ -225,17 +263,17 @@ def _run(
             request = replica.waiting.popleft()
             if ready is None:
                 replica.prompt = (now + occupied * request.prompt, request)
-                replica.debt += share * occupied * request.prompt
+                replica.debt += speed.delay * occupied * request.prompt
             else:
                 join(replica, request, now)
 
-    def join(replica: _Replica, request: _Request, now: float) -> None:
+    def join(replica: _Replica, request: Request, now: float) -> None:
         nonlocal order
         order += 1
-        latency = speed.constant + HALF_STEP * replica.step()
+        times = replica.times()
+        first = now + max(0.0, times.undisturbed - times.prompt)
         if ready is None:
-            latency += occupied * request.prompt * (speed.prompts_at_a_time - 1)
-        first = now + latency
+            first += (times.prompt - occupied) * request.prompt
         heappush(replica.generating, (replica.tokens + request.output - 1, order, request, first))
 
     index = 0
@@ -267,9 +305,9 @@ ROUNDING = 1e-9
 """Tokens by which sums of floats differ from whole ones."""
 
 
-def _outcome(demand: Demand, done: list[_Done], replicas: int) -> Outcome:
+def _outcome(demand: Demand, done: list[_Done], replicas: int, steady: bool) -> Outcome:
     done.sort(key=lambda request: request.request.arrival)
-    counted = done[int(len(done) * WARM_UP) :]
+    counted = done[int(len(done) * WARM_UP) :] if steady else done
     ttft = [request.first - request.request.arrival for request in counted]
     tpot = [
         (request.end - request.first) / (request.request.output - 1)
@@ -287,7 +325,7 @@ def _outcome(demand: Demand, done: list[_Done], replicas: int) -> Outcome:
         in_flight=sum(whole) / span / replicas,
         ttft_kept=sum(time <= demand.ttft for time in ttft) / len(ttft),
         tpot_mean=sum(tpot) / len(tpot) if tpot else 0.0,
-        stable=late <= GROWING * early,
+        stable=not steady or late <= GROWING * early,
     )
 
 

@@ -42,6 +42,11 @@ from bomgen.sizing.training.memory import (
 from bomgen.sizing.training.states import ParallelSplit
 
 MAX_REASONS = 3
+ENDS = 2
+"""The embedding and the output projection, each in place of a layer of a pipeline.
+
+So Llama 3.1 405B, 126 layers, runs in 16 stages of 8 chunks (Megatron-Bridge, docs/performance-summary.md, 26.04).
+"""
 ZERO_STAGES = (1, 2, 3)
 
 _KORTHIKANTI = Reference(
@@ -189,11 +194,12 @@ def check_degrees(training: Training, parallelism: Parallelism, gpus: Figure, un
         stages = parallelism.pipeline.value * parallelism.context.value
         whole = gcd(heads.value, gpus.value // stages) if gpus.value % stages == 0 else heads.value
         _must_divide("tensor", parallelism.tensor, "attention heads", heads.value, whole)
-    if layers is not None and parallelism.pipeline.value * parallelism.interleave.value > layers.value:
+    most = None if layers is None else layers.value + ENDS
+    if most is not None and parallelism.pipeline.value * parallelism.interleave.value > most:
         message = (
             f"pipeline {parallelism.pipeline.value} with {parallelism.interleave.value} "
-            f"chunks a stage cuts {layers.value} layers "
-            f"into more pieces than there are; at most {layers.value}"
+            f"chunks a stage cuts {most} layers, embedding and output projection included, "
+            f"into more pieces than there are; at most {most}"
         )
         raise Infeasible(message, because=_first_given(parallelism.pipeline, parallelism.interleave))
     _check_gpus(parallelism, gpus, unit)

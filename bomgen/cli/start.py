@@ -1,0 +1,196 @@
+"""`bomgen init` and `bomgen serve`: a new plan, and a page on this machine to write plans and see their quotes."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import mkstemp
+from threading import Thread
+from typing import Any
+
+import click
+
+from bomgen.cli.command import QUIET, complain, is_set, print_text
+from bomgen.cli.options import give, option, proposed, root_option, show, talk_options, working_on, write_new_file
+from bomgen.core.document import Column, Document, Row, Section, Table, row_of
+from bomgen.core.language import language
+from bomgen.pricing.price_book import INDICATIVE
+from bomgen.serve.calls import Workspace
+from bomgen.serve.server import LOOPBACK, PageServer
+from bomgen.workflow import starters
+from bomgen.workflow.pipeline import check_plan, size_plan
+from bomgen.workflow.plan_files import PlanFile, open_plan
+from bomgen.workflow.starters import (
+    RULE,
+    SCHEMA_FILE,
+    Inquiry,
+    designs,
+    inquired,
+    is_name,
+    nearest_designs,
+    nearest_name,
+    started_from,
+    starter,
+)
+
+COUNT = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("name", required=False)
+@option("--from design DESIGN", "Start from a built-in design; see --list.", "designs")
+@option("--list listed", "List the designs with their GPUs and titles; write nothing.")
+@option("--gpu ID", "GPU of the cluster.", "gpus")
+@option("--gpus N", "Number of GPUs; or use --servers or --racks.", type=COUNT)
+@option("--servers N", "Number of servers.", type=COUNT)
+@option("--racks N", "Number of racks of a rack-scale system.", type=COUNT)
+@option("--server ID", "Server. [default: the default server for the GPU]", "servers")
+@option("--topology NAME", "Topology of the fabric; needs --switch.", "topologies")
+@option("--switch ID", "Switch of the compute fabric. [default: the cited default fabric]", "switches")
+@option("--oversubscription R", "Oversubscription ratio, R to 1.", type=click.FloatRange(min=0, min_open=True))
+@option("--extends FILE", "File that the plan extends, such as seller.yaml.", "files")
+@option("--price-book FILE", "Price book. [default: indicative]", "files")
+@option("--customer NAME", "Customer named on the quote.")
+@option("--seller", "Write seller.yaml, the base of a seller's plans, instead of a plan.")
+@talk_options
+def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
+    """Write NAME.yaml into the current folder: a commented plan that builds as it is.
+
+    With --gpu it is the plan of an inquiry, which is checked before it is written; the server is the default one for
+    the GPU, such as a DGX, unless --server names another, such as an HGX. Nothing is asked, and no file is ever
+    written over. Where the schema of plans lies beside it (bomgen schema plan > bomgen.schema.json), the first
+    line of the plan leads editors to it.
+    """
+    if listed:
+        _echo_designs()
+        return
+    if seller:
+        if name or design or any(value is not None for value in asked.values()):
+            raise click.UsageError("--seller writes seller.yaml and no plan; remove the other options")
+        write_new_file(starters.seller().encode(), "seller.yaml")
+        return
+    if name is None:
+        raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list shows designs to start from")
+    if not is_name(name):
+        close = nearest_name(name)
+        hint = f"; '{close}' is a valid name" if close else ""
+        raise click.UsageError(f"'{name}' is not a valid plan name: {RULE}{hint}")
+    if design is not None and design not in designs():
+        near = nearest_designs(design)
+        meant = " or ".join(f"'{candidate}'" for candidate in near)
+        hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
+        raise click.UsageError(f"no design '{design}'; {hint}")
+    beside = Path(SCHEMA_FILE).is_file()
+    if any(value is not None for value in asked.values()):
+        text = _checked(name, inquired(name, _inquiry(design, asked), beside))
+        default, alternatives = starters.server_of(asked["gpu"]) or ("", ())
+        if asked["server"] is None and alternatives and not is_set(QUIET):
+            complain(f"server: {default}, the default; --server takes another: {', '.join(alternatives)}")
+    else:
+        text = started_from(design, name, beside) if design else starter(name, beside)
+    write_new_file(text.encode(), f"{name}.yaml")
+
+
+def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
+    """Return the inquiry of the options. Raises UsageError for options that contradict each other."""
+    if design is not None:
+        raise click.UsageError("--from starts from a design, --gpu from an inquiry; choose one")
+    if asked["gpu"] is None:
+        raise click.UsageError("specify the GPU of the inquiry, such as --gpu h200-sxm; see `bomgen catalog gpu`")
+    counts = {key: asked[key] for key in ("gpus", "servers", "racks") if asked[key] is not None}
+    if len(counts) != 1:
+        raise click.UsageError("specify the size with one of --gpus, --servers and --racks")
+    fabric = {key: asked[key] for key in ("topology", "switch", "oversubscription") if asked[key] is not None}
+    if fabric and "switch" not in fabric:
+        raise click.UsageError("specify the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
+    server = {"server": asked["server"]} if asked["server"] else {}
+    quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
+    if not asked["extends"]:  # whose price book would be replaced
+        quote.setdefault("price_book", INDICATIVE)
+    return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
+
+
+def _checked(name: str, text: str) -> str:
+    """Return the text of a plan that can be built; otherwise report the problems and end the program."""
+    here = Path.cwd()
+    file = PlanFile(f"{name}.yaml", text.encode(), here, here)
+    with working_on(file):
+        problems = check_plan(file)
+    show(problems, file)
+    return text
+
+
+def _echo_designs() -> None:
+    words, rows = language("en"), list[Row]()
+    for name, path in designs().items():
+        clusters = size_plan(open_plan(str(path), str(path.parent)))
+        counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
+        rows.append(row_of(name, ", ".join(counts), clusters[0][0].title))
+    columns = (Column("design", "Design"), Column("gpus", "GPUs", "number"), Column("title", "Title"))
+    section = Section("designs", "", tables=(Table("designs", "", columns, tuple(rows)),))
+    give(Document("", words.code, (section,)), words)
+
+
+MOST_PORT = 65535
+LEADING = """<!doctype html>
+<meta http-equiv="refresh" content="0; url={address}">
+<a href="{address}">bomgen</a>
+"""
+"""A file that redirects a browser to the page."""
+
+
+@click.command()
+@click.argument("place", metavar="[PLAN or FOLDER]", default=".", shell_complete=proposed("plans"))
+@option("--port N", "Port on this machine. [default: a free one]", type=click.IntRange(0, MOST_PORT), default=0)
+@option("--no-browser", "Only print the address.")
+@root_option
+@talk_options
+def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
+    """Open a page in the browser to write plans and see quotes, reports and drawings as they change.
+
+    The page reads and saves plans below FOLDER, or beside PLAN. It is served on this machine only, to whoever has the
+    address with its token, and loads nothing from elsewhere. Ctrl-C ends it.
+    """
+    path = Path(place)
+    if not path.exists():
+        raise click.UsageError(f"there is no file or folder '{place}'")
+    folder = path if path.is_dir() else path.parent
+    workspace = Workspace(folder, Path(root) if root else None)
+    try:
+        server = PageServer(workspace, port, None if path.is_dir() else path.name)
+    except OSError as error:
+        raise click.UsageError(f"cannot listen on {LOOPBACK}:{port}: {error.strerror}; choose another --port") from None
+    print_text(f"{server.address}\n")
+    leading = None if no_browser else _write_leading_file(server.address)
+    try:
+        if leading:
+            Thread(target=_open_browser, args=(leading, server), daemon=True).start()
+        server.serve_forever()
+    finally:
+        server.server_close()
+        if leading:
+            leading.unlink(missing_ok=True)
+
+
+def _write_leading_file(address: str) -> Path | None:
+    """Write a file that redirects a browser to the page; None if that fails.
+
+    Other users can see the arguments of a browser, but cannot read the file. It is in the home folder, because
+    sandboxed browsers, such as snaps, have their own temporary folder.
+    """
+    try:
+        descriptor, name = mkstemp(".html", "bomgen-", Path.home())
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(LEADING.format(address=address))
+    except (OSError, RuntimeError) as error:
+        complain(f"bomgen: cannot open a browser ({error}); open the address yourself")
+        return None
+    return Path(name)
+
+
+def _open_browser(leading: Path, server: PageServer) -> None:
+    """Open the page while the server answers: some browsers run until they are closed."""
+    webbrowser.open(leading.as_uri())
+    server.shown.wait()
+    leading.unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""Links between machines that the customer has: their NICs, modules and cables exist as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from bomgen import build
+
+PLAN = """
+bomgen: 1
+name: x
+cluster: {server: %s, servers: %d}
+fabrics: {compute: {topology: fat-tree, switch: %s}}
+existing: {%s}
+"""
+
+
+def offered(server: str, servers: int, switch: str, existing: str, more: str = "") -> dict[str, int]:
+    """The pieces of each line of the bill."""
+    lines = build(PLAN % (server, servers, switch, existing) + more).data["lines"]
+    return {line["id"]: line["quantity"] for line in lines if not line["required_by"]}
+
+
+def test_nothing_is_offered_between_what_exists() -> None:
+    """Eight servers of eight ports on one switch of 64."""
+    assert offered("dgx-h100", 8, "qm9700", "dgx-h100: 8, qm9700: 1") == {}
+
+
+@pytest.mark.parametrize(("in_use", "cables"), [(0, 64), (4, 32), (7, 8)])
+def test_new_servers_take_free_ports(in_use: int, cables: int) -> None:
+    """Each brings eight cables, and four modules of two ports at either end; the switch stays."""
+    existing = f"qm9700: 1{f', dgx-h100: {in_use}' if in_use else ''}"
+    lines = offered("dgx-h100", 8, "qm9700", existing)
+    assert lines.pop("server") == 8 - in_use
+    kind = "compute.transceiver.server-leaf"
+    assert lines == {f"{kind}.server": cables // 2, f"{kind}.leaf": cables // 2, "compute.cable.server-leaf": cables}
+
+
+def test_links_to_new_switches_are_offered() -> None:
+    """Of 32 servers eight exist with a full leaf of 64: the others need 192 cables, and all of those to the spines."""
+    lines = offered("dgx-h100", 32, "qm9700", "dgx-h100: 8, qm9700: 1")
+    assert lines["server"] == 24
+    assert lines["compute.cable.server-leaf"] == 24 * 8
+    assert lines["compute.cable.leaf-spine"] == 32 * 8
+    assert lines["compute.transceiver.server-leaf.server"] == 24 * 4
+    assert lines["compute.switch.leaf"] + lines["compute.switch.spine"] == 8 + 4 - 1
+
+
+def test_nics_of_existing_servers_exist() -> None:
+    """An XE9680 is ordered with its NICs, eight of them."""
+    both = offered("dell-xe9680-h200", 4, "sn5600", "dell-xe9680-h200: 2, sn5600: 1")
+    assert both["compute.nic"] == 2 * 8
+    without_switch = offered("dell-xe9680-h200", 4, "sn5600", "dell-xe9680-h200: 2")
+    assert without_switch["compute.nic"] == 4 * 8
+
+
+def test_a_scope_orders_optics_for_what_exists() -> None:
+    """As many as without existing machines."""
+    lines = offered("dgx-h100", 8, "qm9700", "dgx-h100: 8, qm9700: 1", "scope: [transceiver, cable]\n")
+    assert lines["compute.cable.server-leaf"] == 64
+    assert sum(count for id, count in lines.items() if ".transceiver." in id) == 64
