@@ -59,6 +59,14 @@ def test_each_purpose_begins_a_plan_with_a_price(workspace: Workspace, purpose: 
     assert (defaults["spare-servers"], defaults["topology"]) == (0, "fat-tree")
 
 
+def test_a_bound_takes_the_place_of_a_size(workspace: Workspace) -> None:
+    """And a size that of a bound or of another size."""
+    bounded = form(workspace, {"text": TEXT, "answers": {"cluster.power": "2 MW"}})["text"]
+    assert "cluster: {gpu: h100-sxm, power: 2 MW} # kept" in uncommented(bounded)
+    sized = form(workspace, {"text": bounded, "answers": {"cluster.gpus": "16"}})["text"]
+    assert "cluster: {gpu: h100-sxm, gpus: 16} # kept" in uncommented(sized)
+
+
 def test_another_purpose_is_another_block(workspace: Workspace) -> None:
     """The questions are those of the purpose."""
     found = form(workspace, {"text": TEXT, "answers": {"purpose": "inference"}})

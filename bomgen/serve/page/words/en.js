@@ -37,10 +37,10 @@ export default {
   "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-quote": "Show the quote",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
   goals: {
-    serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", extend: "Extend a cluster", bill: "Check a bill",
+    serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },
   hints: {
-    serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", extend: "from its saved plan", bill: "from another supplier",
+    serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", budget: "of money or power", extend: "from its saved plan", bill: "from another supplier",
   },
   begin: "Answer the first question of the form, or type a plan.",
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
@@ -48,7 +48,7 @@ export default {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to finish", requests: "Requests per minute",
     mfu: "Model FLOPs utilisation (MFU)", precision: "Precision", prompt: "Tokens in a prompt", output: "Tokens in an answer", method: "Method",
     steps: "Steps", prompts: "Prompts in a step", responses: "Responses to a prompt", response: "Tokens in a response", flops: "Computing power, such as 1000 PFLOPS", sparsity: "Dense or sparse figures",
-    "spare-servers": "Spare servers",
+    "spare-servers": "Spare servers", "spare-replicas": "Spare replicas, for failures",
     ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",
     gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "Number of GPU servers",
     "site-power": "As many as a site power allows, such as 2 MW", budget: "As many as a budget allows, such as 5 M USD", compute: "Compute network", network: "Compute network switch", topology: "Compute network topology",

@@ -37,10 +37,10 @@ export default {
   "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-quote": "查看报价",
   title: "标题", number: "编号", customer: "客户", date: "日期",
   goals: {
-    serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", extend: "扩展现有集群", bill: "检查清单",
+    serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
   },
   hints: {
-    serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", extend: "从已保存的方案开始", bill: "来自其他供应商",
+    serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", budget: "资金或电力", extend: "从已保存的方案开始", bill: "来自其他供应商",
   },
   begin: "请回答表单的第一个问题，或直接输入方案。",
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
@@ -48,7 +48,7 @@ export default {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "完成天数", requests: "每分钟请求数",
     mfu: "模型算力利用率（MFU）", precision: "精度", prompt: "每个提示的 token 数", output: "每个回答的 token 数", method: "方法",
     steps: "步数", prompts: "每步提示数", responses: "每个提示的回答数", response: "每个回答的 token 数", flops: "算力，例如 1000 PFLOPS", sparsity: "稠密或稀疏算力",
-    "spare-servers": "备用服务器",
+    "spare-servers": "备用服务器", "spare-replicas": "备用副本（用于故障）",
     ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
     gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量",
     "site-power": "按场地功率取最大规模，如 2 MW", budget: "按预算取最大规模，如 5 M USD", compute: "参数面网络", network: "参数面网络交换机", topology: "参数面网络拓扑",
