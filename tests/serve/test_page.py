@@ -62,7 +62,7 @@ def test_every_word_is_used_and_known() -> None:
     asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
     asked["groups"] = {question.group for question in QUESTIONS}
     goals = (PAGE / "start.js").read_text("utf-8").partition("GOALS = {")[2].partition("};")[0]
-    asked["goals"] = asked["hints"] = set(re.findall(r"(\w+): \[", goals))
+    asked["goals"] = asked["hints"] = set(re.findall(r"^  (\w+): \{", goals, re.MULTILINE))
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
     asked["values"] = {*PURPOSES, NONE, *proposed, *languages()}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}

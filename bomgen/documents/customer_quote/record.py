@@ -468,6 +468,8 @@ def _headline(writer: Writer) -> str:
         names = [_count_category(writer, *held) for held in existing.items() if held[0] in (SERVER, SWITCH)]
         return word("quote-headline-existing", offered=parts, existing=word("list-and").join(names)) if names else parts
     said = [summarize_machines(writer).rstrip(".。")]
+    if design.plan.left_out or design.plan.no_compute:
+        said.append(word("quote-headline-no-fabric"))
     for built in design.fabrics:
         if built.plan.role == COMPUTE and built.fabric.tiers:
             said.append(
