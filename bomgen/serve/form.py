@@ -115,8 +115,6 @@ SIZES = SERVERS, ("cluster", "gpus"), *BOUNDS
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
 FIRST_GPU, FIRST_SERVERS = "h100-sxm", 4
 """The GPU of a new plan, which is that of the starter, and the servers of a fixed size: those of a scalable unit."""
-COMPUTE_DEFAULT = "fabric-compute-default"
-"""The assumption that says what `default` stands for, which a fabric keeps where an answer changes a part of it."""
 CHARGES, SUPPORT = ("quote", "charges"), "support"
 SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 """A new charge, until its years are others: a contract of three years; its share is an assumption until it is given."""
@@ -126,6 +124,10 @@ PRICED_BY = {"price", "part", "cost"}
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
+
+
+NETWORK_WORDS = (DEFAULT, NONE)
+"""What a network may be besides a mapping: that of the platform, or none."""
 
 
 class Question(NamedTuple):
@@ -178,6 +180,7 @@ QUESTIONS = (
     Question("spare-servers", ("cluster", "spare_servers"), "number", HARDWARE),
     Question("site-power", POWER, "text", HARDWARE),
     Question("budget", BUDGET, "text", HARDWARE),
+    Question("compute", (FABRICS, "compute"), "choice", NETWORK, proposed=NETWORK_WORDS),
     Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
     Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
     Question("in-band", (FABRICS, "in_band"), "choice", NETWORK, proposed=(DEFAULT,)),
@@ -336,10 +339,8 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
             return set_value(text, path[:-1], DEFAULT)
         return without(text, path)
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
-    if value_at(data, path[:-1]) == DEFAULT:
-        return set_value(
-            text, path[:-1], {**Catalog().find("assumption", COMPUTE_DEFAULT).value("value"), path[-1]: value}
-        )
+    if value_at(data, path[:-1]) in NETWORK_WORDS:
+        return set_value(text, path[:-1], {path[-1]: value})
     text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)

@@ -51,7 +51,7 @@ export default {
     "spare-servers": "Spare servers", "spare-replicas": "Spare replicas, for failures",
     ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",
     gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "Number of GPU servers",
-    "site-power": "As many as a site power allows, such as 2 MW", budget: "As many as a budget allows, such as 5 M USD", network: "Compute network switch", topology: "Compute network topology",
+    "site-power": "As many as a site power allows, such as 2 MW", budget: "As many as a budget allows, such as 5 M USD", compute: "Compute network", network: "Compute network switch", topology: "Compute network topology",
     "in-band": "In-band network", "out-of-band": "Out-of-band network",
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",

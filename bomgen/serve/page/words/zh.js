@@ -51,7 +51,7 @@ export default {
     "spare-servers": "备用服务器", "spare-replicas": "备用副本（用于故障）",
     ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
     gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量",
-    "site-power": "按场地功率取最大规模，如 2 MW", budget: "按预算取最大规模，如 5 M USD", network: "参数面网络交换机", topology: "参数面网络拓扑",
+    "site-power": "按场地功率取最大规模，如 2 MW", budget: "按预算取最大规模，如 5 M USD", compute: "参数面网络", network: "参数面网络交换机", topology: "参数面网络拓扑",
     "in-band": "带内管理网络", "out-of-band": "带外管理网络",
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
