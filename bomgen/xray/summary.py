@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import identity
+from bomgen.core.document import group_by
 from bomgen.core.language import Language
 from bomgen.core.messages import Message, message
-from bomgen.fabric.clos.occupancy import group_by
 from bomgen.fabric.types import SERVER
 from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
 from bomgen.reading.part_words import gpus_of

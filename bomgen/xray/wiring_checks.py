@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bomgen.fabric.clos.occupancy import group_by
+from bomgen.core.document import group_by
 from bomgen.reading.cable_sheets import SheetCable
 from bomgen.xray.types import Finding, at_cable, name_place
 
