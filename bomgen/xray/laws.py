@@ -113,7 +113,9 @@ class ConsistencyChecks:
             ends = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in alike)
             engines = self._engines(lit)
             slack = 0 if self.bill.has_spares else ceil(ends * SPARE_SHARE)
-            of_all = sum((line.quantity or 0) * self._ends(self._cable(line)) for line in fibres)
+            lightable = {self._module(line).fibre for line in modules}
+            odd = [line for line in fibres if str(self._cable(line).fibre) not in lightable]  # reported as wrong
+            of_all = ends + sum((line.quantity or 0) * self._ends(self._cable(line)) for line in odd)
             if of_all * MOST_IDLE < engines and not self._count_unknown("cable", lines):
                 yield self._few_fibres(alike, engines // 2, ends // 2)
             if ends - engines <= slack:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bomgen.core.document import group_by
 from bomgen.reading.cable_sheets import SheetCable
+from bomgen.xray.lines import SERVER_LEAF
 from bomgen.xray.types import Finding, at_cable, name_place
 
 MOST_CROSSED = 10
@@ -31,7 +32,7 @@ def check_wiring(cables: Sequence[SheetCable]) -> Iterator[Finding]:
 
 def _check_rails(cables: Sequence[SheetCable]) -> Iterator[Finding]:
     """Yield the links of a leaf to a rail other than those of nearly all of its links."""
-    below = [cable for cable in cables if cable.links == "server-leaf" and (cable.a.rail or cable.b.rail)]
+    below = [cable for cable in cables if cable.links == SERVER_LEAF and (cable.a.rail or cable.b.rail)]
     for leaf, of_leaf in group_by(
         below, lambda cable: max(cable.a, cable.b, key=lambda end: end.tier == "leaf").device
     ).items():
