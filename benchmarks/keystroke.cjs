@@ -21,7 +21,7 @@ function renewed() {
 }
 
 (async () => {
-  const server = spawn(python, ["-m", "bomgen.cli", "serve", plan, "--no-browser"], { cwd: path.resolve(__dirname, ".."), stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(python, ["-m", "bomgen", "serve", plan, "--no-browser"], { cwd: path.resolve(__dirname, ".."), stdio: ["ignore", "pipe", "inherit"] });
   const browser = await chromium.launch({ executablePath, headless: true, args: switches });
   try {
     const address = await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data).trim())));

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import OutputError, PlanErrors, Problem
-    from bomgen.core.processes import Stopped
+    from bomgen.core.jobs import Stopped
     from bomgen.workflow.library import Result, build, check
 
 __all__ = ["OutputError", "PlanErrors", "Problem", "Result", "Stopped", "__version__", "build", "check"]
@@ -25,7 +25,7 @@ _MODULES = {
     "OutputError": "core.diagnostics",
     "PlanErrors": "core.diagnostics",
     "Problem": "core.diagnostics",
-    "Stopped": "core.processes",
+    "Stopped": "core.jobs",
 }
 """The module of each name that others may rely on."""
 
@@ -45,7 +45,7 @@ class _Interrupts(ModuleType):
     """The module that `Stopped` had in version 0.1; `from bomgen.interrupts import Stopped` goes on working."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("bomgen.core.processes"), name)
+        return getattr(import_module("bomgen.core.jobs"), name)
 
 
 modules["bomgen.interrupts"] = _Interrupts("bomgen.interrupts")

@@ -33,9 +33,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 
-from bomgen.core.processes import PIPE, bare_environment, start_python
+from bomgen.core.jobs import PIPE, bare_environment, start_python
 from bomgen.documents.diff.data import Limit, exceeds, limit
-from bomgen.workflow.git_revisions import (
+from bomgen.workflow.inputs import name_of
+from bomgen.workflow.plan_files import (
     LINK,
     MAX_BYTES,
     GitFailed,
@@ -43,11 +44,10 @@ from bomgen.workflow.git_revisions import (
     Revision,
     ask_git,
     files_read,
+    open_plan,
     open_revision,
     read_contents,
 )
-from bomgen.workflow.inputs import name_of
-from bomgen.workflow.plan_files import open_plan
 
 MARKER = "<!-- bomgen -->"
 """The first line of the comment, which browsers do not show: by it the comment is found again."""

@@ -153,7 +153,7 @@ def follow(block: list[Step] | Written, folder: Path, package: Path) -> None:
     program = folder / "bin" / "bomgen"
     if not program.exists():
         program.parent.mkdir()
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bomgen.cli "$@"\n', encoding="utf-8")
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bomgen "$@"\n', encoding="utf-8")
         program.chmod(0o755)
     for step in block:
         run(step, folder, str(program.parent), {**os.environ, "PYTHONPATH": str(package)})

@@ -34,10 +34,9 @@ def tables() -> list[Path]:
     return sorted(HERE.glob("*/calls/*.txt"))
 
 
-def cases(room: str) -> list[tuple[str, str, str]]:
-    """Module, call and value of every call of a room."""
-    files = sorted((HERE / room / "calls").glob("*.txt"))
-    return [(file.stem, call, value) for file in files for call, value in lines(file)]
+def cases() -> list[tuple[str, str, str]]:
+    """Module, call and value of every call."""
+    return [(file.stem, call, value) for file in tables() for call, value in lines(file)]
 
 
 def module_of(file: Path) -> ModuleType:

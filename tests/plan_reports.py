@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from bomgen.core.number_registry import registry, row_at
+from bomgen.core.document import registry, row_at
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan

@@ -14,10 +14,9 @@ from itertools import chain, count
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from bomgen.apply.changes import RULE, QuoteChanges, find_changes, match_rows
+from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows, value_at
 from bomgen.apply.edits import add_and_remove_rows, change_lines, change_rates, change_texts
 from bomgen.apply.judgement import find_servers, judge, wanted_of
-from bomgen.apply.proposal import Base, Edit, Proposal, is_pieces, value_at
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
 from bomgen.core.messages import message
@@ -211,7 +210,10 @@ def apply_quote(
     if older and not force:
         proposal = _check_applied(inputs, base, returned, changes)
         totals = report.quote.totals
-        return Application((), (), (), totals, totals, (), True, _passed_over(proposal))
+        # Texts that bomgen writes itself, and that differ from those of today, are passed over.
+        texts = [change for change in proposal.written if change.before is None or isinstance(change.after.value, str)]
+        passed_over = tuple(dict.fromkeys(name_cell(change.sheet, change.after.mark) for change in texts))
+        return Application((), (), (), totals, totals, (), True, passed_over)
     proposal = _propose(base, changes, returned, chosen)
     files, rebuilt = _rebuild(inputs, proposal)
     differences = tuple(proposal.differences)
@@ -280,12 +282,6 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
         raise _stale(returned, message("apply-stale", id=returned.plan))
     return proposal
-
-
-def _passed_over(proposal: Proposal) -> tuple[str, ...]:
-    """Return the cells with texts that bomgen writes itself and that differ from those of today."""
-    texts = [change for change in proposal.written if change.before is None or isinstance(change.after.value, str)]
-    return tuple(dict.fromkeys(name_cell(change.sheet, change.after.mark) for change in texts))
 
 
 def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:

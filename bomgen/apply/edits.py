@@ -13,16 +13,21 @@ from itertools import zip_longest
 from math import ceil
 from typing import Any
 
-from bomgen.apply.changes import RULE, LineChange, Offers, TextChange, changed_cells, keeps_formulas
-from bomgen.apply.proposal import (
+from bomgen.apply.changes import (
+    RULE,
     SHARES,
     Base,
     Edit,
+    LineChange,
+    Offers,
     Proposal,
     SpareEdit,
+    TextChange,
     change_text,
+    changed_cells,
     has_spares,
     is_pieces,
+    keeps_formulas,
     number_in,
     say_kind,
     share_in,
@@ -34,7 +39,7 @@ from bomgen.apply.proposal import (
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Choice, Problem
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.units import MAX_PRICE, parse
 from bomgen.core.yaml_source import MAX_DIGITS, Path

@@ -17,22 +17,29 @@ from typing import NamedTuple
 
 from bomgen.apply.changes import (
     RULE,
+    Base,
     LineChange,
     Offers,
+    Proposal,
     QuoteChanges,
+    change_text,
     conflict,
+    has_spares,
     is_rewritten,
     is_same,
     keeps_formulas,
     match_rows,
+    number_in,
     pair_sheets,
     pair_totals,
+    show,
     simplify,
+    spares_of,
+    value_at,
 )
 from bomgen.apply.edits import count_spares, set_servers, unit_of
-from bomgen.apply.proposal import Base, Proposal, change_text, has_spares, number_in, show, spares_of, value_at
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import rounded

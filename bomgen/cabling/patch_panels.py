@@ -20,8 +20,8 @@ from bomgen.cabling.types import COLUMNS, NOWHERE, PANEL, CableType, Column, Dev
 from bomgen.catalog.parts import Panel
 from bomgen.core.messages import message
 from bomgen.core.provenance import formula
-from bomgen.optics.counting.uses import JUMPER, TRUNKED
-from bomgen.optics.types import Medium, Patch
+from bomgen.optics.compatibility import Medium, Patch
+from bomgen.optics.uses import JUMPER, TRUNKED
 from bomgen.plan.types import Site
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor

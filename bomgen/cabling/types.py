@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bomgen.catalog.parts import Identity, PowerSupplies, Rack
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import Design
-from bomgen.optics.types import Medium, Patch
+from bomgen.optics.compatibility import Medium, Patch
 from bomgen.site import floor_plan
 
 Column = NDArray[np.int64]

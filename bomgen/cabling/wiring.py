@@ -18,8 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.devices import build_floor, fabric_codes, locate_devices, number_devices, require_tier, switch_boxes
-from bomgen.cabling.lengths import round_to_stock_length
+from bomgen.cabling.devices import (
+    build_floor,
+    fabric_codes,
+    locate_devices,
+    number_devices,
+    require_tier,
+    round_to_stock_length,
+    switch_boxes,
+)
 from bomgen.cabling.patch_panels import route_over_panels
 from bomgen.cabling.types import COLUMNS, CableType, Column, Wiring
 from bomgen.core.provenance import require
@@ -27,8 +34,8 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
 from bomgen.fabric.links.patterns import count_up
 from bomgen.optics.cages import UPLINK, Socket, name_sockets
-from bomgen.optics.counting.uses import LinkGroup
-from bomgen.optics.types import Medium
+from bomgen.optics.compatibility import Medium
+from bomgen.optics.uses import LinkGroup
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
 

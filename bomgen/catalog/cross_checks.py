@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bomgen.catalog.files import NOT_PARTS, Catalog, Record, UnknownPart
 from bomgen.catalog.parts import ANY, parse_pcie
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.work_budget import spend
+from bomgen.core.jobs import spend
 
 RULE = "cross-check"
 SHOWN_OTHERS = 5

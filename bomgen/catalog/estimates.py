@@ -85,11 +85,6 @@ def estimate_power_of_rate(kind: str, rate_gbps: Figure) -> Figure:
     return power.between(power.value * low.value, power.value * high.value)
 
 
-def estimate_rack_units(cages: Figure) -> Figure:
-    """Return the unpublished height [U] of a switch with a number of cages."""
-    return rack_units_of_cages(cages, built_in_assumption("switch-cages-per-unit"))
-
-
 def estimate_weight(kind: str, rack_units: Figure) -> Figure:
     """Return the weight [kg] of a `server`, `switch`, `storage` or `appliance` of a height, with its range."""
     return weight_of_height(rack_units, _ranged(f"{kind}-weight-per-unit"))

@@ -14,7 +14,7 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
-from bomgen.catalog.model_names import bare_names, kind_of_unsized, untuned
+from bomgen.catalog.models import bare_names, kind_of_unsized, untuned
 from bomgen.catalog.order_numbers import OrderNumber, numbers_by_length, order_numbers
 from bomgen.catalog.part_file_checks import (
     MAX_QUOTED,
@@ -24,14 +24,14 @@ from bomgen.catalog.part_file_checks import (
     undescribed_sources,
     with_canonical_words,
 )
-from bomgen.core import progress, schema
+from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote, refuse_git_files
 from bomgen.core.units import parse
-from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
 from bomgen.core.yaml_source import Path as Steps
 
@@ -512,7 +512,7 @@ class Catalog:
             if path not in self._contents:
                 refuse_git_files(path)
                 with path.open("rb") as stream:
-                    self._contents[path] = progress.read(shown, stream.read(MAX_BYTES + 1))
+                    self._contents[path] = report_read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); make it readable"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bomgen.catalog import estimates, parts
+from bomgen.catalog import estimates, model_matrices, models, parts
 from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
 from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
-from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.switch_records import fitted_with, switch
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
@@ -381,15 +380,15 @@ def model(record: Record) -> parts.Model:
     shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _MAY_BE_ZERO) for key in SHAPE}
     described = parts.Model(
         identity=name_part(identity(record), "model"),
-        parameters=counts.ZERO_PARAMETERS,
-        active_parameters=counts.ZERO_PARAMETERS,
+        parameters=models.ZERO_PARAMETERS,
+        active_parameters=models.ZERO_PARAMETERS,
         moe=record.value("type") == "moe" or record.value("experts") is not None,
         shape={key: figure for key, figure in shape.items() if figure is not None},
         tied=bool(record.value("tied")),
         mla=bool(record.value("mla")),
-        mlp=str(record.value("mlp") or matrices.GATED),
-        bias=str(record.value("bias") or matrices.NO_BIAS),
-        norm=str(record.value("norm") or counts.RMS),
+        mlp=str(record.value("mlp") or model_matrices.GATED),
+        bias=str(record.value("bias") or model_matrices.NO_BIAS),
+        norm=str(record.value("norm") or models.RMS),
         qk_norm=bool(record.value("qk_norm")),
         embedding_norm=bool(record.value("embedding_norm")),
         relative_positions=bool(record.value("relative_positions")),
@@ -404,21 +403,21 @@ def model(record: Record) -> parts.Model:
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )
-    if problems := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
+    if problems := [_problem(record, key, message, "shape") for key, message in model_matrices.wrong(described)]:
         raise PlanErrors(problems)
     stated = record.figure("parameters", "parameters")
     if stated and not described.moe and record.value("mlp") is None:
         described = described._replace(mlp=_block_of(described, stated))
-    parameters = stated or counts.parameters(described)
+    parameters = stated or models.parameters(described)
     if parameters is None:
         text = "the model described here has no `parameters`; add them, or its shape"
         if described.shape:
-            keys = ", ".join(f"`{key}`" for key in matrices.missing(described))
+            keys = ", ".join(f"`{key}`" for key in model_matrices.missing(described))
             text = f"the parameters are unknown; add `parameters`, or to the shape {keys}"
         raise PlanErrors([_problem(record, "parameters", text, "unknown-figure")])
     active = record.figure("active_parameters", "parameters")
     if active is None and described.moe:
-        active = counts.active_parameters(described, parameters)
+        active = models.active_parameters(described, parameters)
     if active is not None and active.value <= 0:
         message = f"{parameters.value} parameters are fewer than those of the experts; write all parameters"
         raise PlanErrors([_problem(record, "parameters", message, "range")])
@@ -427,9 +426,9 @@ def model(record: Record) -> parts.Model:
 
 def _block_of(described: parts.Model, parameters: Figure) -> str:
     """Return the kind of feed-forward block where the record gives none: plain if gated exceeds the parameters."""
-    weights = matrices.matrices(described) or ()
+    weights = model_matrices.matrices(described) or ()
     gated = sum(matrix.inputs.value * matrix.outputs.value * matrix.count.value for matrix in weights)
-    return matrices.PLAIN if gated > parameters.value else matrices.GATED
+    return model_matrices.PLAIN if gated > parameters.value else model_matrices.GATED
 
 
 def _problem(record: Record, key: str, message: str, rule: str) -> Problem:

@@ -77,7 +77,9 @@ def switch(record: Record) -> parts.Switch:
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
     named = identity(record)
-    rack_units = record.figure("rack_units", "U") or estimates.estimate_rack_units(_cages(groups, shared))
+    rack_units = record.figure("rack_units", "U") or estimates.rack_units_of_cages(
+        _cages(groups, shared), built_in_assumption("switch-cages-per-unit")
+    )
     return parts.Switch(
         identity=name_part(named, f"switch {description}"),
         protocol=record.value("protocol"),
@@ -285,21 +287,18 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         rate = rate or record.figure("card_gbps", "Gb/s", CHASSIS)
         if ports is None and built.slots and built.ports_per_card:
             ports = ports_of_cards(built.slots, built.ports_per_card)
+    split = record.figure("split", "count", *above)
     return parts.PortGroup(
         ports=ports or record.need("ports", "count", *above),
         port_gbps=rate or record.need("port_gbps", "Gb/s", *above),
         ports_per_cage=record.figure_or_one("ports_per_cage", *above),
         split=record.figure_or_one("split", *above),
-        split_known=_is_read(record.figure("split", "count", *above)),
+        split_known=split is not None and not (isinstance(split.origin, Cited) and not split.origin.verified),
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
         cage_power_w=record.figure("cage_power", "W"),
         optics=_co_packaged(record) if record.value(CO_PACKAGED) else None,
     )
-
-
-def _is_read(figure: Figure | None) -> bool:
-    return figure is not None and not (isinstance(figure.origin, Cited) and not figure.origin.verified)
 
 
 def _co_packaged(record: Record) -> parts.Module:

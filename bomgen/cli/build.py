@@ -1,4 +1,7 @@
-"""`bomgen build`: the documents of plans, a summary of their result, rebuilds after changes and parallel builds."""
+"""`bomgen build` and `bomgen wiring`: the documents of plans with a summary of their result, and every cable.
+
+Plans are built again after changes, or several at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +10,57 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import QUIET, VERBOSE, complain, is_set, say
+from bomgen.cli.command import QUIET, VERBOSE, WRONG_PLAN, Outcome, complain, ends_on_errors, is_set, on_terminal, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
+    check_names,
+    choose_form,
     locked_option,
     named_path,
+    open_given,
+    open_plans,
     option,
+    output_options,
+    plan_argument,
     plan_options,
     plans_argument,
+    proposed,
+    refuse_overwriting,
+    show,
+    show_problems,
+    watched,
+    work_out_one,
     write_out,
 )
-from bomgen.cli.plans import check_names, open_plans, show, watched
+from bomgen.core.diagnostics import PlanErrors, unknown
+from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import Language, language
-from bomgen.core.processes import PIPE, limit_processor_time, start_python
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import name_parts
 from bomgen.documents.tables import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
-from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
+from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.user_templates import describe_templates
-from bomgen.output.writer import render, write_files
+from bomgen.output.writer import render, write_files, write_wiring
 from bomgen.plan.types import Plan
-from bomgen.pricing.required_parts import OpenItem
+from bomgen.pricing.bill import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
-from bomgen.workflow.pipeline import require_lock, select_alternative, work_out
+from bomgen.workflow.pipeline import compute_fabric, list_cables, require_lock, select_alternative, work_out
 
 if TYPE_CHECKING:
-    from bomgen.core.processes import Child
+    from bomgen.core.jobs import Child
 
 # summary ------------------------------------------------------------------------------------------------------------
 # The result of a build on a few lines.
@@ -96,7 +112,8 @@ def _cluster_summary(report: Report) -> Iterator[str]:
     elif cluster.server:
         text += f" in {shown('cluster.servers')} x {cluster.server.identity.name}"
     if "workload.gpus_required" in figures:
-        text += f" ({shown('workload.gpus_required')} required)"
+        margin = f", {shown('workload.gpus_to_buy')} with margin" if "workload.gpus_to_buy" in figures else ""
+        text += f" ({shown('workload.gpus_required')} required{margin})"
     yield f"  GPUs       {text}"
     if why := cluster.why_largest:
         yield f"  bound      {why}"
@@ -355,3 +372,92 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     encoding = stream.encoding or "utf-8"
     stream.write(written.decode("utf-8", "replace").encode(encoding, "replace").decode(encoding))
     stream.flush()
+
+
+@click.command(cls=FormatsCommand, formats=WIRINGS)
+@plan_argument
+@output_options(WIRINGS.names, "See below.", type=str, metavar="FORMAT", shell_complete=proposed("wirings"))
+@option("--fabric fabrics NAME", "List only the cables of this fabric; repeatable.", "fabrics", multiple=True)
+@option(
+    "--from old OLD",
+    "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
+    "sides",
+)
+@option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+@plan_options
+def wiring(
+    plan: str,
+    form: str | None,
+    output: str | None,
+    fabrics: tuple[str, ...],
+    old: str | None,
+    cluster: str | None,
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """List every cable once, port to port, in a format that other programs read.
+
+    With --from the tables are the list of work from OLD to PLAN: every cable is removed, moved, added or kept.
+
+    A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
+    files lays the others beside FILE.
+    """
+    if form is not None and form not in WIRINGS.names:
+        raise click.UsageError(unknown("format", form, WIRINGS.names))
+    form = choose_form(form, output, WIRINGS.names, suffixes=WIRINGS.suffixes())
+    module = WIRINGS.module(form)
+    if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
+        raise click.UsageError(f"{form} goes to a file; name it with -o")
+    refuse_overwriting(output, plan, "the plan itself")
+    file, report = work_out_one(plan, root, settings)
+    report = _chosen(report, cluster)
+    today = _build_today(old, root, cluster) if old else None
+    fabric_names = [built.plan.name for built in report.design.fabrics]
+    if strange := [name for name in fabrics if name not in fabric_names]:
+        raise click.UsageError(unknown("fabric", strange[0], fabric_names))
+    if module.ONE_FABRIC and not fabrics:
+        fabrics = compute_fabric(report)
+    try:
+        with ends_on_errors(partial(text_of, file)):
+            with watched(file.name):
+                cables = list_cables(report, fabrics, today)
+            with _bar(cables.each_cable.pieces, output is not None) as step:
+                written = write_wiring(cables, form, Path(output) if output else None, step)
+    except Unsuitable as error:
+        raise click.UsageError(f"{form}: {error}") from None
+    for path in written:
+        say(f"{path}")
+
+
+def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
+    """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        existing = open_given(name, (), root, Path(folder))
+        try:
+            return _chosen(work_out(existing.file(), ()), cluster)
+        except PlanErrors as errors:
+            show_problems(errors.problems, existing)
+            sys.exit(WRONG_PLAN)
+
+
+def _chosen(report: Report, cluster: str | None) -> Report:
+    """Return the result for the selected cluster. Raises UsageError if it is unknown, or ambiguous."""
+    clusters = {cluster.plan.cluster_name: cluster for cluster in report.clusters}
+    if cluster in clusters:
+        return clusters[cluster]
+    if clusters:
+        wrong = f"no cluster '{cluster}'" if cluster else "the plan has several clusters, each with its own cables"
+        raise click.UsageError(f"{wrong}; name one with --cluster: {', '.join(clusters)}")
+    if cluster:
+        raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")
+    return report
+
+
+@contextmanager
+def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """Return a progress callback, and show a bar on standard error if that is a terminal."""
+    if not wanted or not on_terminal():
+        yield lambda _: None
+        return
+    with click.progressbar(length=length, label="cables", file=sys.stderr) as bar:
+        yield bar.update

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from bomgen.catalog.files import KINDS, MODEL, Catalog, UnknownPart
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import complain, print_problems, print_text
+from bomgen.cli.command import complain, ends_on_errors, print_problems, print_text
 from bomgen.cli.options import (
     FOLDER,
     choose_form,
@@ -23,11 +22,11 @@ from bomgen.cli.options import (
     write_out,
 )
 from bomgen.core.diagnostics import unknown
+from bomgen.core.jobs import TooMuch, budget
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import folder, text
 from bomgen.core.schema import as_definition
-from bomgen.core.work_budget import TooMuch, budget
 from bomgen.core.yaml_source import SUFFIXES, decoded
 from bomgen.fabric.declaration import topologies
 from bomgen.plan.schema import document, with_defaults
@@ -103,7 +102,7 @@ def catalog(
 
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
     """Return the catalogue with folders of parts, and after them those of a plan."""
-    from bomgen.cli.plans import open_one_plan
+    from bomgen.cli.options import open_one_plan
     from bomgen.workflow.inputs import catalog_of, source_of
 
     shelves = catalog_listing.open_folders(folders, root)

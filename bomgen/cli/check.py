@@ -12,17 +12,28 @@ from pathlib import Path
 import click
 
 from bomgen.catalog.files import KINDS
-from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import QUIET, WRONG_PLAN, WRONG_USAGE, complain, is_set, print_problems, print_text, say
+from bomgen.cli.command import (
+    QUIET,
+    WRONG_PLAN,
+    WRONG_USAGE,
+    Outcome,
+    complain,
+    is_set,
+    print_problems,
+    print_text,
+    say,
+)
 from bomgen.cli.options import (
     locked_option,
+    open_plans,
     option,
     plan_options,
     plans_argument,
     root_option,
+    show,
     talk_options,
+    watched,
 )
-from bomgen.cli.plans import open_plans, show, watched
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import write_one
 from bomgen.workflow.inputs import price_book_in, text_of

@@ -14,12 +14,15 @@ from pathlib import Path
 import click
 
 from bomgen.catalog.files import Catalog
-from bomgen.cli.ending import Outcome
-from bomgen.cli.messages import PASSED, WRONG_PLAN, complain
+from bomgen.cli.command import PASSED, WRONG_PLAN, Outcome, complain
 from bomgen.cli.options import (
+    STANDARD_INPUT,
+    GivenPlan,
     choose_form,
     give,
     language_option,
+    open_given,
+    open_one_plan,
     option,
     output_options,
     plan_options,
@@ -29,10 +32,11 @@ from bomgen.cli.options import (
     refuse_overwriting,
     root_option,
     set_option,
+    show_problems,
     talk_options,
+    watched,
     write_out,
 )
-from bomgen.cli.plans import STANDARD_INPUT, GivenPlan, open_given, open_one_plan, show_problems, watched
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message

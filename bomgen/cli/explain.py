@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import click
 
-from bomgen.cli.messages import PASSED, escape_controls, print_text
+from bomgen.cli.command import PASSED, escape_controls, print_text
 from bomgen.cli.options import (
     choose_form,
     give,
@@ -20,9 +20,9 @@ from bomgen.cli.options import (
     proposed,
     read_given,
     refuse_overwriting,
+    work_out_one,
     write_out,
 )
-from bomgen.cli.plans import work_out_one
 from bomgen.core.language import language
 from bomgen.documents.chapters.evidence import Simulated, simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text

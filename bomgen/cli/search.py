@@ -11,12 +11,13 @@ from time import monotonic
 
 import click
 
-from bomgen.cli.ending import ends_on_errors
-from bomgen.cli.messages import INTERRUPTED, WRONG_PLAN, complain, on_terminal, say
+from bomgen.cli.command import INTERRUPTED, WRONG_PLAN, complain, ends_on_errors, on_terminal, say
 from bomgen.cli.options import (
+    ERASE,
     choose_form,
     give,
     named_path,
+    open_one_plan,
     option,
     output_options,
     plan_argument,
@@ -24,11 +25,9 @@ from bomgen.cli.options import (
     refuse_overwriting,
     write_out,
 )
-from bomgen.cli.plans import ERASE, open_one_plan
+from bomgen.core.jobs import Listener, OutOfTime, heard_by
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH
-from bomgen.core.processes import OutOfTime
-from bomgen.core.progress import heard_by
 from bomgen.documents.search import search_document
 from bomgen.output.writer import render_search, write_files
 from bomgen.results.front import Front
@@ -114,15 +113,9 @@ def search(
     sys.exit(INTERRUPTED if stopped else 0 if front.rows else WRONG_PLAN)
 
 
-class _Line:
+class _Line(Listener):
     def __init__(self) -> None:
         self._last = 0.0
-
-    def stage(self, name: str) -> None:
-        """Ignore stages of a single design, which are too short to show."""
-
-    def read(self, name: str, size: int) -> None:
-        """Ignore files, which every design reads again."""
 
     def count(self, what: str, done: int, size: int) -> None:
         """Update the line, unless it was just updated."""

@@ -81,16 +81,13 @@ def content(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise BrokenInstallation(f"{path} cannot be read ({error.strerror})") from None
-    noted = recorded().get(path.as_posix())
-    if noted and noted != _digest(data):
-        raise BrokenInstallation(f"{path} is not as it was installed")
+    if noted := recorded().get(path.as_posix()):
+        import hashlib
+
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+        if noted != DIGEST + digest:
+            raise BrokenInstallation(f"{path} is not as it was installed")
     return data
-
-
-def _digest(data: bytes) -> str:
-    import hashlib
-
-    return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
 
 
 @cache

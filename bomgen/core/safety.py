@@ -114,12 +114,9 @@ def escape_formula(value: object) -> object:
         return str(value).lower()
     if isinstance(value, list):
         value = " ".join(map(str, value))
-    return _INNER.sub("'", guarded(value)) if isinstance(value, str) else value
-
-
-def guarded(text: str) -> str:
-    """Return a text with an apostrophe before anything that a spreadsheet would run."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    if not isinstance(value, str):
+        return value
+    return _INNER.sub("'", f"'{value}" if value.startswith(FORMULA_STARTS) else value)
 
 
 def printable(text: str) -> str:

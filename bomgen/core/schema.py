@@ -191,11 +191,6 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
     yield Problem(mark, "error", message, rule, dotted)
 
 
-def _one_of(error: ValidationError) -> list[str]:
-    choices: Any = error.validator_value if error.validator == "oneOf" else ()
-    return [key for choice in choices for key in choice.get("required", ())]
-
-
 def _properties(error: ValidationError) -> dict[str, Any]:
     schema: Any = error.schema
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
@@ -255,7 +250,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             many: Any = error.instance
             return f"a mapping of {len(many)} keys; use at most {wanted}", "range"
         case "maxProperties" | "minProperties" | "oneOf":
-            allowed = _one_of(error) or list(_properties(error))
+            choices = wanted if error.validator == "oneOf" else ()
+            allowed = [key for choice in choices for key in choice.get("required", ())] or list(_properties(error))
             instance: Any = error.instance
             present = [key for key in instance if key in allowed]
             return f"{' and '.join(present) or 'none'} given; give exactly one of {', '.join(allowed)}", "one-of"

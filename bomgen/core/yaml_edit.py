@@ -206,7 +206,8 @@ def _replace(text: str, root: yaml.Node, path: Path, value: Any) -> str:
     node = _node(root, path)
     start, end = _span(text, root, path)
     quote = node.style if isinstance(node, yaml.ScalarNode) and node.style in ("'", '"') else ""
-    written = write_scalar(value, _in_flow(root, path), quote if isinstance(value, str) else "")
+    in_flow = any(getattr(_node(root, path[:depth]), "flow_style", False) for depth in range(len(path)))
+    written = write_scalar(value, in_flow, quote if isinstance(value, str) else "")
     blank = " " if start == end and text[start - 1 : start] not in ("", " ", "\n") else ""
     return f"{text[:start]}{blank}{written}{text[end:]}"
 
@@ -237,10 +238,6 @@ def _end(text: str, node: yaml.Node) -> int:
     return start + len(text[start : node.end_mark.index].rstrip())
 
 
-def _in_flow(root: yaml.Node, path: Path) -> bool:
-    return any(getattr(_node(root, path[:depth]), "flow_style", False) for depth in range(len(path)))
-
-
 def _insert(text: str, node: yaml.Node, key: str | None, value: Any) -> str:
     """Return the text with a key added to a mapping, or an item to a list, at its end."""
     if not isinstance(node, yaml.CollectionNode):
@@ -263,7 +260,8 @@ def _insert_lines(
     first = node.value[0][0] if isinstance(node, yaml.MappingNode) else node
     column, start = first.start_mark.column, first.start_mark.index
     line_break = match.group() if (match := _LINE_BREAK.search(text)) else "\n"
-    at = _line_end(text, _end(text, node))
+    line_end = _LINE_BREAK.search(text, _end(text, node))
+    at = line_end.start() if line_end else len(text)
     while (note := _NOTE.match(text, at)) and len(note[1]) > column:  # what is commented out in the last value
         at = note.end()
     written = "".join(f"{line_break}{' ' * column}{line}" for line in lines)
@@ -281,11 +279,6 @@ def _insert_lines(
             return f"{text[: note.start()]}{written}{text[note.end() :]}"
     gap = line_break if apart and column == 0 and _GAP.search(text.rstrip()) else ""
     return f"{text[:at]}{gap}{written}{text[at:]}"
-
-
-def _line_end(text: str, at: int) -> int:
-    match = _LINE_BREAK.search(text, at)
-    return match.start() if match else len(text)
 
 
 def _block(path: Path, value: Any, comment_on: CommentOn) -> list[str]:

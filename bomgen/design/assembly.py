@@ -17,24 +17,23 @@ from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
 from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
-from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
-from bomgen.fabric.types import SERVER, Fabric, Tier
-from bomgen.optics.compatibility import Cage, rules
-from bomgen.optics.counting.connect import PartsRequest, count_parts, lacks_cages
-from bomgen.optics.counting.uses import AttachedHosts, Interconnect
-from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
+from bomgen.fabric.types import SERVER, Fabric
+from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, rules
+from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
+from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import ADDED, USUAL, Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
-from bomgen.site.power import cards_of_rack, power_with_cards
+from bomgen.site.racks import cards_of_rack, power_with_cards
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import through_slot
 
@@ -201,7 +200,8 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     built: tuple[BuiltFabric, ...] = ()
     for _ in range(MAX_ROUNDS):
         before, built = built, _build_all(plan, sizing, parts, attached, built)
-        if not _fabrics_interdepend(plan) or _fabric_counts(before) == _fabric_counts(built):
+        interdependent = any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
+        if not interdependent or _fabric_counts(before) == _fabric_counts(built):
             break
     else:
         message = "the uplinks between the fabrics form a loop; leave out an `uplink:`"
@@ -215,10 +215,6 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     if not designed.routed:
         raise_errors(*(each.interconnect for each in built))
     return designed
-
-
-def _fabrics_interdepend(plan: Plan) -> bool:
-    return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
 
 
 def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
@@ -260,7 +256,18 @@ def list_equipment(
         if each.added_nic
     )
     appliances = tuple(_appliance_equipment(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
-    switches = tuple(_switch_equipment(tier) for each in built for tier in each.fabric.tiers)
+    switches = tuple(
+        facility.Equipment(
+            tier.switch.identity.name,
+            boxes_of(tier),
+            tier.switch.power_w,
+            tier.switch.rack_units,
+            weight_kg=tier.switch.weight_kg,
+            supplies=tier.switch.supplies,
+        )
+        for each in built
+        for tier in each.fabric.tiers
+    )
     machines = cards + switches + appliances + _storage_equipment(sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
@@ -530,9 +537,9 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
 
 def server_cage(plan: Plan, attached: Attachment) -> Cage:
     """Return the cage of a server, or of the NIC that is bought for it, on a fabric."""
-    name = attached.bought.identity.name if attached.bought else _server_name(plan)
+    holder = attached.bought or plan.cluster.server or plan.cluster.gpu
     vendor = attached.bought.identity.vendor if attached.bought else None
-    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name, vendor=vendor)
+    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, holder.identity.name, vendor=vendor)
 
 
 def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:
@@ -602,14 +609,6 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
     return replace(found, weight_kg=weight, supplies=part.supplies)
 
 
-def _switch_equipment(tier: Tier) -> facility.Equipment:
-    switch = tier.switch
-    name, weight, supplies = switch.identity.name, switch.weight_kg, switch.supplies
-    return facility.Equipment(
-        name, boxes_of(tier), switch.power_w, switch.rack_units, weight_kg=weight, supplies=supplies
-    )
-
-
 def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
     return tuple(
         facility.Equipment(
@@ -623,7 +622,3 @@ def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
         )
         for part in (sizing.stored.units if sizing.stored else ())
     )
-
-
-def _server_name(plan: Plan) -> str:
-    return plan.cluster.server.identity.name if plan.cluster.server else plan.cluster.gpu.identity.name

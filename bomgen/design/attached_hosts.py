@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bomgen.catalog.parts import ANY, Switch
+from bomgen.catalog.parts import ANY
 from bomgen.core.provenance import Figure, ceil_div, sum_of
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
@@ -42,12 +42,6 @@ def boxes_of(tier: Tier) -> Figure:
     return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
-def uplink_plug(switch: Switch) -> Plug | None:
-    """Return the cages of a switch for uplinks into another fabric: those of its fastest ports; None if unknown."""
-    fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
-    return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
-
-
 def hosts_on_fabric(
     fabric: FabricPlan, plan: Plan, sizing: Sizing, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
@@ -60,12 +54,15 @@ def hosts_on_fabric(
         if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
             leaf = other.fabric.tiers[-1]
             ports = leaf.up or other.plan.uplink.ports
-            yield Hosts(
-                f"{other.plan.name} leaf", leaf.count, ports, None, uplink_plug(leaf.switch), leaves_of=other.plan.name
-            )
+            # Uplinks take the cages of the fastest ports.
+            fastest = max(leaf.switch.groups, key=lambda group: group.port_gbps.value)
+            plug = None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
+            yield Hosts(f"{other.plan.name} leaf", leaf.count, ports, None, plug, leaves_of=other.plan.name)
     if fabric.role == OUT_OF_BAND:
         yield from _management_hosts(fabric, units, others, pdus)
-        yield from _rack_devices(plan, sizing)
+        server = plan.cluster.server
+        if server and server.rack_bmc_ports and sizing.servers:
+            yield Hosts(RACK_DEVICES, units_bought(sizing.servers, server), server.rack_bmc_ports)
 
 
 def _management_hosts(
@@ -90,9 +87,3 @@ def _management_hosts(
         ports = fabric.switch_ports if part.of.switch_ports else part.of.bmc_ports or fabric.machine_ports
         if ports:
             yield Hosts(part.of.identity.name, part.number, ports)
-
-
-def _rack_devices(plan: Plan, sizing: Sizing) -> Iterator[Hosts]:
-    server = plan.cluster.server
-    if server and server.rack_bmc_ports and sizing.servers:
-        yield Hosts(RACK_DEVICES, units_bought(sizing.servers, server), server.rack_bmc_ports)

@@ -50,18 +50,24 @@ from bomgen.optics.cages import (
     map_ports,
     plug_at,
 )
-from bomgen.optics.compatibility import Cage, cable_reason, joins_two_cages
-from bomgen.optics.counting.connect import CAGES
-from bomgen.optics.counting.uses import AdapterUse, CableUse, ModuleUse
-from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, Medium, PartsLookup
+from bomgen.optics.compatibility import (
+    AOC,
+    COPPER,
+    COPPER_PAIRS,
+    Cage,
+    Medium,
+    PartsLookup,
+    cable_reason,
+    joins_two_cages,
+)
+from bomgen.optics.connect import CAGES
+from bomgen.optics.uses import AdapterUse, CableUse, ModuleUse
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
-from bomgen.site.facility import Facility, at_ends, count_racks, sum_of_all_power, with_rack_ranges
-from bomgen.site.power import Equipment, power_of
-from bomgen.site.rack_count import count_other_racks
-from bomgen.site.racks import Warnings, servers_of_rack, sum_of_racks
-from bomgen.site.weight_and_heat import SiteContents
+from bomgen.site.facility import Facility, at_ends, count_other_racks, count_racks, sum_of_all_power, with_rack_ranges
+from bomgen.site.rack_loads import SiteContents
+from bomgen.site.racks import Equipment, Warnings, power_of, servers_of_rack, sum_of_racks
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers
 

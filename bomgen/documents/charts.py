@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell, Column, Table, row_of
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Path, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import compared_alternatives, costs_table
 from bomgen.documents.chapters.sizing import load_points

@@ -13,9 +13,26 @@ from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, Document, Drawing, Note, Section, Table, Value, row_of
+from bomgen.core.document import (
+    EACH,
+    LESS,
+    MORE,
+    NEITHER,
+    Better,
+    Cell,
+    Column,
+    Document,
+    Drawing,
+    Note,
+    Number,
+    Path,
+    Section,
+    Table,
+    Value,
+    row_of,
+    rows_below,
+)
 from bomgen.core.language import Language
-from bomgen.core.number_registry import EACH, LESS, MORE, NEITHER, Better, Number, Path, rows_below
 from bomgen.core.provenance import json_value, quotient
 from bomgen.core.units import ANY_AMOUNT, Totals, minor_unit, rounded
 from bomgen.design.assembly import BuiltFabric

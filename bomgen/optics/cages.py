@@ -12,8 +12,7 @@ from bomgen.catalog.parts import ANY, GENERIC, PortGroup, Switch
 from bomgen.core.provenance import Figure
 from bomgen.fabric.ports import FittedTier, carries_rate, group_radix, links_per_cage
 from bomgen.fabric.types import Fabric, Links, Tier, ports_of
-from bomgen.optics.compatibility import Cage
-from bomgen.optics.types import RJ45, Medium
+from bomgen.optics.compatibility import RJ45, Cage, Medium
 
 SPINE = "spine"
 

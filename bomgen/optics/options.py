@@ -7,39 +7,37 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bomgen.catalog.parts import ANY, AVAILABLE, DSP, Cable, Module, Panel
-from bomgen.core.work_budget import OF_PAIR, OF_PART_LOOKUP, spend
+from bomgen.core.jobs import OF_PAIR, OF_PART_LOOKUP, spend
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import (
+    AOC,
+    COPPER,
+    COPPER_PAIRS,
+    FIBRE,
     MULTIMODE,
+    TRUNK,
+    VENDORS,
     Cage,
+    Medium,
+    MediumOption,
+    PanelSpec,
+    PartsLookup,
+    Patch,
     Rules,
+    Span,
     Unbuildable,
     cable_reason,
     fibre_module,
     fibre_reason,
     joins_two_cages,
     links_per_engine,
+    metres,
     module_in_cage,
     module_reason,
     pair_reason,
     power_reason,
     reach,
     trunk_reason,
-)
-from bomgen.optics.types import (
-    AOC,
-    COPPER,
-    COPPER_PAIRS,
-    FIBRE,
-    TRUNK,
-    VENDORS,
-    Medium,
-    MediumOption,
-    PanelSpec,
-    PartsLookup,
-    Patch,
-    Span,
-    metres,
 )
 
 KEPT = 1000
@@ -206,11 +204,6 @@ def count_foreign_ends(medium: Medium, span: Span, parts: PartsLookup) -> int:
     return sum(parts.is_foreign(part, cage) for part, cage in ends if part and not cage.optics)
 
 
-def _orderable(medium: str, cable: Cable) -> bool:
-    """Return whether a cable can be ordered: no placeholder, except RJ45 patch cables of any vendor."""
-    return not cable.identity.generic or medium == COPPER_PAIRS
-
-
 def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
     """Yield the orderable cables of a medium that fit both cages and are long enough, the preferred first."""
     rules = parts.rules()
@@ -222,7 +215,11 @@ def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
         return count_foreign_ends(plugged[cable.identity.id], span, parts), *_cable_preference(cable)
 
     for cable in sorted(known, key=preference):
-        if not _orderable(medium, cable) or cable.identity.availability != AVAILABLE or links_diverge(cable, span):
+        if (
+            (cable.identity.generic and medium != COPPER_PAIRS)
+            or cable.identity.availability != AVAILABLE
+            or links_diverge(cable, span)
+        ):
             continue
         if cable_reason(cable, span.lower, span.upper, span.gbps, rules) is None:
             sold = shortest_length(cable.lengths_m, span.length_m)

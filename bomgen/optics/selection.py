@@ -18,11 +18,27 @@ from fractions import Fraction
 from bomgen.catalog.parts import ANY, Cable, Module
 from bomgen.core.provenance import Assumed
 from bomgen.optics.compatibility import (
+    AOC,
+    AUTO,
+    COPPER,
+    COPPER_PAIRS,
+    FIBRE,
+    OPTICS_ONLY,
+    PREFER_COPPER,
+    RJ45,
+    TRANSCEIVER,
     Cage,
+    LinkChoice,
+    LinkSpec,
+    Medium,
+    MediumOption,
+    PartsLookup,
+    Span,
     Unbuildable,
     cable_reason,
     fibre_module,
     fibre_reason,
+    metres,
     module_in_cage,
     module_reason,
     pair_reason,
@@ -41,24 +57,6 @@ from bomgen.optics.options import (
     shortest_length,
     transceivers,
     without_built_in_optics,
-)
-from bomgen.optics.types import (
-    AOC,
-    AUTO,
-    COPPER,
-    COPPER_PAIRS,
-    FIBRE,
-    OPTICS_ONLY,
-    PREFER_COPPER,
-    RJ45,
-    TRANSCEIVER,
-    LinkChoice,
-    LinkSpec,
-    Medium,
-    MediumOption,
-    PartsLookup,
-    Span,
-    metres,
 )
 
 # named parts --------------------------------------------------------------------------------------------------------

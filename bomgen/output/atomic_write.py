@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from bomgen.core.processes import LettingThrough, defer_signals
+from bomgen.core.jobs import LettingThrough, defer_signals
 
 try:
     import fcntl

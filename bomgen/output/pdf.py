@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import BytesIO, StringIO
 
-from bomgen.core.processes import COLLECT_AFTER, Limits, run_limited, within_limits
+from bomgen.core.jobs import COLLECT_AFTER, Limits, run_limited, within_limits
 from bomgen.core.resources import is_out_of_memory
 from bomgen.output.face import face_rules
 

@@ -16,7 +16,7 @@ from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import decimal
-from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
+from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_columns import name_role
 from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow

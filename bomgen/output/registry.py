@@ -27,8 +27,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bomgen.core import progress as telling
 from bomgen.core.document import KINDS, QUOTE, Document, Drawing
+from bomgen.core.jobs import report_stage
 from bomgen.core.language import Language, language
 from bomgen.fabric.types import SERVER, Fabric
 from bomgen.results.result import Report
@@ -177,7 +177,7 @@ class DocumentInputs:
     def begin(self, form: str) -> None:
         """Report the start of a format, for progress and timing."""
         self._stage = form
-        telling.stage(form)
+        report_stage(form)
 
     @property
     def fabrics(self) -> Iterator[NamedFabric]:
@@ -191,10 +191,10 @@ class DocumentInputs:
         from bomgen.documents.customer_quote.contents import quote_document
         from bomgen.documents.customer_quote.record import customer_quote
 
-        telling.stage("quote")
+        report_stage("quote")
         record = customer_quote(Writer(self.report, self.language))
         page = quote_document(record, self.language, self._fabrics_of_clusters, self._racks_of_clusters)
-        telling.stage(self._stage)
+        report_stage(self._stage)
         return page
 
     def expansion(self, difference: Difference) -> Document | None:
@@ -209,9 +209,9 @@ class DocumentInputs:
     @cached_property
     def page(self) -> Document:
         """Return the chapters of the report with their drawings."""
-        telling.stage("chapters and drawings")
+        report_stage("chapters and drawings")
         page = self.chapters()
-        telling.stage(self._stage)
+        report_stage(self._stage)
         return page
 
     def chapters(self, only: Collection[str] | None = None) -> Document:

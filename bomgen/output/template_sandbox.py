@@ -1,6 +1,6 @@
 """The child process that renders templates: Jinja's sandbox, bomgen's filters, and errors with template lines.
 
-The sandbox keeps a template from the objects of the program; `core/processes.py` limits its time and memory, and
+The sandbox keeps a template from the objects of the program; `core/jobs.py` limits its time and memory, and
 leaves code that escapes the sandbox, in which holes have been found before, without files and environment. `check` only
 parses, in the same child, because a parser can be overloaded too. Equal plans give equal results: filters with random
 text are removed from Jinja, and objects, whose text is their memory address, are not printed.
@@ -29,8 +29,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from bomgen.core.diagnostics import suggestion
+from bomgen.core.jobs import Limits, OutOfTime, within_limits
 from bomgen.core.language import Language, language
-from bomgen.core.processes import Limits, OutOfTime, within_limits
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import minor_units
 

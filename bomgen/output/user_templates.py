@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
-from bomgen.core.processes import ChildOutput, Limits, run_limited
+from bomgen.core.jobs import ChildOutput, Limits, run_limited
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder, text
 from bomgen.core.safety import DEVICES

@@ -13,8 +13,8 @@ from pathlib import Path as FilePath
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
-from bomgen.core import progress as telling
 from bomgen.core.diagnostics import OutputError
+from bomgen.core.jobs import report_stage
 from bomgen.output import atomic_write
 from bomgen.output import user_templates as templates
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents
@@ -48,7 +48,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             for name, content in (written if isinstance(written, dict) else {"": written}).items()
         }
     if report.templates:
-        telling.stage("templates")
+        report_stage("templates")
         files |= templates.filled(report.templates, template_data(report), report.plan.quote.language)
     return files
 

@@ -10,7 +10,7 @@ from bomgen.catalog.estimates import usual_management_ports
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, product, sum_of
-from bomgen.optics.types import RJ45
+from bomgen.optics.compatibility import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan, UsualNic
 
 INCLUDED, CONFIGURED, USUAL, ADDED = "included", "configured", "usual", "added"

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple, overload
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
-from bomgen.core.number_registry import measures
+from bomgen.core.document import measures
 from bomgen.core.provenance import Mark
 from bomgen.core.units import MONEY, decimal, parse
 from bomgen.core.yaml_edit import write_scalar

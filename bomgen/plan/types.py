@@ -9,7 +9,7 @@ from bomgen.catalog import parts
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.types import LinkSpec
+from bomgen.optics.compatibility import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 from bomgen.plan.schema import Key
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.processes import Limits, run_limited
+from bomgen.core.jobs import Limits, run_limited
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import Area, Broken, RawTable, TableCell, Value
 

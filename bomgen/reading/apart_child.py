@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.processes import within_limits
+from bomgen.core.jobs import within_limits
 from bomgen.reading.apart import LIMITS, PDF, written
 from bomgen.reading.cells import RawTable
 

@@ -15,11 +15,10 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import ANY_LENGTH, CHASSIS, KINDS, NOT_PARTS, Catalog, Record, id_at_length
-from bomgen.catalog.identity import slug
 from bomgen.catalog.link_words import TRANSCEIVER, LinkWords, read_link_words
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import Message, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
@@ -195,10 +194,7 @@ class PartIndex:
         plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
         contradicting = dict[tuple[str, str], None]()
         for looked, words_of_kind in (
-            (self._called, [text]),
             (self._exactly, numbers),
-            (self._containing, [whole]),
-            (self._of_words, [text]),
             (self._all_of, numbers),
             (self._exactly, starts),
             (self._of_attributes, [whole]),
@@ -225,20 +221,6 @@ class PartIndex:
             return False
         domains = set(_DOMAIN.findall(text))
         return not domains <= set(_DOMAIN.findall(names)) or self.words.find_gpus(text).unknown
-
-    def _called(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part with a name as printed in documents, or of every switch with a chip."""
-        wanted = slug(name)
-        named = ((part, (part.value("name"), part.value("asic"))) for part in self._parts())
-        return tuple((part.kind, part.id) for part, names in named if wanted in [slug(str(name)) for name in names])
-
-    def _of_words(self, text: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part whose vendor, name, chip and kind have all words of a text."""
-        if len(text.split()) < 2:
-            return ()
-        words = {*_plain_words(text)}
-        told = ((part, [part.value(key) for key in ("vendor", "name", "asic")]) for part in self._parts())
-        return tuple((part.kind, part.id) for part, names in told if words <= {*_plain_words(f"{names} {part.kind}")})
 
     def _exactly(self, word: str) -> tuple[tuple[str, str], ...]:
         """Return kind and id of every part with a number: as it is, of a length, or with a known suffix."""
@@ -269,12 +251,6 @@ class PartIndex:
             held += [(record, number) for number in (record.value("flat_variants") or {}).values()]
         fitting = [(record.kind, record.id) for record, number in held if str(number).lower() == word.lower()]
         return tuple(dict.fromkeys(fitting))
-
-    def _containing(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Return kind and id of every part whose name or number has whole words such as `SR675 V3`."""
-        wanted = f"-{slug(word)}-"
-        fitting = [part for name, parts in self.names.items() if wanted in f"-{slug(name)}-" for part in parts]
-        return tuple(dict.fromkeys(fitting)) if _is_number(wanted) else ()
 
     def find_unsold(self, text: str) -> Named | None:
         """Return the cable of a family at a length that is not sold."""
@@ -551,11 +527,6 @@ def _plain(text: str) -> str:
 
 def _tokens(text: str) -> Iterator[str]:
     return filter(None, (word.strip(MARKS) for word in _TOKEN.findall(text)))
-
-
-def _plain_words(text: str) -> list[str]:
-    """Return the words of a text, letters and digits apart: `RTX6000` is `RTX 6000`."""
-    return re.findall(r"[^\W\d]+|\d+", text.lower())
 
 
 def _beginnings(word: str) -> Iterator[tuple[str, str]]:

@@ -11,11 +11,18 @@ from bomgen.catalog.part_file_checks import in_unit_of_field
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message
 from bomgen.design.assembly import Design, parts_lookup
-from bomgen.optics.compatibility import Unbuildable, cable_reason, module_reason
+from bomgen.optics.compatibility import (
+    LinkChoice,
+    LinkSpec,
+    Medium,
+    PartsLookup,
+    Span,
+    Unbuildable,
+    cable_reason,
+    module_reason,
+)
 from bomgen.optics.selection import choose
-from bomgen.optics.types import LinkChoice, LinkSpec, Medium, PartsLookup, Span
-from bomgen.pricing.price_book import PriceBook
-from bomgen.pricing.unit_prices import part_price
+from bomgen.pricing.price_book import PriceBook, part_price
 from bomgen.results.reasons import rejection
 
 OF_LINKS = ("transceiver", "cable")

@@ -24,7 +24,7 @@ from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.declaration import defines_own_links
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
-from bomgen.optics.counting.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.optics.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.plan.commercial_terms import DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import Quote

@@ -15,10 +15,13 @@ from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, json_value, product, range_data, sum_of
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.site.power import UNKNOWN_POWER, power_of, sum_of_power
-from bomgen.site.power_supply import (
+from bomgen.site.rack_loads import (
     OUTLET,
+    PDU,
+    RACK,
     SuppliedRack,
+    WeighedItems,
+    heat_of,
     outlet_warnings,
     outlets_of_pdus,
     outlets_of_servers,
@@ -26,8 +29,10 @@ from bomgen.site.power_supply import (
     power_supply_warnings,
     sum_of_outlets,
     unrated_pdu_warnings,
+    weigh,
+    weighed,
 )
-from bomgen.site.weight_and_heat import PDU, RACK, WeighedItems, heat_of, weigh, weighed
+from bomgen.site.racks import UNKNOWN_POWER, power_of, sum_of_power
 
 Span = tuple[int, int]
 """The first and last of consecutive numbers."""

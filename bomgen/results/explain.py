@@ -25,9 +25,8 @@ from bomgen.core.provenance import (
 )
 from bomgen.core.units import MONEY, minor_unit
 from bomgen.plan.commercial_terms import QuotePlan
-from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.price_book import Price, PriceBook, discount_given
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.unit_prices import discount_given
 from bomgen.results.numbers import Paths, dotted
 from bomgen.results.reasons import Reason
 from bomgen.results.result import Report, numbers_of, share_text

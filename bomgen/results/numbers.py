@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import key_of
-from bomgen.core.number_registry import Path, row_at
+from bomgen.core.document import Path, row_at
 from bomgen.core.provenance import Figure, formula, quotient, sum_of
 from bomgen.core.units import MINUTES_A_DAY
 from bomgen.design.assembly import BuiltFabric, Design

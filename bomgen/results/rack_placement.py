@@ -45,8 +45,8 @@ from bomgen.results.elevations import (
 )
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
-from bomgen.site.power import watts_in_words
-from bomgen.site.power_supply import feed_letter
+from bomgen.site.rack_loads import feed_letter
+from bomgen.site.racks import watts_in_words
 
 
 class RackedDevices(NamedTuple):

@@ -12,8 +12,7 @@ from bomgen.catalog.files import Record, built_in, cache_one
 from bomgen.catalog.parts import Identity, Server, Switch
 from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.core.formula_words import describe_formula
-from bomgen.core.language import Language
+from bomgen.core.language import Language, describe_formula
 from bomgen.core.messages import ENGLISH, Message, message, read_language
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
 from bomgen.core.units import rounded
@@ -23,8 +22,8 @@ from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_di
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.ports import CardUse, FittedTier
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
-from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.types import MediumOption, metres
+from bomgen.optics.compatibility import MediumOption, metres
+from bomgen.optics.uses import Chosen
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import ADDED, CONFIGURED, USUAL
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan
@@ -32,7 +31,7 @@ from bomgen.pricing.bill_line import cluster_path
 from bomgen.results.result import Report
 from bomgen.results.what_if import OtherDesign, compare_design, compare_designs
 from bomgen.site import racks
-from bomgen.site.power import power_of
+from bomgen.site.racks import power_of
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.storage import StoredUnits
 from bomgen.sizing.training.memory import ModelSplit, degrees_of
@@ -705,7 +704,10 @@ def _link_reason(asked: ReasonInputs, built: BuiltFabric, chosen: Chosen) -> Rea
         PLAN if by_plan else RULE,
         because,
         (place or spec.mark) if by_plan else None,
-        tuple(Other(words.value(each.name, "word"), _why_not(asked, each)) for each in chosen.others),
+        tuple(
+            Other(words.value(each.name, "word"), f"{words.message(rejection(each))}{_cost(asked, each)}")
+            for each in chosen.others
+        ),
     )
 
 
@@ -713,10 +715,6 @@ def rejection(option: MediumOption) -> Message:
     """Return why an option for a kind of link was rejected."""
     code = f"rejected-{option.reason}"
     return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
-
-
-def _why_not(asked: ReasonInputs, option: MediumOption) -> str:
-    return f"{asked.words.message(rejection(option))}{_cost(asked, option)}"
 
 
 def _cost(asked: ReasonInputs, option: MediumOption | Chosen) -> str:

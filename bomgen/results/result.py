@@ -11,8 +11,7 @@ from bomgen import __version__
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
-from bomgen.core.document import Logo
-from bomgen.core.number_registry import KNOWN, Path, rows_below
+from bomgen.core.document import KNOWN, Logo, Path, rows_below
 from bomgen.core.provenance import (
     Assumed,
     Cited,
@@ -29,18 +28,17 @@ from bomgen.core.units import Totals, rounded
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
 from bomgen.fabric.declaration import link_kinds
-from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.types import VENDORS
+from bomgen.optics.compatibility import VENDORS
+from bomgen.optics.uses import Chosen
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill
+from bomgen.pricing.bill import Bill, OpenItem
 from bomgen.pricing.bill_line import Line, cluster_path
+from bomgen.pricing.costs import Running
 from bomgen.pricing.price_book import PriceBook
 from bomgen.pricing.quote import Confidence, Quote, QuoteLine, confidence, doubts
-from bomgen.pricing.required_parts import OpenItem
-from bomgen.pricing.running_costs import Running
 from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
 
@@ -202,7 +200,11 @@ def result(report: Report) -> dict[str, Any]:
     _add_zero_counts(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)
-    data["existing"] = [_existing_data(line) for line in report.bill.existing]
+    keys = ("id", "category", "fabric", "role", "part", "sku", "vendor", "description")
+    data["existing"] = [
+        {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
+        for line in report.bill.existing
+    ]
     data["not_on_bill"] = [_open_item_data(item) for item in report.bill.open_items]
     data["totals"] = _totals_data(report.quote.totals)
     data["totals"]["required_unpriced"] = len(report.quote.unpriced_required)
@@ -397,11 +399,6 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
     }
 
 
-def _existing_data(line: Line) -> dict[str, Any]:
-    keys = ("id", "category", "fabric", "role", "part", "sku", "vendor", "description")
-    return {**{key: getattr(line, key) for key in keys}, "quantity": json_value(line.quantity.value)}
-
-
 def share_text(share: Fraction) -> str:
     """Return a share as a decimal string."""
     return str(Decimal(share.numerator) / Decimal(share.denominator))
@@ -412,9 +409,9 @@ def explain_line(line: Line) -> str:
     return one_line(line.quantity, lambda figure: str(json_value(figure.value)))
 
 
-def one_line(figure: Figure, show: Callable[[Figure], str], origin: Callable[[Figure], str] = origin_text) -> str:
-    """Return a figure's formula with inputs, or its origin; `show` formats a value, `origin` an origin."""
-    text = origin(figure)
+def one_line(figure: Figure, show: Callable[[Figure], str]) -> str:
+    """Return a figure's formula with inputs, or its origin; `show` formats a value."""
+    text = origin_text(figure)
     inputs = ", ".join(f"{name} = {show(step)}" for name, step in figure.inputs)
     return f"{text}; {inputs}" if inputs else text
 

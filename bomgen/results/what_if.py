@@ -20,10 +20,10 @@ from bomgen.fabric.clos.occupancy import Occupancy
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import FabricPlan
 from bomgen.pricing.bill import Bill, lines_of_fabric
+from bomgen.pricing.costs import cost_per_gpu, run_cost
 from bomgen.pricing.quote import quote
-from bomgen.pricing.running_costs import cost_per_gpu, run_cost
 from bomgen.results.result import Report
-from bomgen.site.power import cost_of_energy, energy_of_run
+from bomgen.site.racks import cost_of_energy, energy_of_run
 from bomgen.sizing.prediction.predict import Outlook
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus, whole_racks
 

@@ -28,8 +28,7 @@ from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
 from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.cells import PERCENT
-from bomgen.serve.calls import language_of, plan_of
-from bomgen.serve.workspace import Data, Refused, Request, Workspace
+from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name, server_of
 
@@ -235,8 +234,12 @@ def _questions(data: Data) -> list[Data]:
                 declared, value = declaration_at(question.path), value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
             words = question.proposed
-            if question.path == SERVER:
-                words = _servers_of(data)
+            if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
+                try:
+                    usual, rest = server_of(str(value_at(data, GPU))) or ("", ())
+                    words = tuple(filter(None, (usual, *rest)))
+                except UnknownPart:
+                    words = tuple(declaration_at(SERVER).words)
             elif question.kind == "choice" and not words:
                 words = tuple(declared.words)
             asked.append(
@@ -253,15 +256,6 @@ def _questions(data: Data) -> list[Data]:
                 }
             )
     return asked
-
-
-def _servers_of(data: Data) -> tuple[str, ...]:
-    """Return the servers that have the GPU of a plan, the usual one first; all for a GPU that is not known."""
-    try:
-        usual, rest = server_of(str(value_at(data, GPU))) or ("", ())
-        return tuple(filter(None, (usual, *rest)))
-    except UnknownPart:
-        return tuple(declaration_at(SERVER).words)
 
 
 def _path_of(question: Question, data: Data) -> tuple[str, ...]:

@@ -24,9 +24,19 @@ from bomgen.reading.list_columns import CURRENCY, NOTHING, RequestedColumns, rea
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
-from bomgen.serve.calls import language_of, plan_of, questions_data, texts_of
+from bomgen.serve.calls import (
+    NO_VERSION,
+    Data,
+    Refused,
+    Request,
+    Workspace,
+    language_of,
+    plan_of,
+    questions_data,
+    texts_of,
+    version_of,
+)
 from bomgen.serve.form import data_of, value_at, with_values
-from bomgen.serve.workspace import NO_VERSION, Data, Refused, Request, Workspace, version_of
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile, content_of

@@ -30,9 +30,23 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 from bomgen.core.diagnostics import OutputError
 from bomgen.core.resources import content
 from bomgen.output.face import face_folder
-from bomgen.serve.calls import CALLS, Open, Save, Sent, error_data, read_request
+from bomgen.serve.calls import (
+    CALLS,
+    NO_VERSION,
+    Data,
+    FileChanged,
+    Open,
+    Refused,
+    Save,
+    Sent,
+    Workspace,
+    error_data,
+    gallery,
+    open_design,
+    read_request,
+    unpack,
+)
 from bomgen.serve.pages import Pages
-from bomgen.serve.workspace import NO_VERSION, Data, FileChanged, Refused, Workspace, gallery, open_design, unpack
 
 # open connections -----------------------------------------------------------------------------------------------------
 # Any program of the machine can connect. One that sends nothing, or a byte at a time, holds a place until its time is

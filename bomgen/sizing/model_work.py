@@ -8,8 +8,8 @@ from functools import reduce
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.model_parameters import matrices
-from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog import model_matrices
+from bomgen.catalog.model_matrices import Matrix
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
@@ -41,8 +41,8 @@ def layers_by_attention(model: Model) -> tuple[Layers, ...]:
     """Return the layers of a model by attention, those that keep all tokens first; none if their number is unknown."""
     if "layers" not in model.shape:
         return ()
-    kv_heads, width = matrices.kv_heads(model), matrices.head_dim(model)
-    if matrices.compressed(model):
+    kv_heads, width = model_matrices.kv_heads(model), model_matrices.head_dim(model)
+    if model_matrices.compressed(model):
         layers_by_kind = _compressed(model, kv_heads, width)
     elif "window" in model.shape:
         layers_by_kind = _with_windows(model, kv_heads, width)
@@ -63,17 +63,17 @@ def _compressed(model: Model, kv_heads: Figure | None, width: Figure | None) -> 
 
 
 def _with_windows(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
-    window, layers = model.shape["window"], matrices.attention_layers(model)
+    window, layers = model.shape["window"], model_matrices.attention_layers(model)
     if "window_layers" not in model.shape:
         return [Layers(layers, kv_heads, width, window)]
     windows = model.shape["window_layers"]
-    full = matrices.layers_without_window(layers, windows)
+    full = model_matrices.layers_without_window(layers, windows)
     wide = model.shape.get("global_head_dim", width)
-    return [Layers(full, matrices.global_kv_heads(model), wide), Layers(windows, kv_heads, width, window)]
+    return [Layers(full, model_matrices.global_kv_heads(model), wide), Layers(windows, kv_heads, width, window)]
 
 
 def _sparse(model: Model, kv_heads: Figure | None, width: Figure | None) -> list[Layers]:
-    layers, sparse = matrices.attention_layers(model), matrices.sparse_layers(model)
+    layers, sparse = model_matrices.attention_layers(model), model_matrices.sparse_layers(model)
     if sparse is None:
         return [Layers(layers, kv_heads, width)]
     chosen = Layers(sparse, kv_heads, width, chosen=model.shape["index_topk"])
@@ -156,11 +156,11 @@ def _positions(model: Model, layers: Layers, convention: Figure, sequence: Figur
 
 def _index(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
     """Return the multiply-adds of the indexers, which score every token or entry; None: no sparse attention."""
-    layers = matrices.index_layers(model)
+    layers = model_matrices.index_layers(model)
     if layers is None:
         return None
     met = positions_met(convention, layers, sequence)
-    met = entries_met(met, model.shape["compress_rate_csa"]) if matrices.compressed(model) else met
+    met = entries_met(met, model.shape["compress_rate_csa"]) if model_matrices.compressed(model) else met
     return index_products(met, model.shape["index_heads"], model.shape["index_head_dim"])
 
 
@@ -307,7 +307,7 @@ class Adapters(NamedTuple):
 
 def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     """Return the work per token of a sequence; None when the shape is unknown."""
-    all_matrices = matrices.matrices(model)
+    all_matrices = model_matrices.matrices(model)
     shape = model.shape
     if not all_matrices or not {"vocab", "heads"} <= shape.keys():
         return None
@@ -316,8 +316,8 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
         return None
     routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
     shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
-    attention_layers, hidden = matrices.attention_layers(model), shape["hidden"]
-    width, kv_heads = matrices.width_of_head(model), matrices.kv_heads(model) or shape["heads"]
+    attention_layers, hidden = model_matrices.attention_layers(model), shape["hidden"]
+    width, kv_heads = model_matrices.width_of_head(model), model_matrices.kv_heads(model) or shape["heads"]
     stored = (
         add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.count) for matrix in routed)
         if routed
@@ -325,7 +325,7 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     )
     return Work(
         layers=shape["layers"],
-        blocks=add_counts(matrices.mixing_layers(model), matrices.ffn_layers(model)),
+        blocks=add_counts(model_matrices.mixing_layers(model), model_matrices.ffn_layers(model)),
         hidden=hidden,
         sequence=sequence,
         weights=add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in shared),
@@ -342,7 +342,7 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
         expert_parameters=stored,
         expert_width=shape["ffn_expert"] if routed else ONE,
         expert_input=(shape.get("moe_latent") or hidden) if routed else ZERO,
-        expert_layers=matrices.layers_with_experts(model) if routed else ZERO,
+        expert_layers=model_matrices.layers_with_experts(model) if routed else ZERO,
         experts=shape["experts"] if routed else ONE,
         topk=shape["topk"] if routed else ONE,
         trained=ALL,
@@ -355,7 +355,7 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
     """Return the work of a model whose weights are frozen, with its adapters: they count as further weights."""
     adapted = [
         matrix
-        for matrix in matrices.matrices(model) or ()
+        for matrix in model_matrices.matrices(model) or ()
         if matrix.name not in states.LEFT_ALONE and (adapters.modules is None or matrix.name in adapters.modules)
     ]
     routed = [matrix for matrix in adapted if matrix.count.value > matrix.active.value]

@@ -27,12 +27,12 @@ from bomgen.catalog.part_file_checks import UNVERIFIED, plausible_ranges
 from bomgen.catalog.search import Found, search
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
+from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
 from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import IDS
 from bomgen.core.safety import quote
 from bomgen.core.units import parse
-from bomgen.core.work_budget import MAX_STEPS, OF_NAME, TooMuch, budget, spend
 from bomgen.core.yaml_source import SUFFIXES
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import Topology
@@ -131,19 +131,20 @@ def parts_named(catalog: Catalog, text: str, kind: str = "", id: str | None = No
     if not parts:
         with suppress(UnknownPart):
             parts = [(MODEL, catalog.find_original(MODEL, text).id)]
-    looked_up = PartIndex(catalog).look_up(text)
-    if parts := parts or [*looked_up.parts]:
-        if len(parts) == 1:
-            return part(catalog, *parts[0]), looked_up.number or text
-        return _described([catalog.find_original(kind, id) for kind, id in sorted(parts)]), looked_up.number
-    found = search(catalog, text)
-    if unknown and not (found.parts or found.why):
-        raise unknown
-    if not found.parts:
-        raise ValueError(_not_found(text, found))
-    if len(found.parts) == 1:
-        return part(catalog, found.parts[0].kind, found.parts[0].id), text
-    return _described(found.parts), text
+    number, found = text, search(catalog, text) if not parts and len(text.split()) > 1 else None
+    if not (parts or (found and found.parts)):
+        looked_up = PartIndex(catalog).look_up(text)
+        parts, number = sorted(looked_up.parts), looked_up.number
+    if not parts:
+        found = found or search(catalog, text)
+        parts = [(record.kind, record.id) for record in found.parts]
+        if unknown and not (parts or found.why):
+            raise unknown
+        if not parts:
+            raise ValueError(_not_found(text, found))
+    if len(parts) == 1:
+        return part(catalog, *parts[0]), number
+    return _described([catalog.find_original(kind, id) for kind, id in parts]), number
 
 
 def _not_found(text: str, found: Found) -> str:

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple, Protocol
 
 from bomgen import __version__
 from bomgen.catalog.files import Catalog
-from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.processes import Lifeline, OutOfTime, process_pool
+from bomgen.core.jobs import Lifeline, OutOfTime, process_pool, report_count
 from bomgen.core.resources import folder
 from bomgen.plan.search_space import KEY, SearchSpace, search_space
 from bomgen.pricing.price_book import INDICATIVE
@@ -336,7 +335,10 @@ OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
 
 def digest_of(search: SearchRequest) -> str:
     """Return the digest of everything a worker must share: version, catalogue, and the plan with the files it names."""
-    digest = sha256(f"{__version__}\n{_digest_of_catalogue()}\n".encode())
+    catalogue, data = sha256(), folder("data")
+    for path in sorted(path for path in data.rglob("*") if path.suffix != ".pyc" and path.is_file()):
+        catalogue.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
+    digest = sha256(f"{__version__}\n{catalogue.hexdigest()}\n".encode())
     file = search.file
     source = source_of(file, search.settings)
     books = (source.data.get("quote") or {}).get("price_book") or []
@@ -345,14 +347,6 @@ def digest_of(search: SearchRequest) -> str:
         paths += sorted(path for path in (file.folder / name).rglob("*") if path.is_file())
     for content in (file.content, *(content for _, content in source.files), *map(content_of, paths)):
         digest.update(sha256(content).digest())
-    return digest.hexdigest()
-
-
-def _digest_of_catalogue() -> str:
-    digest = sha256()
-    data = folder("data")
-    for path in sorted(path for path in data.rglob("*") if path.suffix != ".pyc" and path.is_file()):
-        digest.update(f"{path.relative_to(data).as_posix()}\n".encode() + sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
@@ -455,7 +449,7 @@ def find_front(
 
     KeyboardInterrupt, EngineLost and OutOfTime end the search: the front is then that of the designs evaluated so far,
     and designs beyond a bound are not listed beside its rows. The progress of each stage (`hardware`, `sizing`,
-    `search`, `next`, `whole`) is reported through core/progress.py. `whole`: calculate every design of the front as
+    `search`, `next`, `whole`) is reported through core/jobs.py. `whole`: calculate every design of the front as
     `build` does, not only the best.
 
     Raises PlanErrors for designs that cannot be compared and for a front that is too long to read; BrokenResult if a
@@ -501,12 +495,12 @@ def _find_front(
 def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
     """Yield the results of each part, and report how many designs have been evaluated."""
     done = 0
-    progress.count(stage, done, size)
+    report_count(stage, done, size)
     with closing(taken):
         for designs, result in taken:
             yield result
             done += designs
-            progress.count(stage, done, size)
+            report_count(stage, done, size)
 
 
 def front_plans(front: Front, file: PlanFile, settings: Sequence[str], folder: Path) -> dict[str, bytes]:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.catalog.files import Catalog
-from bomgen.core import progress
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.exact_vectors import RowsDiffer
+from bomgen.core.jobs import report_count
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
@@ -30,9 +30,8 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.search_space import NumberRange, SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
-from bomgen.pricing.price_book import PriceBook
+from bomgen.pricing.price_book import PriceBook, missing_rates, part_price
 from bomgen.pricing.quote import quote
-from bomgen.pricing.unit_prices import missing_rates, part_price
 from bomgen.results.designs import (
     UNITS,
     Columns,
@@ -160,7 +159,7 @@ class _Table:
             self._open_family(family, self)
             self.opened[family] = True
             self._open += 1
-            progress.count(self._name, self._open, self.opened.size)
+            report_count(self._name, self._open, self.opened.size)
         waiting = self.pending[families, sizes]
         cells = np.unique(families[waiting] * self.pending.shape[1] + sizes[waiting])
         for family, place in zip(*np.divmod(cells, self.pending.shape[1]), strict=True):

@@ -14,12 +14,12 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.files import Catalog
-from bomgen.core import progress, schema
+from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import MOST_LOGO, Logo, logo
+from bomgen.core.jobs import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, report_stage, spend
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
-from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, spend
 from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
@@ -27,9 +27,8 @@ from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Plan
 from bomgen.pricing import price_book
-from bomgen.pricing.margin import selling_books
-from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook
-from bomgen.pricing.unit_prices import missing_rates
+from bomgen.pricing.costs import selling_books
+from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook, missing_rates
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template
 from bomgen.workflow.plan_files import (
@@ -125,7 +124,7 @@ def read_all(
     lock.
     """
     if earlier is None:
-        progress.stage("plan")
+        report_stage("plan")
     contents: Contents = dict(earlier.contents) if earlier else {}
     contents |= {real(path): content for path, content in file.unwritten}
     source = source_of(file, settings, without, contents)

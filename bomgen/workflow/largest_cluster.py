@@ -19,9 +19,9 @@ from bomgen.core.provenance import Assumed, Figure, first_given, require
 from bomgen.core.units import decimal, rounded
 from bomgen.design.assembly import Design
 from bomgen.plan.types import Plan
+from bomgen.pricing.price_book import converted
 from bomgen.pricing.quote import Quote, unpriced_gpus
-from bomgen.pricing.unit_prices import converted
-from bomgen.site.power import watts_in_words
+from bomgen.site.racks import watts_in_words
 from bomgen.sizing.servers import MAX_GPUS
 
 TOO_LARGE = Fraction(2)

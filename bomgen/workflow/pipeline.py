@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
-from bomgen.core import progress
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
+from bomgen.core.jobs import MAX_STEPS, TooMuch, budget, report_stage, spend
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark, first_given
-from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget, spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
-from bomgen.optics.types import PartsLookup
+from bomgen.optics.compatibility import PartsLookup
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
@@ -41,10 +40,9 @@ from bomgen.pricing.alternatives import (
 )
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.pricing.price_book import PriceBook
+from bomgen.pricing.costs import Running, running
+from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
 from bomgen.pricing.quote import Quote, cluster_quote, quote
-from bomgen.pricing.running_costs import Running, running
-from bomgen.pricing.unit_prices import missing_rates, net_price, part_price
 from bomgen.reading.cells import read_lead_days
 from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
@@ -67,7 +65,7 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists import Entry
-    from bomgen.pricing.margin import Margin
+    from bomgen.pricing.costs import Margin
     from bomgen.pricing.price_book import PriceBook
     from bomgen.results.elevations import Elevations
 
@@ -94,10 +92,10 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     price = partial(_price_design, inputs.catalog, prices)
     plans = [size_within_bounds(plan._replace(quote=prices.quote), lambda of: price(design(of))) for plan in plans]
     designs = [design(plan) for plan in plans]
-    progress.stage("bill and prices")
+    report_stage("bill and prices")
     billed = bill(inputs.catalog, *designs)
     priced = quote(billed, prices.quote, prices.used)
-    progress.stage("checks")
+    report_stage("checks")
     racked = any(designed.facility.racks for designed in designs)
     reports = [
         _report_cluster(inputs._replace(source=source), designed, problems, billed, priced, prices.used, racked)
@@ -194,11 +192,11 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     Raises PlanErrors at the key that makes the design impossible.
     """
     try:
-        progress.stage("sizes")
+        report_stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size_cluster(plan, attached)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
-        progress.stage("fabrics and racks")
+        report_stage("fabrics and racks")
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
@@ -223,7 +221,11 @@ def _report_cluster(
     plan = designed.plan
     own_quote = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
     own_bill = cluster_bill(billed, plan.cluster_name) if plan.cluster_name else billed
-    elevated = _elevations(designed)
+    elevated = None
+    if plan.site is not None:
+        from bomgen.results.rack_placement import elevations
+
+        elevated = elevations(designed)
     outcome = checks(designed, own_bill, own_quote)
     if failed := [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]:
         raise BrokenResult("; ".join(failed))
@@ -310,15 +312,6 @@ def spend_steps_for_floor(designed: Design) -> None:
     spend(ceil(racks.value) + last.start + last.number)
 
 
-def _elevations(designed: Design) -> Elevations | None:
-    """Return the contents of the racks, if the plan describes a site."""
-    if designed.plan.site is None:
-        return None
-    from bomgen.results.rack_placement import elevations
-
-    return elevations(designed)
-
-
 def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
     """Return warnings about devices that fit in no rack, at the place of the site."""
     if elevated is None or plan.site is None:
@@ -370,7 +363,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
     Raises PlanErrors as `work_out`, for invalid cost books, and if the plan names none.
     """
-    from bomgen.pricing.margin import margin
+    from bomgen.pricing.costs import margin
 
     report = work_out(inputs := read_all(file, settings, costs=True))
     quoted = report.plan.quote
@@ -506,7 +499,7 @@ def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
 def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int) -> tuple[Report, PriceBooks]:
     """Return the report of an alternative of a plan, and its prices. Raises as `work_out`, in its name."""
     alternative = report.plan.quote.alternatives[index]
-    progress.stage(f"alternative {alternative.name}")
+    report_stage(f"alternative {alternative.name}")
     try:
         source = varied(inputs.source, index)
         if problems := plan_schema.check_plan_schema(source, "plan"):
@@ -566,7 +559,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 
-    progress.stage("cables")
+    report_stage("cables")
     with _limited(report.plan.mark, f"more than {MAX_STEPS} cables; a list can have at most that many"):
         spend_steps_for_cables(report.design)
     try:

@@ -7,9 +7,9 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog
+from bomgen.core.jobs import OF_BILL_LINE, TooMuch, budget, spend
 from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.provenance import Assumed, Figure, Mark
-from bomgen.core.work_budget import OF_BILL_LINE, TooMuch, budget, spend
 from bomgen.fabric.types import SERVER
 from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE

@@ -15,7 +15,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import SentBill, SentLine

@@ -13,15 +13,14 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, Identity
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.grouping import group_by
-from bomgen.core.work_budget import OF_BILL_PLAN, spend
+from bomgen.core.document import group_by
+from bomgen.core.jobs import OF_BILL_PLAN, spend
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
 from bomgen.fabric import declaration
 from bomgen.fabric.declaration import link_kinds, topology
 from bomgen.fabric.types import SERVER
-from bomgen.optics.compatibility import accepts, rules
-from bomgen.optics.types import RJ45
+from bomgen.optics.compatibility import RJ45, accepts, rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.pricing.bill import Bill, bill

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
+from bomgen.core.jobs import OF_BILL_FIT, spend
 from bomgen.core.provenance import Mark
-from bomgen.core.work_budget import OF_BILL_FIT, spend
 from bomgen.design.assembly import Design
 from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.catalog.model_names import format_of_checkpoint
+from bomgen.catalog.models import format_of_checkpoint
 
 NAMES = {
     "Qwen/Qwen3-32B": ("qwen3-32b", None),

@@ -12,9 +12,9 @@ from bomgen.catalog.files import KINDS, NOT_PARTS, Catalog, schema_of_file
 from bomgen.catalog.part_file_checks import implausible_figures, plausible_ranges
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.jobs import MAX_STEPS, OF_PART, OF_PART_LOOKUP, TooMuch, budget, spend
 from bomgen.core.provenance import Cited, Given
 from bomgen.core.resources import folder as folder_of_data
-from bomgen.core.work_budget import MAX_STEPS, OF_PART, OF_PART_LOOKUP, TooMuch, budget, spend
 from bomgen.core.yaml_source import own
 
 PARTS = 5

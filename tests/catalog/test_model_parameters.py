@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from bomgen.catalog import part_records
+from bomgen.catalog import model_matrices, models, part_records
 from bomgen.catalog.files import Catalog, inline_record
-from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.yaml_source import read
@@ -38,7 +37,7 @@ def refused(**keys: Any) -> Problem:
 def sizes(model: Model) -> dict[str, tuple[int, ...]]:
     """Inputs, outputs, copies and active copies of each matrix; of two of a name the experts' is marked."""
     found: dict[str, tuple[int, ...]] = {}
-    for each in matrices.matrices(model) or ():
+    for each in model_matrices.matrices(model) or ():
         name = f"expert {each.name}" if each.name in found else each.name
         found[name] = (each.inputs.value, each.outputs.value, each.count.value, each.active.value)
     return found
@@ -101,7 +100,7 @@ OPEN = {"inkling", "ling-2.6-1t", "qwen3.8-2.4t-a95b"}
 
 def test_a_model_without_a_shape_has_its_published_parameters() -> None:
     """Only these lack keys of their shape, and they give their parameters instead."""
-    assert {id for id in CATALOG.ids("model") if matrices.missing(catalogue(id))} == OPEN
+    assert {id for id in CATALOG.ids("model") if model_matrices.missing(catalogue(id))} == OPEN
     assert all(CATALOG.find("model", id).value("parameters") for id in OPEN)
 
 
@@ -109,7 +108,7 @@ def test_a_model_without_a_shape_has_its_published_parameters() -> None:
 def test_matrices_and_parameters_agree(id: str) -> None:
     """All copies of all matrices are the weights counted, and a token leaves out exactly the idle copies."""
     model = catalogue(id)
-    counted, found = counts.parameters(model), matrices.matrices(model)
+    counted, found = models.parameters(model), model_matrices.matrices(model)
     assert counted is not None
     assert found is not None
     blocks = {name: figure.value for name, figure in counted.inputs}
@@ -199,15 +198,15 @@ def test_the_least_shape_counts_as_llama_does() -> None:
     """Five keys are enough: they give the 6 738 415 616 parameters of LLaMA 7B."""
     model = described(**DENSE)
     assert 6_738_415_616 == model.parameters.value == model.active_parameters.value
-    assert matrices.head_dim(model) is not None
-    assert matrices.kv_heads(model) is model.shape["heads"]
+    assert model_matrices.head_dim(model) is not None
+    assert model_matrices.kv_heads(model) is model.shape["heads"]
 
 
 def test_without_the_vocabulary_only_matrices_are_known() -> None:
     """A count that the plan gives stands; the shape serves what needs no vocabulary."""
     model = described(parameters="7B", **{key: value for key, value in DENSE.items() if key != "vocab"})
     assert 7 * 10**9 == model.parameters.value
-    assert counts.parameters(model) is None
+    assert models.parameters(model) is None
     assert 7 == len(sizes(model))
 
 
@@ -215,9 +214,10 @@ def test_of_a_count_alone_nothing_is_known() -> None:
     """A model known by its count has no matrices and no width of a head."""
     model = described(parameters="7B")
     assert [None] * 4 == [
-        each(model) for each in (matrices.matrices, counts.parameters, matrices.head_dim, matrices.kv_heads)
+        each(model)
+        for each in (model_matrices.matrices, models.parameters, model_matrices.head_dim, model_matrices.kv_heads)
     ]
-    assert counts.active_parameters(model, model.parameters) is None
+    assert models.active_parameters(model, model.parameters) is None
 
 
 def test_active_parameters_of_a_count_that_is_given() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.model_names import kind_of_unsized
+from bomgen.catalog.models import kind_of_unsized
 
 
 @pytest.mark.parametrize(

@@ -534,7 +534,7 @@ def test_a_slip_in_an_exponent_is_answered_at_once(tokens: str, tmp_path: Path) 
 def test_help_imports_no_subcommand() -> None:
     """The help of the command is the table of its subcommands, and at once."""
     said = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "bomgen.cli", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", "-m", "bomgen", "--help"], capture_output=True, text=True, check=True
     )
     assert all(f"  {name} " in said.stdout for name in COMMANDS)
     imported = {line.rpartition("|")[2].strip() for line in said.stderr.splitlines()}
@@ -544,8 +544,8 @@ def test_help_imports_no_subcommand() -> None:
 
 
 def test_the_module_runs_as_the_command() -> None:
-    """`python -m bomgen.cli` is the command."""
-    outcome = python("-m", "bomgen.cli", "catalog", "topology")
+    """`python -m bomgen` is the command."""
+    outcome = python("-m", "bomgen", "catalog", "topology")
     assert (0, True) == (outcome.returncode, "fat-tree" in outcome.stdout)
 
 

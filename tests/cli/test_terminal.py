@@ -19,7 +19,7 @@ from rich.cells import cell_len
 from terminal import Bomgen, Terminal
 
 ROOT = Path(__file__).parents[2]
-BOMGEN = [sys.executable, "-m", "bomgen.cli"]
+BOMGEN = [sys.executable, "-m", "bomgen"]
 PLAN = """bomgen: 1
 name: small
 cluster: {gpu: h100-sxm, servers: 16}
@@ -419,6 +419,6 @@ def test_what_cannot_be_completed_is_left_alone(words: list[str]) -> None:
 
 def test_a_closed_standard_output_is_an_output_that_cannot_be_written() -> None:
     """`>&-` leaves no stream to write to: exit code 3 and one line."""
-    command = f"exec >&-; {sys.executable} -m bomgen.cli catalog"
+    command = f"exec >&-; {sys.executable} -m bomgen catalog"
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stderr) == (3, "bomgen: not written: standard output is closed\n")

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from bomgen.core.calculation import applied, divided_up, greatest, least, step, trace, where
-from bomgen.core.provenance import Cited, Derived, Figure
+from bomgen.core.provenance import Cited, Derived, Figure, applied, divided_up, greatest, least, step, trace, where
 
 
 class Rack(NamedTuple):

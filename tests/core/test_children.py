@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bomgen.core import processes
+from bomgen.core import jobs
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,14 +23,14 @@ def test_a_folder_of_plans_is_not_imported_from(entry: str, tmp_path: Path, monk
     monkeypatch.setattr(sys.modules["__main__"], "__file__", str(scripts / "run.py"), raising=False)
     named = {"HERE": str(here), "LINK": str(tmp_path / "link"), "SCRIPT": str(scripts)}.get(entry, entry)
     monkeypatch.setattr(sys, "path", ["/first", named, "/last"])
-    assert processes.import_path() == ["/first", "/last"]
+    assert jobs.import_path() == ["/first", "/last"]
 
 
 def test_the_folder_of_bomgen_is_imported_from(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a checkout bomgen itself comes from the current folder."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "path", ["", "/last"])
-    assert processes.import_path() == [str(ROOT), "/last"]
+    assert jobs.import_path() == [str(ROOT), "/last"]
 
 
 def test_programs_are_those_of_full_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +44,6 @@ def test_programs_are_those_of_full_paths(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "tool").write_text("#!/bin/sh\n", "utf-8")
     (tmp_path / "tool").chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join(("", "relative", str(tmp_path / "plain"), str(tmp_path / "full"))))
-    assert processes.find_program("tool") == str(tmp_path / "full" / "tool")
+    assert jobs.find_program("tool") == str(tmp_path / "full" / "tool")
     with pytest.raises(FileNotFoundError):
-        processes.find_program("another")
+        jobs.find_program("another")

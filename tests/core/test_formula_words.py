@@ -10,8 +10,7 @@ from package_source import TREES
 from plan_reports import PLANS, report_of
 
 from bomgen.core import provenance, resources
-from bomgen.core.formula_words import describe_formula
-from bomgen.core.language import language
+from bomgen.core.language import describe_formula, language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.shape import PlainDemand, round_up_to_divisor
 from bomgen.results.result import numbers_of

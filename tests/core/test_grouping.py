@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 
 
 def test_items_and_keys_keep_their_order() -> None:

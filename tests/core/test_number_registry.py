@@ -9,8 +9,8 @@ import pytest
 from bills_by_hand import bom
 from plan_reports import PLANS, report_of, unregistered
 
+from bomgen.core.document import LESS, MORE, NEITHER, measures, registry
 from bomgen.core.language import language
-from bomgen.core.number_registry import LESS, MORE, NEITHER, measures, registry
 from bomgen.core.resources import languages
 from bomgen.documents.diff.difference import compare
 from bomgen.documents.diff.side import compared_result_of

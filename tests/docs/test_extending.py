@@ -67,7 +67,7 @@ def test_a_document_format_is_one_module(copy: Path) -> None:
     """A format that is one file is known to `build -f`, help, completion, the library and the page of the commands."""
     (copy / "bomgen" / "output" / "formats" / "list.py").write_text(DOCUMENT, "utf-8")
     plan = str(CHECKOUT / "plans" / "llama65b.yaml")
-    bomgen = ("-m", "bomgen.cli")
+    bomgen = ("-m", "bomgen")
     printed = python(copy, *bomgen, "build", plan, "--root", str(CHECKOUT), "-f", "list", "-o", "-")
     assert printed.startswith("256 DGX A100 640GB\n1024 ConnectX-7 NDR single\n")
     assert "  list  list.txt: A line for each part, as a list.\n" in python(copy, *bomgen, "build", "--help")
@@ -111,7 +111,7 @@ def test_a_rule_is_one_function(module: str, copy: Path, tmp_path: Path) -> None
     before = place.read_text("utf-8")
     parameters, result, problem = RULES[module]
     place.write_text(before + RULE.format(name="added", parameters=parameters, result=result, problem=problem), "utf-8")
-    printed = python(copy, "-m", "bomgen.cli", "build", str(tmp_path / "plan.yaml"), "-f", "json", "-o", "-")
+    printed = python(copy, "-m", "bomgen", "build", str(tmp_path / "plan.yaml"), "-f", "json", "-o", "-")
     place.write_text(before, "utf-8")
     found = [check for check in json.loads(printed)["checks"] if check["id"] == "added"]
     assert [(check["status"], check["message"]) for check in found] == [("warn", "an added rule")]
@@ -123,7 +123,7 @@ def test_a_language_lacks_no_sentence(copy: Path, tmp_path: Path) -> None:
     folder = copy / "bomgen" / "data" / "language"
     whole = (folder / "zh.yaml").read_text("utf-8")
     [sentence] = re.findall(r"\n  over-built: [^\n]*", whole)
-    build = ("-m", "bomgen.cli", "build", "plan.yaml", "--set", "quote.language=eo", "-f", "md", "-o", "-")
+    build = ("-m", "bomgen", "build", "plan.yaml", "--set", "quote.language=eo", "-f", "md", "-o", "-")
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     try:
         for text, code in ((whole, 0), (whole.replace(sentence, ""), 1)):

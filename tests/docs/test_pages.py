@@ -20,8 +20,7 @@ import written
 from click.testing import CliRunner
 
 from bomgen.catalog.files import KINDS, Catalog
-from bomgen.cli.command import COMMANDS, main, subcommand
-from bomgen.cli.messages import INTERRUPTED, NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.command import COMMANDS, INTERRUPTED, NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE, main, subcommand
 from bomgen.core.resources import folder
 from bomgen.plan import schema as plan_schema
 

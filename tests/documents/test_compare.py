@@ -15,8 +15,7 @@ from click.testing import CliRunner, Result
 from openpyxl import load_workbook
 
 from bomgen.cli import command
-from bomgen.core.document import Cell
-from bomgen.core.number_registry import LESS, MORE, NEITHER, Better
+from bomgen.core.document import LESS, MORE, NEITHER, Better, Cell
 from bomgen.documents.comparison import best_of
 from bomgen.results.result import result
 from bomgen.workflow.pipeline import work_out

@@ -22,9 +22,9 @@ ELSEWHERE = (
     *("output/markdown_html.py", "output/atomic_write.py", "output/formats/", "output/registry.py"),
     *("output/price_documents.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
-    *("results/checks.py", "site/facility.py", "site/power.py"),
-    *("site/power_supply.py", "site/racks.py", "site/weight_and_heat.py", "pricing/margin.py"),
-    *("cabling/types.py", "cabling/devices.py", "cabling/lengths.py", "cabling/patch_panels.py"),
+    *("results/checks.py", "site/facility.py", "site/racks.py"),
+    *("site/rack_loads.py", "site/racks.py", "site/facility.py", "pricing/costs.py"),
+    *("cabling/types.py", "cabling/devices.py", "cabling/devices.py", "cabling/patch_panels.py"),
     *("cabling/wiring.py", "apply/"),
     *("reading/model_config.py", "serve/"),
 )

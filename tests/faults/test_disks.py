@@ -434,7 +434,7 @@ def in_a_folder_that_goes(arguments: list[str | Path], folder: Path) -> subproce
     """Run the command in a folder that is taken away before it begins."""
     line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
     folder.mkdir(exist_ok=True)
-    command = ["sh", "-c", line, "sh", str(folder), sys.executable, "-m", "bomgen.cli", *map(str, arguments)]
+    command = ["sh", "-c", line, "sh", str(folder), sys.executable, "-m", "bomgen", *map(str, arguments)]
     return subprocess.run(
         command,
         capture_output=True,

@@ -69,7 +69,7 @@ def test_at_any_moment(work: Path) -> None:
 
 HALF_A_WORKBOOK = """
 import io, os, signal, sys, time, zipfile
-from bomgen.cli.ending import run_command
+from bomgen.cli.command import run_command
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 def write():
     stream = io.BytesIO()
@@ -92,7 +92,7 @@ def test_what_is_thrown_away_says_nothing() -> None:
 
 SWALLOWED = """
 import os, signal, sys, time
-from bomgen.cli.ending import run_command
+from bomgen.cli.command import run_command
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 def convert():
     try:
@@ -277,7 +277,7 @@ def test_a_handler_that_goes_on_is_told_that_nothing_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server notes a signal and ends later: what the signal broke off must not look as if it had been done."""
-    from bomgen.core.processes import Stopped
+    from bomgen.core.jobs import Stopped
     from bomgen.output.writer import write_new
 
     monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), signal.SIGTERM))

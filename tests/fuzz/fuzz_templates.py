@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from oracles import held
 from tripwire import nothing_touched
 
-from bomgen.core.processes import Limits, OutOfTime
+from bomgen.core.jobs import Limits, OutOfTime
 from bomgen.output import template_sandbox as sandbox
 from bomgen.output.template_sandbox import render, writer
 

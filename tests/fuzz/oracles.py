@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.cli.messages import escape_controls
+from bomgen.cli.command import escape_controls
 from bomgen.core.diagnostics import Problem, excerpt
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_EXPONENT, Source

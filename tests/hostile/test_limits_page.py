@@ -11,13 +11,13 @@ import pytest
 from bomgen.catalog import switch_records
 from bomgen.catalog.part_records import MAX_GPUS as GPUS_OF_A_SERVER
 from bomgen.cli import command
-from bomgen.core import diagnostics, document, safety, work_budget, yaml_source
+from bomgen.core import diagnostics, document, jobs, safety, yaml_source
 from bomgen.fabric.clos import search
 from bomgen.output import pdf
 from bomgen.output import user_templates as templates
 from bomgen.plan import schema as plan_schema
 from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
-from bomgen.serve import worker
+from bomgen.serve import pages
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.workflow import plan_files
 from bomgen.xray import inspection
@@ -73,7 +73,7 @@ WANTED = {
     "GPUs": [MAX_GPUS],
     "ports of a switch": [switch_records.MAX_PORTS],
     "GPUs of a server": [GPUS_OF_A_SERVER],
-    "steps of work": [work_budget.MAX_STEPS],
+    "steps of work": [jobs.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],
     "steps of checking whether a fabric exists": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [price_table.MAX_ROWS],
@@ -118,26 +118,26 @@ def test_the_process_that_the_page_tells() -> None:
     assert f"| `wiring` | {command.SECONDS} s | {command.MEMORY_OF['wiring'] >> 30} GiB |" in text
     hours, memory = command.SECONDS_OF["search"] // 3600, command.MEMORY_OF["search"]
     assert f"| `search`, for each process | {hours} h | {memory >> 30} GiB |" in text
-    seconds, minutes = worker.SECONDS, worker.SECONDS_WHEN_LONG // 60
-    assert f"{seconds} s; {minutes} min for searches and files | {worker.MEMORY >> 30} GiB |" in text
+    seconds, minutes = pages.SECONDS, pages.SECONDS_WHEN_LONG // 60
+    assert f"{seconds} s; {minutes} min for searches and files | {pages.MEMORY >> 30} GiB |" in text
 
 
 def test_the_steps_that_the_page_tells() -> None:
     """What fabrics and machines beside them count as."""
     text = PAGE.read_text(encoding="utf-8")
     counted = (
-        f"counts as {work_budget.OF_SHAPE}, a designed fabric as {work_budget.OF_FABRIC}, an entry of "
-        f"`hosts` as {work_budget.OF_HOST}, a line of a price book as "
-        f"{work_budget.OF_PRICE}. A tag of a workbook counts as {work_budget.OF_TAG}, "
-        f"{work_budget.BYTES_A_STEP} bytes of it after unpacking as 1. One of your own part files "
-        f"counts as {work_budget.OF_PART} when it is read, and as {work_budget.OF_PART_LOOKUP} each time the parts of "
-        f"its kind are searched; a module or cable considered by a design counts as {work_budget.OF_LINK_PART}, two "
-        f"modules tried at the ends of a link as {work_budget.OF_PAIR}, a part name compared with a "
-        f"misspelt one as {work_budget.OF_NAME}."
+        f"counts as {jobs.OF_SHAPE}, a designed fabric as {jobs.OF_FABRIC}, an entry of "
+        f"`hosts` as {jobs.OF_HOST}, a line of a price book as "
+        f"{jobs.OF_PRICE}. A tag of a workbook counts as {jobs.OF_TAG}, "
+        f"{jobs.BYTES_A_STEP} bytes of it after unpacking as 1. One of your own part files "
+        f"counts as {jobs.OF_PART} when it is read, and as {jobs.OF_PART_LOOKUP} each time the parts of "
+        f"its kind are searched; a module or cable considered by a design counts as {jobs.OF_LINK_PART}, two "
+        f"modules tried at the ends of a link as {jobs.OF_PAIR}, a part name compared with a "
+        f"misspelt one as {jobs.OF_NAME}."
     )
     assert counted in " ".join(text.split())
     of_bill = (
-        f"a plan that is tried counts as {work_budget.OF_BILL_PLAN}, a line of the bill that is compared with its "
-        f"design as {work_budget.OF_BILL_FIT}, and a line as {work_budget.OF_BILL_LINE} for each network"
+        f"a plan that is tried counts as {jobs.OF_BILL_PLAN}, a line of the bill that is compared with its "
+        f"design as {jobs.OF_BILL_FIT}, and a line as {jobs.OF_BILL_LINE} for each network"
     )
     assert of_bill in " ".join(text.split())

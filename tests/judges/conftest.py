@@ -118,7 +118,7 @@ def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     def build(results: Path) -> None:
         plans = [f"plans/{plan.name}" for plan in PLANS]
         formats = "md,html,xlsx,json,csv,cdx"
-        command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "-f", formats]
+        command = [sys.executable, "-m", "bomgen", "build", *plans, "-o", str(results), "-f", formats]
         command += ["--root", "."]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ const read = (name) => fs.readFileSync(at(name), "utf8");
 const servers = [];
 
 function serve(place, options = ["--no-browser"], more = {}) {
-  const child = spawn(python, ["-m", "bomgen.cli", "serve", place, ...options], { cwd: checkout, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...more } });
+  const child = spawn(python, ["-m", "bomgen", "serve", place, ...options], { cwd: checkout, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...more } });
   servers.push(child);
   return new Promise((resolve, reject) => {
     let said = "";

@@ -102,7 +102,7 @@ def _loads(text: str) -> list[str]:
 
 def _built(folder: Path, run: Any, plan: str, *options: str) -> Path:
     """The folder of what is built of a plan."""
-    done = run(sys.executable, "-m", "bomgen.cli", "build", f"plans/{plan}.yaml", "-o", folder, *options)
+    done = run(sys.executable, "-m", "bomgen", "build", f"plans/{plan}.yaml", "-o", folder, *options)
     assert done.returncode == 0, done.stderr
     return folder / plan.lower()
 
@@ -110,7 +110,7 @@ def _built(folder: Path, run: Any, plan: str, *options: str) -> Path:
 def _difference(folder: Path, run: Any, name: str, *command: str) -> Path:
     """The page of a comparison of plans."""
     page = folder / f"{name}.html"
-    done = run(sys.executable, "-m", "bomgen.cli", *command, "-o", page)
+    done = run(sys.executable, "-m", "bomgen", *command, "-o", page)
     assert done.returncode == 0, done.stderr
     return page
 

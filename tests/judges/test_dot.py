@@ -31,7 +31,7 @@ def drawings(tmp_path_factory) -> dict[str, Path]:
         command = [
             sys.executable,
             "-m",
-            "bomgen.cli",
+            "bomgen",
             "wiring",
             plan,
             "-f",

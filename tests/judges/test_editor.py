@@ -194,7 +194,7 @@ def test_hover_says_what_a_key_is(server, text, words):
 
 def test_parts_of_the_users_own_are_offered(server, tmp_path):
     """A schema made with the user's part folder offers its ids too."""
-    command = [sys.executable, "-m", "bomgen.cli", "schema", "plan", "--with-catalog", "--parts", "plans/parts"]
+    command = [sys.executable, "-m", "bomgen", "schema", "plan", "--with-catalog", "--parts", "plans/parts"]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, check=True)
     (tmp_path / "own.schema.json").write_bytes(done.stdout)
     text = HEAD.replace("../schemas/plan.catalog", "own")

@@ -38,7 +38,7 @@ def test_the_hook_checks_plans_that_are_committed(judge, tmp_path):
     """
     judge("python:pre_commit")
     (hook,) = yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-    entry = hook["entry"].replace("bomgen", f"{sys.executable} -m bomgen.cli", 1)
+    entry = hook["entry"].replace("bomgen", f"{sys.executable} -m bomgen", 1)
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system", "entry": entry}]}]}
     (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     (tmp_path / "plans").mkdir()

@@ -359,7 +359,7 @@ def test_the_logo_is_printed(judge, run, tmp_path):
     (tmp_path / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + picture)
     (tmp_path / "plan.yaml").write_text(LOGO_PLAN, encoding="utf-8")
     arguments = (tmp_path / "plan.yaml", "-f", "xlsx", "-o", tmp_path, "--root", tmp_path)
-    built = run(sys.executable, "-m", "bomgen.cli", "build", *arguments)
+    built = run(sys.executable, "-m", "bomgen", "build", *arguments)
     assert built.returncode == 0, built.stderr
     profile = f"-env:UserInstallation=file://{tmp_path / 'profile'}"
     printed = run(

@@ -36,7 +36,7 @@ def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales
     """Every document of these plans."""
     plans = [f"plans/{name}.yaml" for name in REBUILT]
     given = [*plans, "-o", str(tmp_path), "-f", "md,html,xlsx,json,csv,cdx", "--root", "."]
-    command = [sys.executable, "-O", "-m", "bomgen.cli", "build", "-q", *given]
+    command = [sys.executable, "-O", "-m", "bomgen", "build", "-q", *given]
     there = {"LOCPATH": str(locales), "LC_ALL": f"{LOCALE}.{CHARSET}", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
     environment = {**os.environ, "PYTHONHASHSEED": "random", **there}
     check = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"

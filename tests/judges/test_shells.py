@@ -83,7 +83,7 @@ def place(tmp_path_factory):
     shutil.copy(CHECKOUT / "plans" / "llama65b.yaml", folder / "my plan.yaml")
     command = folder / "bin" / "bomgen"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bomgen.cli "$@"\n', encoding="utf-8")
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bomgen "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     return folder
 

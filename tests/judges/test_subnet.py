@@ -45,7 +45,7 @@ Port = tuple[str, str]
 
 def _exported(plan: str, form: str, out: Path) -> Path:
     """The compute fabric of a plan as the command writes it."""
-    command = [sys.executable, "-m", "bomgen.cli", "wiring", f"plans/{plan}.yaml", "-f", form, "-o", str(out)]
+    command = [sys.executable, "-m", "bomgen", "wiring", f"plans/{plan}.yaml", "-f", form, "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from netbox_tables import rows_of
 
 from bomgen.core.language import language
 from bomgen.output.wiring.xlsx import columns
@@ -31,7 +31,7 @@ NAME_LETTERS = {"devices": 64, "interfaces": 64, "sites": 100, "manufacturers": 
 
 
 def _written(plan: str, form: str, out: Path, *more: str) -> Path:
-    command = [sys.executable, "-m", "bomgen.cli", "wiring", f"plans/{plan}.yaml", "-f", form, "-o", str(out), *more]
+    command = [sys.executable, "-m", "bomgen", "wiring", f"plans/{plan}.yaml", "-f", form, "-o", str(out), *more]
     command += FEWER.get(plan, ())
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
@@ -39,21 +39,10 @@ def _written(plan: str, form: str, out: Path, *more: str) -> Path:
 
 
 def _built(plan: str, out: Path) -> Path:
-    command = [sys.executable, "-m", "bomgen.cli", "build", f"plans/{plan}.yaml", "-f", "json", "-o", str(out)]
+    command = [sys.executable, "-m", "bomgen", "build", f"plans/{plan}.yaml", "-f", "json", "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
     return next(out.rglob("bom.json"))
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table, with those of the files that go on with it; none has more than NetBox takes at once."""
-    parts = [path, *(path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))]
-    found = []
-    for part in (each for each in parts if each.exists()):
-        with part.open(encoding="utf-8", newline="") as stream:
-            found.append(list(csv.DictReader(stream)))
-    assert len(found) == 1 or max(map(len, found)) == 1000
-    return [row for part in found for row in part]
 
 
 @pytest.mark.parametrize("design", ["superpod-h100-4su", "fire-flyer-2-zone"])
@@ -64,7 +53,7 @@ def test_infragraph_accepts_the_infrastructure(design, judge, tmp_path):
     from infragraph.infragraph_service import InfraGraphService
 
     fabric = ("--fabric", "compute")
-    cables = _rows(_written(design, "csv", tmp_path / "cables.csv", *fabric))
+    cables = rows_of(_written(design, "csv", tmp_path / "cables.csv", *fabric))
     text = _written(design, "infragraph", tmp_path / "wiring.json", *fabric).read_text("utf-8")
     service = InfraGraphService()
     service.set_graph(Infrastructure().deserialize(text))
@@ -97,7 +86,7 @@ def test_graphviz_draws_the_wiring(design, judge, run, tmp_path):
     assert "Warning:" not in done.stderr
     groups = list(ElementTree.fromstring(done.stdout).iter(f"{SVG}g"))  # noqa: S314 - drawn from our own graph
     drawn = {group.findtext(f"{SVG}title") for group in groups if group.attrib.get("class") == "node"}
-    rows = _rows(_written(design, "csv", tmp_path / "cables.csv"))
+    rows = rows_of(_written(design, "csv", tmp_path / "cables.csv"))
     ends = [[row[f"{end}_device"].split(";") for end in ("a", "b")] for row in rows]
     devices = {name for pair in ends for names in pair for name in names}
     switches = {name for name in devices if SWITCH.search(name)}
@@ -111,7 +100,7 @@ def test_netbox_takes_the_files(design, tmp_path):
     """Columns and words are those of NetBox's import, names are unique, and every file finds what it refers to."""
     cables = _written(design, "netbox", tmp_path / "wiring.csv")
     tables = {name: tmp_path / f"wiring-{name}.csv" for name in NETBOX if name != "cables"} | {"cables": cables}
-    found = {name: _rows(path) if path.exists() else [] for name, path in tables.items()}
+    found = {name: rows_of(path) if path.exists() else [] for name, path in tables.items()}
     for name, rows in found.items():
         known = NETBOX[name]
         assert rows or name in ("locations", "racks"), name
@@ -156,7 +145,7 @@ def test_netbox_takes_the_files(design, tmp_path):
     assert {device for device, _ in ports} == set(names["devices"])
     ends = [(row[f"side_{end}_device"], row[f"side_{end}_name"]) for row in found["cables"] for end in ("a", "b")]
     assert sorted(ends) == sorted(ports)
-    labels = {row["label"] for row in _rows(_written(design, "csv", tmp_path / "cables.csv"))}
+    labels = {row["label"] for row in rows_of(_written(design, "csv", tmp_path / "cables.csv"))}
     assert {row["label"] for row in found["cables"]} == labels
 
 
@@ -165,7 +154,7 @@ def test_libreoffice_reads_the_rows_of_the_csv(design, judge, run, tmp_path):
     """LibreOffice opens the workbook, and its sheets have the rows of the CSV in the order of the CSV."""
     office = judge("soffice")
     path = _written(design, "xlsx", tmp_path / "wiring.xlsx")
-    rows = _rows(_written(design, "csv", tmp_path / "cables.csv"))
+    rows = rows_of(_written(design, "csv", tmp_path / "cables.csv"))
     every_sheet_as_shown = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1"
     done = run(
         office,
@@ -177,7 +166,7 @@ def test_libreoffice_reads_the_rows_of_the_csv(design, judge, run, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     fabrics = list(dict.fromkeys(row["fabric"] for row in rows))
-    sheets = {fabric: _rows(tmp_path / "out" / f"wiring-{fabric}.csv") for fabric in fabrics}
+    sheets = {fabric: rows_of(tmp_path / "out" / f"wiring-{fabric}.csv") for fabric in fabrics}
     assert (tmp_path / "out" / "wiring-Cover.csv").exists()
     read = [row for fabric in fabrics for row in sheets[fabric]]
     assert [int(row["No."]) for row in read] == list(range(1, len(rows) + 1))

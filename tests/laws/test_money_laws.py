@@ -15,9 +15,8 @@ from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.plan.commercial_terms import Discounts, Exchange, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import subtract_stock
-from bomgen.pricing.price_book import Price, PriceBook
+from bomgen.pricing.price_book import Price, PriceBook, converted
 from bomgen.pricing.quote import Quote, confidence, quote
-from bomgen.pricing.unit_prices import converted
 from bomgen.results.result import Report
 
 MARK = Mark("book.yaml", 1, 1)

@@ -12,9 +12,8 @@ from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.provenance import Cited, Figure
+from bomgen.core.provenance import Cited, Figure, trace
 from bomgen.results.numbers import numbers
 from bomgen.results.result import Report, result
 from bomgen.sizing.prediction import predict

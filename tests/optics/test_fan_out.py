@@ -22,8 +22,8 @@ from bomgen.optics.cages import (
     count_pieces,
     parallel_links,
 )
-from bomgen.optics.counting.uses import missing_fibre_message, same_parts
-from bomgen.optics.types import Medium
+from bomgen.optics.compatibility import Medium
+from bomgen.optics.uses import missing_fibre_message, same_parts
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
+from netbox_tables import rows_of
 from openpyxl import load_workbook
 
 from bomgen.cli.command import main
@@ -54,17 +54,6 @@ def _plan(folder: Path, text: str) -> str:
         (folder / "parts" / "transceiver" / "odd.yaml").write_text(odd, encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     return str(path)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table, with those of the files that go on with it; none has more than NetBox takes at once."""
-    parts = [path, *(path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))]
-    found = []
-    for part in (each for each in parts if each.exists()):
-        with part.open(encoding="utf-8", newline="") as stream:
-            found.append(list(csv.DictReader(stream)))
-    assert len(found) == 1 or max(map(len, found)) == 1000
-    return [row for part in found for row in part]
 
 
 def _text(value: object) -> str:
@@ -109,12 +98,12 @@ def test_hostile_names_stay_names(form, tmp_path):
     _run(_plan(tmp_path, HOSTILE), "-f", form, "-o", str(tmp_path / "out" / "wiring"))
     out = tmp_path / "out" / "wiring"
     if form == "csv":
-        rows = _rows(out)
+        rows = rows_of(out)
         assert {row["b_device"] for row in rows} == {"compute-leaf-01"}
         assert "3-odd-names-01" in {row["a_device"] for row in rows}
         assert {row["b_module"] for row in rows} == {FORMULA}
     elif form == "netbox":
-        types = _rows(tmp_path / "out" / "wiring-device-types.csv")
+        types = rows_of(tmp_path / "out" / "wiring-device-types.csv")
         assert '=cmd|"x", y' in {row["model"] for row in types}
     elif form == "infragraph":
         assert '=cmd|"x", y' in {device["description"] for device in json.loads(out.read_text("utf-8"))["devices"]}
@@ -133,7 +122,7 @@ def test_hostile_names_stay_names(form, tmp_path):
             {name: _text(value) for name, value in row.items()} for row in pyarrow.parquet.read_table(out).to_pylist()
         ]
         _run(str(tmp_path / "plan.yaml"), "-f", "csv", "-o", str(tmp_path / "wiring.csv"))
-        assert rows == _rows(tmp_path / "wiring.csv")
+        assert rows == rows_of(tmp_path / "wiring.csv")
         assert {row["b_module"] for row in rows} == {FORMULA}
     elif form == "dot":
         nodes = re.findall(r'^  "((?:[^"\\]|\\.)*)" \[label="((?:[^"\\]|\\.)*)"', out.read_text("utf-8"), re.MULTILINE)
@@ -199,7 +188,7 @@ def test_what_is_written_to_stays_what_it_is(tmp_path):
     link.symlink_to(target)
     write_wiring(wiring, "csv", link, lambda _: None)
     assert link.is_symlink()
-    assert len(_rows(target)) == 32
+    assert len(rows_of(target)) == 32
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
@@ -236,7 +225,7 @@ def test_cables_of_several_links(tmp_path):
     assert len(wiring) > wiring.pieces
     for form in ("csv", "parquet", "xlsx", "netbox"):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
-    rows = _rows(tmp_path / "wiring.csv")
+    rows = rows_of(tmp_path / "wiring.csv")
     assert len(rows) == wiring.pieces
     apart = next(row for row in rows if ";" in row["a_device"])
     assert len(apart["a_device"].split(";")) == len(apart["b_port"].split(";")) == 4
@@ -255,7 +244,7 @@ def test_cables_of_several_links(tmp_path):
     assert written == rows
     book = load_workbook(tmp_path / "wiring.xlsx", read_only=True)
     assert sum(len(list(sheet.iter_rows(min_row=2))) for sheet in book.worksheets[1:]) == wiring.pieces
-    links = _rows(tmp_path / "wiring.netbox")
+    links = rows_of(tmp_path / "wiring.netbox")
     assert len(links) == len(wiring)
     assert [row["description"] for row in links if row["label"] == apart["label"]] == [
         f"link {number} of 4" for number in range(1, 5)
@@ -268,7 +257,7 @@ def test_netbox_has_every_rack_of_the_floor(plan, tmp_path):
     report = work_out(open_plan(str(CHECKOUT / "plans" / f"{plan}.yaml"), None))
     site = json.loads(render(report, ("json",))["bom.json"])["site"]
     write_wiring(list_cables(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
-    racks = _rows(tmp_path / "wiring-racks.csv")
+    racks = rows_of(tmp_path / "wiring-racks.csv")
     last = site["rows"][-1][-1]
     assert [int(row["name"]) for row in racks] == list(range(1, last["first"] + last["racks"]))
     assert {int(row["u_height"]) for row in racks} == {each["units"] for each in site["elevations"]}
@@ -281,11 +270,11 @@ def test_netbox_refuses_the_racks_of_a_second_import(tmp_path):
     """
     report = work_out(open_plan(str(CHECKOUT / "plans" / "superpod-h100-4su.yaml"), None))
     write_wiring(list_cables(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
-    locations = [(row["site"], row["name"]) for row in _rows(tmp_path / "wiring-locations.csv")]
-    racks = [(row["site"], row["location"], row["name"]) for row in _rows(tmp_path / "wiring-racks.csv")]
+    locations = [(row["site"], row["name"]) for row in rows_of(tmp_path / "wiring-locations.csv")]
+    racks = [(row["site"], row["location"], row["name"]) for row in rows_of(tmp_path / "wiring-racks.csv")]
     assert {rack[:2] for rack in racks} == set(locations)
     assert len(set(racks)) == len(racks)
-    placed = [row for row in _rows(tmp_path / "wiring-devices.csv") if row["rack"]]
+    placed = [row for row in rows_of(tmp_path / "wiring-devices.csv") if row["rack"]]
     assert placed
     assert {(row["site"], row["location"], row["rack"]) for row in placed} <= set(racks)
 
@@ -297,7 +286,7 @@ def test_netbox_knows_what_a_rack_takes(tmp_path):
         ["site.rack.part=ar3350", "site.rack.units=42"],
     )
     write_wiring(list_cables(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
-    sizes = {(row["width"], row["outer_width"], row["outer_unit"]) for row in _rows(tmp_path / "wiring-racks.csv")}
+    sizes = {(row["width"], row["outer_width"], row["outer_unit"]) for row in rows_of(tmp_path / "wiring-racks.csv")}
     assert sizes == {("19", "750", "mm")}
 
 
@@ -308,7 +297,7 @@ def test_edges_count_cables(tmp_path):
     for form in ("csv", "dot"):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
     cables = Counter[tuple[str, str]]()
-    for row in _rows(tmp_path / "wiring.csv"):
+    for row in rows_of(tmp_path / "wiring.csv"):
         below, above = (set(row[f"{end}_device"].split(";")) for end in ("a", "b"))
         cables.update((upper, lower) for upper in above for lower in below)
     edges = re.findall(r'"([^"]+)" -[->] "([^"]+)" \[label="([^"]+)"', (tmp_path / "wiring.dot").read_text("utf-8"))
@@ -325,7 +314,7 @@ def test_numbers_are_numbers(tmp_path):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
     table = pyarrow.parquet.read_table(tmp_path / "wiring.parquet")
     assert {str(table.schema.field(name).type) for name in numbers} == {"int64"}
-    rows = _rows(tmp_path / "wiring.csv")
+    rows = rows_of(tmp_path / "wiring.csv")
     assert [{name: _text(value) for name, value in row.items()} for row in table.to_pylist()] == rows
     sheet = load_workbook(tmp_path / "wiring.xlsx").worksheets[1]
     header, first, *_ = sheet.iter_rows(values_only=True)
@@ -385,9 +374,9 @@ def test_labels_are_spelt_as_devices_are(tmp_path):
     """A label begins with what the names of the fabric's switches begin with."""
     plan = _plan(tmp_path, SMALL.replace("{compute", "{out_of_band: {role: storage, switch: qm9700}, compute"))
     _run(plan, "-o", str(tmp_path / "cables.csv"))
-    for row in _rows(tmp_path / "cables.csv"):
+    for row in rows_of(tmp_path / "cables.csv"):
         assert row["label"].rpartition("-")[0].removesuffix("-SL").removesuffix("-LS") + "-" in row["b_device"]
-    assert "out-of-band-SL-01" in {row["label"] for row in _rows(tmp_path / "cables.csv")}
+    assert "out-of-band-SL-01" in {row["label"] for row in rows_of(tmp_path / "cables.csv")}
 
 
 @pytest.mark.parametrize("form", WIRINGS.names)

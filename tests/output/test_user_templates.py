@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bomgen.cli.command import main
-from bomgen.core import processes
+from bomgen.core import jobs
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.processes import Limits
+from bomgen.core.jobs import Limits
 from bomgen.core.provenance import Mark
 from bomgen.output import user_templates as templates
 from bomgen.output.template_sandbox import RESULT_BYTES, render, writer
@@ -315,7 +315,7 @@ def test_a_result_of_a_gigabyte_is_not_waited_for() -> None:
 ESCAPED = """
 import os, sys
 import socket, subprocess
-from bomgen.core.processes import within_limits
+from bomgen.core.jobs import within_limits
 from bomgen.output.user_templates import LIMITS
 def held(attempt):
     try:
@@ -348,14 +348,14 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
     """It starts in an empty folder, all that its environment names, and runs no start-up code of the user."""
     monkeypatch.setenv("SECRET", "1")
     monkeypatch.setattr(
-        processes,
+        jobs,
         "PROGRAM",
         "import json, os, sys; "
         "own = os.path.samefile(os.environ['TMPDIR'], '.'); "
         "names = sorted(set(os.environ) - set(['LC_CTYPE'])); "
         "print(json.dumps(str((names, own, os.listdir('.'), sys.flags.isolated))))",
     )
-    kept = sorted({name for name in processes.NEEDED_VARIABLES if name in os.environ} | {"TMPDIR"})
+    kept = sorted({name for name in jobs.NEEDED_VARIABLES if name in os.environ} | {"TMPDIR"})
     assert {"a": f"({kept}, True, [], 1)".encode()} == filled([Template("a", "a.j2", "", Mark("p", 1, 1))], DATA, "en")
 
 
@@ -374,7 +374,7 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_the_parent_relies_on_nothing(program: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the process does, its end is a fault of the template that it was at."""
-    monkeypatch.setattr(processes, "PROGRAM", program)
+    monkeypatch.setattr(jobs, "PROGRAM", program)
     assert f"plan.yaml:5:3: error: x.txt.j2: {said}see docs/templates.md [template-limit]" == refused(
         "", LIMITS._replace(output_bytes=1000)
     )

@@ -286,7 +286,7 @@ STARTERS = re.compile(
     r"|.*\b(ProcessPoolExecutor|LocalCluster|create_subprocess_\w+)"
 )
 """Modules whose import, and functions whose call, is there to start a process."""
-STARTING = "bomgen/core/processes.py"
+STARTING = "bomgen/core/jobs.py"
 
 
 def test_processes_are_started_in_one_module() -> None:

@@ -38,7 +38,7 @@ from click.testing import CliRunner
 from planted import plant
 
 from bomgen.cli.command import main
-from bomgen.core.processes import NEEDED_VARIABLES
+from bomgen.core.jobs import NEEDED_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))

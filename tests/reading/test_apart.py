@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bomgen.core import processes
+from bomgen.core import jobs
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.processes import start_python
+from bomgen.core.jobs import start_python
 from bomgen.reading import apart
 
 if TYPE_CHECKING:
-    from bomgen.core.processes import Child
+    from bomgen.core.jobs import Child
 
 OVER = r"a\.pdf:1:1: error: reading the file takes more than 10 s or 768 MiB of memory; .* \[read-limit\]"
 FAILED = r"a\.pdf:1:1: error: the program that reads the file failed: its process ended with {}; .* \[read-failure\]"
@@ -25,7 +25,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
     def start(_module: str, _function: str, _arguments: Any, **given: Any) -> Child:
         return start_python(module, function, **given)
 
-    monkeypatch.setattr(processes, "start_python", start)
+    monkeypatch.setattr(jobs, "start_python", start)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_reader_that_fails_with_its_memory_used_up_is_over_its_limits(
 ) -> None:
     """Where no page is left, the system ends a process with SIGSEGV, or Python cannot report its MemoryError."""
     ends(monkeypatch, module, function)
-    monkeypatch.setattr(processes, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
+    monkeypatch.setattr(jobs, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
     with pytest.raises(PlanErrors, match=OVER):
         apart.read_apart(apart.PDF, b"", "a.pdf")
 

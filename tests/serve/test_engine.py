@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from bomgen.cli.command import main
 from bomgen.serve import engine
-from bomgen.serve.completion import Place, complete, place_at
-from bomgen.serve.workspace import Refused, Workspace, gallery, unpack
+from bomgen.serve.calls import Refused, Workspace, gallery, unpack
+from bomgen.serve.engine import Place, complete, place_at
 
 PLAN = """bomgen: 1
 name: small
@@ -257,7 +257,7 @@ def test_each_design_of_the_gallery_has_a_drawing(workspace: Workspace) -> None:
 def test_the_engine_needs_neither_network_nor_processes() -> None:
     """It loads nothing that a Python in a browser lacks, and NumPy only for a plan that needs it."""
     lacking = {"socket", "http", "urllib.request", "subprocess", "multiprocessing", "numpy"}
-    program = "import sys, bomgen.serve.engine, bomgen.serve.form, bomgen.serve.completion, bomgen.serve.calls\n"
+    program = "import sys, bomgen.serve.engine, bomgen.serve.form, bomgen.serve.engine, bomgen.serve.calls\n"
     program += f"print(*({lacking!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

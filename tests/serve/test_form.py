@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bomgen.serve import engine
+from bomgen.serve.calls import Refused, Workspace
 from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS, form
-from bomgen.serve.workspace import Refused, Workspace
 from bomgen.workflow.starters import starter
 
 TEXT = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4} # kept\nfabrics: {compute: {topology: fat-tree}}\n"

@@ -27,7 +27,7 @@ MOST = 1.2
 @pytest.fixture
 def served() -> Iterator[tuple[int, str]]:
     """Return the process and the address of a server of the plans."""
-    command = [sys.executable, "-m", "bomgen.cli", "serve", "plans", "--no-browser", "--root", "."]
+    command = [sys.executable, "-m", "bomgen", "serve", "plans", "--no-browser", "--root", "."]
     with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         yield process.pid, process.stdout.readline().strip()

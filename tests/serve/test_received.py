@@ -14,10 +14,10 @@ import openpyxl
 import pytest
 from workbook_edits import Quote
 
-from bomgen.core.progress import heard_by
+from bomgen.core.jobs import heard_by
 from bomgen.output.price_lists import written
 from bomgen.serve import engine, form, received
-from bomgen.serve.workspace import Refused, Workspace
+from bomgen.serve.calls import Refused, Workspace
 from bomgen.workflow.pipeline import list_unpriced_parts, work_out
 
 PLAN = """bomgen: 1

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.serve import worker
-from bomgen.serve.calls import CALLS, Sent, _fields, read_request
+from bomgen.serve import pages
+from bomgen.serve.calls import CALLS, Refused, Sent, Workspace, _fields, pack, read_request
 from bomgen.serve.server import OWN_CALLS, HttpError, _own_call
-from bomgen.serve.workspace import Refused, Workspace, pack
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 2}\n"
 FILE = {"name": "list.csv", "base64": b64encode(b"sku,price\nh100-sxm,5\n").decode()}
@@ -91,7 +90,7 @@ def answer(workspace: Workspace, call: str, request: Any) -> Any:
         return 400
     except HttpError as error:
         return error.status
-    found = worker._result(workspace, {"call": call, "request": request}, worker._Turn(), io.BytesIO())
+    found = pages._result(workspace, {"call": call, "request": request}, pages._Turn(), io.BytesIO())
     json.dumps(found, allow_nan=False)
     return found.get("status", 200)
 
@@ -153,7 +152,7 @@ def test_most_calls_need_no_numpy(workspace: Workspace, call: str) -> None:
     program = (
         "import json, sys\nsys.modules['numpy'] = None\nfrom pathlib import Path\n"
         "from bomgen.core.diagnostics import PlanErrors\nfrom bomgen.serve.calls import CALLS\n"
-        "from bomgen.serve.workspace import Workspace\n"
+        "from bomgen.serve.calls import Workspace\n"
         "try:\n    CALLS[sys.argv[1]](Workspace(Path(sys.argv[2])), json.loads(sys.argv[3]))\n"
         "except PlanErrors:\n    pass"
     )

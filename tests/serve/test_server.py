@@ -21,23 +21,23 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bomgen.core.processes import start_python
+from bomgen.core.jobs import start_python
 from bomgen.serve import pages
 from bomgen.serve import server as server_module
+from bomgen.serve.calls import Workspace
 from bomgen.serve.server import MOST_BODY, MOST_CONNECTIONS, MOST_HEAD_S, PageServer
-from bomgen.serve.workspace import Workspace
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: default}\n"
 LONG = PLAN.replace("servers: 4", "servers: 2048")
 BREAKING = """
-from bomgen.serve import engine, worker
+from bomgen.serve import engine, pages
 
 def check(*_):
     raise ZeroDivisionError("none")
 
 def main():
     engine.check = check
-    worker.main()
+    pages.main()
 """
 """The process of a page, in which a call has an error that nobody foresaw."""
 ALTERED = """
@@ -46,7 +46,7 @@ from contextlib import suppress
 from importlib import import_module
 from time import sleep
 from bomgen.serve.calls import CALLS
-from bomgen.serve.worker import main
+from bomgen.serve.pages import main
 
 kept = []
 
@@ -228,7 +228,7 @@ pathlib.Path(sys.argv[0] + ".json").write_text(json.dumps(seen | {"address": add
 def opened_in(browser: str, home: Path) -> Iterator[str]:
     """Run the command with a browser and a home folder; yield the address that it prints."""
     environment = os.environ | {"BROWSER": browser, "HOME": str(home)}
-    command = [sys.executable, "-m", "bomgen.cli", "serve", str(home)]
+    command = [sys.executable, "-m", "bomgen", "serve", str(home)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as served:
         try:
             yield served.stdout.readline().strip() if served.stdout else ""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bomgen.core.yaml_source import MAX_BYTES
-from bomgen.serve import workspace
-from bomgen.serve.completion import complete
-from bomgen.serve.workspace import NO_VERSION, FileChanged, Refused, Workspace
+from bomgen.serve import calls
+from bomgen.serve.calls import NO_VERSION, FileChanged, Refused, Workspace
+from bomgen.serve.engine import complete
 from bomgen.workflow import plan_files
 
 PLAN = "bomgen: 1\nname: 'two words'  # and a comment\ncluster: {gpu: h100-sxm, servers: 2}\n"
@@ -99,7 +99,7 @@ def test_a_conflict_offers_no_text_that_the_file_has_not(folder: Path) -> None:
 @pytest.mark.parametrize("limit", ["MOST_FILES", "MOST_FOLDERS"])
 def test_a_list_that_is_not_whole_says_so(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it ends after so many files, or after so many folders."""
-    monkeypatch.setattr(workspace if limit == "MOST_FILES" else plan_files, limit, 2)
+    monkeypatch.setattr(calls if limit == "MOST_FILES" else plan_files, limit, 2)
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "plan.yaml").write_text(PLAN, "utf-8")

@@ -15,7 +15,7 @@ from bomgen.core.language import language
 from bomgen.documents.chapters.contents import document
 from bomgen.output.writer import render
 from bomgen.results.result import Report, result
-from bomgen.site.power_supply import feeds_lost, pieces_lost
+from bomgen.site.rack_loads import feeds_lost, pieces_lost
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 

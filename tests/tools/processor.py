@@ -99,7 +99,7 @@ def usual_most_seconds() -> float:
 def run_bomgen(arguments: Sequence[str], folder: Path) -> Used:
     """Run bomgen in a folder, and check that it keeps the bounds of time and memory and ends without a traceback."""
     usual = usual_most_seconds()
-    used = run([sys.executable, "-m", "bomgen.cli", *arguments], folder, KILLED * usual)
+    used = run([sys.executable, "-m", "bomgen", *arguments], folder, KILLED * usual)
     # No machine becomes so much faster: only what takes long is held against a reference of the same minute.
     most = usual if used.seconds < usual / FASTER else most_seconds(folder)
     print(f"{' '.join(arguments)}: {used.seconds:.1f} s of at most {most:.1f} s, {used.bytes >> 20} MiB")

@@ -11,7 +11,7 @@ import pytest
 from bomgen.catalog.cross_checks import SHOWN_OTHERS
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.work_budget import MAX_STEPS
+from bomgen.core.jobs import MAX_STEPS
 from bomgen.workflow import catalog_listing
 from bomgen.workflow.catalog_listing import check_folder, open_folders
 

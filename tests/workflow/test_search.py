@@ -302,7 +302,7 @@ def test_an_interrupted_search_shows_what_it_found(tmp_path: Path) -> None:
         "search": {"over": {**over, "cluster.servers": "8..64"}, "minimise": ["gpus", "switches"]},
     }
     (tmp_path / "long.yaml").write_text(json.dumps(plan), encoding="utf-8")
-    words = [sys.executable, "-m", "bomgen.cli", "search", str(tmp_path / "long.yaml"), "-f", "json"]
+    words = [sys.executable, "-m", "bomgen", "search", str(tmp_path / "long.yaml"), "-f", "json"]
     for seconds in (2, 8, 30, 200):
         # A shell starts its background jobs with Ctrl-C ignored, and whatever they start inherits that.
         heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

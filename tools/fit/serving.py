@@ -114,7 +114,7 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
     designs = sorted({names for parts in by_kind.values() for names in parts})
     seconds, chosen = [], []
     for kind, parts in by_kind.items():
-        places = np.array([place for place, row in enumerate(rows) if getattr(row, kind)])
+        places = np.array([place for place, row in enumerate(rows) if getattr(row, kind)], dtype=int)
         whole = np.stack([np.broadcast_to(parts[names], (len(rows),)) for names in designs], axis=1)
         seconds.append(whole[places])
         chosen += [(kind, rows[place]) for place in places]

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import backtest
 import numpy as np
 import serving
 from evaluate import by_label, errors, everything, predict_unseen
@@ -87,6 +88,7 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
             ]
             yield f"| {name} | {' | '.join(cells)} |"
     yield from intervals(table, unseen["a model left out"], labels["an engine"])
+    yield from backtest.page(table)
     yield from coefficients()
     yield "\n## Rows left out\n"
     yield "| model | rows | why |\n|---|---|---|"
@@ -118,8 +120,8 @@ def _left_out_with_pairs(table: Times, numbers: NDArray[np.str_]) -> Array:
 def intervals(table: Times, predicted_times: Array, engines: NDArray[np.str_]) -> Iterator[str]:
     """How many times lie in their 90 % interval, whose width and centre know nothing of the model."""
     inside, dense = serving.covered(table, predicted_times), np.char.endswith(table.kinds, "dense")
-    groups: dict[str, Mask] = {"all": np.ones(len(table), dtype=bool)}
-    for engine in sorted(set(engines)):
+    groups: dict[str, Mask] = {"all": np.isin(engines, serving.ENGINES)}
+    for engine in serving.ENGINES:
         for kind, used in (("dense", dense), ("mixtures", ~dense)):
             groups[f"{engine}, {kind}"] = (engines == engine) & used
     times = (TPOT, TTFT, REQUEST)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bomgen.serve.workspace import pack
+from bomgen.serve.calls import pack
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"

@@ -10,9 +10,8 @@ from math import ceil
 from types import MappingProxyType
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Document, Drawing, Note, Section
+from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section
 from bomgen.core.language import Language
-from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing

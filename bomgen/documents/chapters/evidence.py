@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
 from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, row_of
-from bomgen.core.formula_words import name_input
-from bomgen.core.language import Language
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Derivation, Document, Note, Path, Row, Section, Step, Table, row_of
+from bomgen.core.language import Language, name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.clusters import KEY as CLUSTERS

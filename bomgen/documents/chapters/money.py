@@ -14,12 +14,11 @@ from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.plan.commercial_terms import Party
+from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES
+from bomgen.pricing.costs import PARTS
 from bomgen.pricing.price_book import Price
-from bomgen.pricing.price_warnings import age_days, is_old
-from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, category_amounts, confidence
-from bomgen.pricing.required_parts import OpenItem
-from bomgen.pricing.running_costs import PARTS
+from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, age_days, category_amounts, confidence, is_old
 from bomgen.results.result import OPERATION, Report
 
 _HUNDRED = 10**2

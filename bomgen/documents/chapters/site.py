@@ -8,15 +8,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.identity import key_of
-from bomgen.core.document import Cell, Column, Drawing, Note, Row, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
-from bomgen.core.number_registry import Path
 from bomgen.core.provenance import Figure
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.fabric.types import tiers_in_words
-from bomgen.optics.counting.uses import Chosen
+from bomgen.optics.uses import Chosen
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations import Elevation, Elevations, named_text, pdu_words, spans_text
 from bomgen.results.reasons import rejection

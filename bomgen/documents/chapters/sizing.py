@@ -7,14 +7,13 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Note, Section, Table, row_of
+from bomgen.core.document import Cell, Column, Note, Path, Section, Table, row_at, row_of
 from bomgen.core.messages import message
-from bomgen.core.number_registry import Path, row_at
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.core.units import SECONDS_AN_HOUR
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
-from bomgen.pricing.running_costs import MILLION
+from bomgen.pricing.costs import MILLION
 from bomgen.sizing.prediction.measurements import generation_name
 from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
 from bomgen.sizing.reinforcement import ReinforcedStep

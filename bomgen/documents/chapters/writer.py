@@ -9,10 +9,8 @@ from typing import Any
 
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import GENERIC
-from bomgen.core.document import Cell, Column, Row, Table, row_of
-from bomgen.core.formula_words import describe_formula
-from bomgen.core.language import HEAT, Language, is_prefixed
-from bomgen.core.number_registry import Path, row_at
+from bomgen.core.document import Cell, Column, Path, Row, Table, row_at, row_of
+from bomgen.core.language import HEAT, Language, describe_formula, is_prefixed
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.core.units import MONEY, rounded
 from bomgen.design.assembly import BuiltFabric

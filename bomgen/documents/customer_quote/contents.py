@@ -8,8 +8,20 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import units
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, NoteKind, Row, Section, Sum, Table, row_of
-from bomgen.core.grouping import group_by
+from bomgen.core.document import (
+    Cell,
+    Column,
+    Cover,
+    Document,
+    Drawing,
+    NoteKind,
+    Row,
+    Section,
+    Sum,
+    Table,
+    group_by,
+    row_of,
+)
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms

@@ -18,10 +18,21 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
-from bomgen.core.document import AddressBlock, Cell, Column, Logo, Note, Row, Section, Table, row_of
-from bomgen.core.grouping import group_by
+from bomgen.core.document import (
+    AddressBlock,
+    Cell,
+    Column,
+    Logo,
+    Note,
+    Path,
+    Row,
+    Section,
+    Table,
+    group_by,
+    row_of,
+    rows_below,
+)
 from bomgen.core.language import Language, spaced
-from bomgen.core.number_registry import Path, rows_below
 from bomgen.core.units import Totals
 from bomgen.documents.chapters.contents import summarize_cluster, summarize_machines
 from bomgen.documents.chapters.money import parties
@@ -29,14 +40,14 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import category_rows
 from bomgen.documents.customer_quote.requirements import requirements
 from bomgen.documents.tables import TOTAL, total_label
-from bomgen.optics.types import COPPER_PAIRS, FIBRE
+from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
+from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.quote import Indications, QuoteLine, category_amounts
-from bomgen.pricing.required_parts import OpenItem
 from bomgen.results.result import Report
-from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
+from bomgen.site.rack_loads import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 Pieces = tuple[int | Fraction, Decimal | None]
 NO_PIECES: Pieces = (0, Decimal(0))

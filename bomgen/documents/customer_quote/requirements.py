@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from bomgen.core.document import Cell, Column, Row, Table, row_of
-from bomgen.core.number_registry import Path
+from bomgen.core.document import Cell, Column, Path, Row, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import Plan, Targets

@@ -9,8 +9,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, ColumnKind, Document, Drawing, Note, Row, Section, Sign, Table, row_of
-from bomgen.core.grouping import group_by
+from bomgen.core.document import (
+    Cell,
+    Column,
+    ColumnKind,
+    Document,
+    Drawing,
+    Note,
+    Row,
+    Section,
+    Sign,
+    Table,
+    group_by,
+    row_of,
+)
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.documents.comparison import ComparedRow, category_label, category_rows

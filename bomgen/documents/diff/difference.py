@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from bomgen.core.grouping import group_by
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.units import ANY_AMOUNT, Tax, minor_unit, rounded
 from bomgen.documents.comparison import Comparison

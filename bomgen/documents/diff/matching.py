@@ -9,10 +9,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.core.document import Cell
-from bomgen.core.grouping import group_by
+from bomgen.core.document import Cell, group_by, row_at
 from bomgen.core.language import Language
-from bomgen.core.number_registry import row_at
 from bomgen.core.units import ANY_AMOUNT
 from bomgen.core.yaml_source import OVERRIDES, Source
 from bomgen.documents.comparison import ComparedRow, difference

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from bomgen.core.calculation import applied, divided_up, step, trace, where
-from bomgen.core.provenance import Derived, Figure, difference, formula
+from bomgen.core.provenance import Derived, Figure, applied, difference, divided_up, formula, step, trace, where
 from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.occupancy import (
     Occupancy,

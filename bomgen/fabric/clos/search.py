@@ -29,9 +29,8 @@ from functools import lru_cache, partial
 from math import ceil, gcd
 from typing import Any, NamedTuple
 
-from bomgen.core.calculation import applied, divided_up, least, step
-from bomgen.core.provenance import require
-from bomgen.core.work_budget import OF_SHAPE, spend
+from bomgen.core.jobs import OF_SHAPE, spend
+from bomgen.core.provenance import applied, divided_up, least, require, step
 from bomgen.fabric.clos.shape import AUTO, SPLIT, ClosShape, PlainDemand, Steps, divisors, round_up_to_divisor
 from bomgen.fabric.ports import ports_left_down
 

@@ -18,7 +18,7 @@ import numpy as np
 from bomgen.cabling.types import NOWHERE, CableType, DeviceKind, Wiring
 from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Cable, Module
-from bomgen.optics.types import COPPER_PAIRS
+from bomgen.optics.compatibility import COPPER_PAIRS
 from bomgen.output.registry import Progress
 from bomgen.output.wiring.columns import batches
 from bomgen.output.wiring.subnet import INFINIBAND

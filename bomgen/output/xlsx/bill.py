@@ -19,8 +19,7 @@ from openpyxl.utils import get_column_letter
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
-from bomgen.core.document import Cell, Column, Document, Row, Section, Table
-from bomgen.core.grouping import group_by
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table, group_by
 from bomgen.core.language import Language
 from bomgen.core.units import Tax, Totals
 from bomgen.output.xlsx import looks

@@ -10,7 +10,7 @@ from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
+from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import AUTO, PlanSection
 from bomgen.plan.schema import unknown_part
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink

@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.model_names import format_of_checkpoint
+from bomgen.catalog.models import format_of_checkpoint
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, sum_of
 from bomgen.core.units import MINUTES_A_DAY

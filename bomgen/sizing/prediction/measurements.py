@@ -14,9 +14,8 @@ from functools import cache
 from math import log2
 from typing import Any, NamedTuple
 
-from bomgen.catalog import part_records
+from bomgen.catalog import models, part_records
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.core.resources import content, folder
@@ -290,14 +289,14 @@ def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
     identity = Identity(kind="model", id=fields["model"], name=fields["model"])
     plain = Model(
         identity=identity,
-        parameters=counts.ZERO_PARAMETERS,
-        active_parameters=counts.ZERO_PARAMETERS,
+        parameters=models.ZERO_PARAMETERS,
+        active_parameters=models.ZERO_PARAMETERS,
         moe=False,
         shape=shape,
         tied=fields["gated"] == "0",
         mlp="gated" if fields["gated"] == "1" else "plain",
     )
-    parameters = require(counts.parameters(plain), "the row has all keys of the shape")
+    parameters = require(models.parameters(plain), "the row has all keys of the shape")
     return plain._replace(parameters=parameters, active_parameters=parameters)
 
 

@@ -13,10 +13,9 @@ from operator import add, mul
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
-from bomgen.core.calculation import trace
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require, trace
 from bomgen.core.units import TERA
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import OwnStep, Plan, Training

@@ -15,9 +15,8 @@ from math import exp, log, log2
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
-from bomgen.core.calculation import trace
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, require
+from bomgen.core.provenance import Cited, Figure, Reference, formula, require, trace
 from bomgen.plan.types import Inference
 from bomgen.sizing.model_work import ZERO
 from bomgen.sizing.prediction.measurements import file

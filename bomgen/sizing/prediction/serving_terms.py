@@ -17,11 +17,10 @@ from fractions import Fraction
 from math import exp
 from typing import Any, Generic, NamedTuple
 
-from bomgen.catalog.model_parameters import matrices
-from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog import model_matrices
+from bomgen.catalog.model_matrices import Matrix
 from bomgen.catalog.parts import Gpu, Model
-from bomgen.core.calculation import applied, greatest, least, step
-from bomgen.core.provenance import Figure, difference, formula, product
+from bomgen.core.provenance import Figure, applied, difference, formula, greatest, least, product, step
 from bomgen.sizing.model_work import (
     CONVENTIONS,
     ONE,
@@ -422,7 +421,7 @@ def served_work(
     return ServedWork(
         layers=shape["layers"],
         expert_layers=weights.expert_layers,
-        latent_layers=matrices.attention_layers(model) if model.mla else ZERO,
+        latent_layers=model_matrices.attention_layers(model) if model.mla else ZERO,
         linear_layers=shape.get("linear_layers", ZERO),
         hidden=shape["hidden"],
         weights=weights.passed,
@@ -458,7 +457,7 @@ class _Weights(NamedTuple):
 
 def _weights(model: Model, width: Figure) -> _Weights:
     """Return the weights of a model: by its matrices, or where these are unknown by its parameters alone."""
-    all_matrices, shape = matrices.matrices(model), model.shape
+    all_matrices, shape = model_matrices.matrices(model), model.shape
     if not all_matrices or not {"vocab", "heads"} <= shape.keys():
         if not model.moe:
             return _Weights(model.parameters, ZERO, ZERO, ZERO, ZERO, ZERO, ONE, ONE)
@@ -477,7 +476,7 @@ def _weights(model: Model, width: Figure) -> _Weights:
         _repeated(model, shared, width),
         add_figures(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
         add_figures(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
-        matrices.layers_with_experts(model),
+        model_matrices.layers_with_experts(model),
         shape["experts"],
         shape["topk"],
     )
@@ -490,7 +489,7 @@ def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
         for matrix in shared
         if matrix.name in DOWN_PROJECTIONS
     ]
-    kv_heads = matrices.kv_heads(model)
+    kv_heads = model_matrices.kv_heads(model)
     if kv_heads is not None and not model.mla:
         copied += [
             weights_of_repeated_heads(matrix.inputs, matrix.outputs, matrix.active, kv_heads, width)

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bomgen.core.calculation import applied, divided_up, greatest, least, step, where
-from bomgen.core.provenance import sum_of
+from bomgen.core.provenance import applied, divided_up, greatest, least, step, sum_of, where
 
 Number = TypeVar("Number")
 """A float, a NumPy array or a figure."""

@@ -46,9 +46,9 @@ from functools import reduce
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.model_parameters import counts, matrices
-from bomgen.catalog.model_parameters.counts import GATED_MATRICES
-from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog import model_matrices, models
+from bomgen.catalog.model_matrices import Matrix
+from bomgen.catalog.models import GATED_MATRICES
 from bomgen.catalog.parts import (
     ATTENTION,
     DENSE,
@@ -187,15 +187,15 @@ def bytes_of_value(model: Model, precision: str, part: str) -> Figure:
 def bytes_of_rest(model: Model, precision: str) -> Figure:
     """Return the bytes of a value in the weights besides embeddings and routed experts; a mean where formats differ."""
     usual, by_part = format_of_rest(model, precision), _checkpoint(model, precision).parts
-    if not by_part or matrices.matrices(model) is None:
+    if not by_part or model_matrices.matrices(model) is None:
         return bytes_of_value(model, precision, usual)
-    attention = (*matrices.attention(model), *matrices.further_token_attention(model))
+    attention = (*model_matrices.attention(model), *model_matrices.further_token_attention(model))
     parts = {
         OUTPUT: [matrix for matrix in attention if matrix.name in OUTPUTS],
         ATTENTION: [matrix for matrix in attention if matrix.name not in OUTPUTS],
-        LINEAR: tuple(matrices.linear_attention(model)),
-        SHARED: [*matrices.beside_experts(model), *matrices.shared_experts(model)],
-        DENSE: matrices.feed_forward(model),
+        LINEAR: tuple(model_matrices.linear_attention(model)),
+        SHARED: [*model_matrices.beside_experts(model), *model_matrices.shared_experts(model)],
+        DENSE: model_matrices.feed_forward(model),
     }
     formats = {**dict.fromkeys((OUTPUT, LINEAR), by_part.get(ATTENTION, usual)), **by_part}
     held = {part: _parameters_of(members, lambda _: True) for part, members in parts.items()}
@@ -236,8 +236,8 @@ def _of_files(inference: Inference, parts: Parts) -> Figure | None:
         return files
     formats, stored = formats_of_parts(inference), _checkpoint(model, precision).parts.get(MODULE)
     value = bytes_of_value(model, precision, stored) if stored else formats.routed
-    of_layer = matrices.layers_with_experts(model), model.parameters, value
-    copies = parts.embeddings if model.copied_embeddings else counts.ZERO_PARAMETERS
+    of_layer = model_matrices.layers_with_experts(model), model.parameters, value
+    copies = parts.embeddings if model.copied_embeddings else models.ZERO_PARAMETERS
     return files_without_module(files, layers, *of_layer, copies, formats.embeddings)
 
 
@@ -251,14 +251,14 @@ def _by_rule(inference: Inference, parts: Parts) -> Figure:
 
 def _parts(model: Model) -> Parts:
     """Return the parameters of a model by part; those of unknown matrices are part of the rest."""
-    embeddings = routed = counts.ZERO_PARAMETERS
+    embeddings = routed = models.ZERO_PARAMETERS
     if {"vocab", "hidden"} <= model.shape.keys():
-        count = counts.tied_embedding if model.tied else counts.embeddings
+        count = models.tied_embedding if model.tied else models.embeddings
         embeddings = count(model.shape["vocab"], model.shape["hidden"])
     if experts := expert_parameters(model):
         routed = experts
     key_values = tuple(_key_values(model))
-    unsplit = _parameters_of(matrices.matrices(model) or (), is_unsplit)
+    unsplit = _parameters_of(model_matrices.matrices(model) or (), is_unsplit)
     taken = _sum((embeddings, routed, unsplit, *(projection.parameters for projection in key_values)))
     return Parts(embeddings, routed, key_values, unsplit, other_parameters(model.parameters, taken))
 
@@ -270,11 +270,11 @@ def is_unsplit(matrix: Matrix) -> bool:
 
 def _key_values(model: Model) -> Iterator[KeyValues]:
     """Yield the projections to keys and values, for each kind of layers with other KV heads."""
-    if matrices.matrices(model) is None:
+    if model_matrices.matrices(model) is None:
         return
     for attention, heads in (
-        (matrices.attention(model), matrices.kv_heads(model)),
-        (matrices.further_attention(model), matrices.global_kv_heads(model)),
+        (model_matrices.attention(model), model_matrices.kv_heads(model)),
+        (model_matrices.further_attention(model), model_matrices.global_kv_heads(model)),
     ):
         parameters = _parameters_of(attention, lambda matrix: matrix.name in KEY_VALUES)
         if heads is not None and parameters.value:
@@ -282,9 +282,9 @@ def _key_values(model: Model) -> Iterator[KeyValues]:
 
 
 def _parameters_of(candidates: Iterable[Matrix], belongs: Callable[[Matrix], bool]) -> Figure:
-    parameters = counts.ZERO_PARAMETERS
+    parameters = models.ZERO_PARAMETERS
     for matrix in filter(belongs, candidates):
-        parameters = counts.add_matrix(parameters, matrix.inputs, matrix.outputs, matrix.count)
+        parameters = models.add_matrix(parameters, matrix.inputs, matrix.outputs, matrix.count)
     return parameters
 
 
@@ -515,7 +515,7 @@ def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: F
             VALUE_BYTES[SIXTEEN_BITS],
         )
         parts["vision"] = encoder_outputs(ENCODER_COPIES, inference.context, *values)
-    kept = cache(model, str(inference.kv_precision.value)) if matrices.compressed(model) else None
+    kept = cache(model, str(inference.kv_precision.value)) if model_matrices.compressed(model) else None
     if kept is not None:
         parts["states"] = states_of_step(step.tokens, STATE_TOKENS, kept.token)
     return parts

@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.model_parameters import matrices
+from bomgen.catalog import model_matrices
 from bomgen.catalog.parts import EIGHT_BITS, Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, difference, formula, quotient, sum_of
@@ -141,15 +141,15 @@ def cache(model: Model, precision: str) -> Cache | None:
     """Return the KV cache of a model in a number format; None when its shape is unknown."""
     value = VALUE_BYTES[precision]
     vector = key = value
-    if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or matrices.compressed(model)):
-        vector, key = ENTRY_VALUE if matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
+    if precision == EIGHT_BITS and "index_head_dim" in model.shape and (model.mla or model_matrices.compressed(model)):
+        vector, key = ENTRY_VALUE if model_matrices.compressed(model) else LATENT_VALUE, KEY_VALUE
     kept = [_kept(model, kind, vector) for kind in layers_by_attention(model)]
     layers = [kind for kind in kept if kind is not None]
     if not layers or len(layers) < len(kept):
         return None
     if (index := _index_keys(model, key)) is not None:
         layers.insert(1, index)
-    growing = [layer for layer in layers if layer.window is None] if matrices.compressed(model) else layers
+    growing = [layer for layer in layers if layer.window is None] if model_matrices.compressed(model) else layers
     token = _sum([(kind.add, kind.token) for kind in growing])
     return Cache(token, tuple(layers), _state(model), model.shape.get("linear_value_heads"))
 
@@ -194,7 +194,7 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
         return None
     if layers.joined:
         token = entry_bytes_per_token(layers.number, kv_heads, width, value, layers.joined)
-    elif matrices.compressed(model):
+    elif model_matrices.compressed(model):
         token = shared_bytes_per_token(layers.number, kv_heads, width, value)
     elif values := model.shape.get("v_head_dim"):
         token = kv_bytes_of_widths(layers.number, kv_heads, width, values, value)
@@ -204,10 +204,10 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
 
 
 def _index_keys(model: Model, value: Figure) -> Kept | None:
-    layers, width = matrices.index_layers(model), model.shape.get("index_head_dim")
+    layers, width = model_matrices.index_layers(model), model.shape.get("index_head_dim")
     if layers is None or width is None:
         return None
-    if matrices.compressed(model):
+    if model_matrices.compressed(model):
         return Kept(index_bytes_of_entries(layers, width, value, model.shape["compress_rate_csa"]), None, add_index)
     return Kept(index_bytes_per_token(layers, width, value), None, add_index)
 
@@ -221,7 +221,7 @@ def _state(model: Model) -> Figure | None:
     state = state_bytes(shape["linear_layers"], heads, keys, values, STATE_VALUE)
     if "linear_conv_kernel" not in shape:
         return state
-    mixed = matrices.width_of_convolution(model)
+    mixed = model_matrices.width_of_convolution(model)
     return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, VALUE_BYTES["bf16"])
 
 

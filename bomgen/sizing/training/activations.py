@@ -17,7 +17,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from bomgen.catalog.model_parameters import matrices
+from bomgen.catalog import model_matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Figure, Reference, assume, formula, minimum, product, sum_of
@@ -137,13 +137,13 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     of_layer = _latent_bytes(model) if recomputed else _attention_bytes(training, hidden)
     attention = _mean_of_attention(model, of_layer)
     if {"layers", "linear_layers"} <= model.shape.keys():
-        values = matrices.heads_width(model.shape["linear_value_heads"], model.shape["linear_value_head_dim"])
-        kept = linear_attention_bytes(matrices.width_of_convolution(model), values, ELEMENT)
+        values = model_matrices.heads_width(model.shape["linear_value_heads"], model.shape["linear_value_head_dim"])
+        kept = linear_attention_bytes(model_matrices.width_of_convolution(model), values, ELEMENT)
         attention = add_states(attention, mean_of_layers(kept, model.shape["linear_layers"], model.shape["layers"]))
     whole = _whole_bytes(training)
     if not model.moe:
         if ffn := model.shape.get("ffn"):
-            block = _inside_block(training, ffn, _tensors(training, model.mlp == matrices.GATED))
+            block = _inside_block(training, ffn, _tensors(training, model.mlp == model_matrices.GATED))
         else:
             block = bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
         return whole, divided_bytes(attention, _mean_of_blocks(model, block))
@@ -169,7 +169,7 @@ def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
     """Return the activations of layers with attention, as a mean over all layers [bytes]."""
     if "layers" not in model.shape or not {"linear_layers", "ffn_layers"} & model.shape.keys():
         return of_layer
-    return mean_of_layers(of_layer, matrices.attention_layers(model), model.shape["layers"])
+    return mean_of_layers(of_layer, model_matrices.attention_layers(model), model.shape["layers"])
 
 
 def _mean_of_blocks(model: Model, of_layer: Figure) -> Figure:
@@ -182,7 +182,7 @@ def _mean_of_blocks(model: Model, of_layer: Figure) -> Figure:
 def _attention_bytes(training: Training, hidden: Figure) -> Figure:
     """Return queries, keys, values and attention output of a token in a layer [bytes]."""
     model = training.model
-    heads, width, kv_heads = model.shape.get("heads"), matrices.head_dim(model), matrices.kv_heads(model)
+    heads, width, kv_heads = model.shape.get("heads"), model_matrices.head_dim(model), model_matrices.kv_heads(model)
     if heads is None or width is None or kv_heads is None:
         return bytes_per_hidden_unit(hidden, ATTENTION)
     value_width, kept = width, attention_bytes(heads, kv_heads, width, ELEMENT)
@@ -195,7 +195,7 @@ def _attention_bytes(training: Training, hidden: Figure) -> Figure:
 def _latent_bytes(model: Model) -> Figure:
     """Return what latent attention keeps of a token in a layer if it expands its latents again [bytes]."""
     shape = model.shape
-    latents = matrices.compressed_width(shape["kv_lora_rank"], shape["rope_head_dim"])
+    latents = model_matrices.compressed_width(shape["kv_lora_rank"], shape["rope_head_dim"])
     if "q_lora_rank" in shape:
         latents = add_queries(latents, shape["q_lora_rank"])
     return recomputed_attention_bytes(latents, shape["heads"], shape["v_head_dim"], ELEMENT)

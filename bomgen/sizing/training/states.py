@@ -12,8 +12,8 @@ from functools import reduce
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.model_parameters import counts
-from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
+from bomgen.catalog import models
+from bomgen.catalog.model_matrices import Matrix, matrices, missing
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
 from bomgen.core.messages import message
@@ -344,8 +344,8 @@ def _embeddings(model: Model) -> tuple[Figure, Figure] | None:
     vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
     if vocab is None or hidden is None:
         return None
-    one = counts.tied_embedding(vocab, hidden)
-    return one if model.tied else counts.embeddings(vocab, hidden), one
+    one = models.tied_embedding(vocab, hidden)
+    return one if model.tied else models.embeddings(vocab, hidden), one
 
 
 def has_room_for_parts(model: Model) -> bool:

@@ -1,4 +1,4 @@
-"""Processes: signals that wait until files are complete, children, and limits of processor time and memory.
+"""Jobs: what a run may take and what it reports: processes, processor time, memory and steps; progress and stop.
 
 The current folder is often that of a plan, which a stranger may have sent together with a `json.py`, a package `bomgen`
 or a program `git`. `python -m` and `python -c` import from the current folder first, multiprocessing starts its
@@ -13,6 +13,10 @@ The child reads its input from standard input and never sees a path. It has no e
 folder; the system limits its processor time and memory. The parent waits for a limited time and reads an answer of
 limited length. Windows limits neither processor time nor memory, and macOS no memory: there, the limits are wall time,
 the length of the answer and, in a sealed child, the ban on opening and starting anything.
+
+A service that builds plans of others must know that each one ends. The size of a plan is limited where it is read; the
+work that it causes (alternatives of clusters of fabrics, and the shapes and cables of each) is counted in steps as it
+is done: the same plan always ends the same way, on any machine.
 """
 
 from __future__ import annotations
@@ -22,8 +26,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -72,24 +77,21 @@ def start_python(
     arguments: Sequence[str] = (),
     *,
     stdin: IO[bytes] | int = DEVNULL,
-    stdout: IO[bytes] | int = PIPE,
     stderr: IO[bytes] | int = DEVNULL,
     folder: str | None = None,
     environment: dict[str, str] | None = None,
 ) -> Child:
-    """Start a function of bomgen in a separate Python, by default with the current folder and environment."""
+    """Start a function of bomgen in a Python that imports from `import_path` alone; read its output through a pipe.
+
+    By default it has the current folder and environment.
+    """
     import subprocess
 
-    command = python_command(module, function, arguments)
-    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
-        command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment
-    )
-
-
-def python_command(module: str, function: str, arguments: Sequence[str] = ()) -> list[str]:
-    """Return the command that runs a function of bomgen in a Python that imports from `import_path` alone."""
     program = PROGRAM.format(path=ascii(import_path()), module=module, function=function)
-    return [sys.executable, *ISOLATED, "-c", program, *arguments]
+    command = [sys.executable, *ISOLATED, "-c", program, *arguments]
+    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of ours
+        command, stdin=stdin, stdout=PIPE, stderr=stderr, cwd=folder, env=environment
+    )
 
 
 def import_path() -> list[str]:
@@ -427,3 +429,120 @@ def _raise_out_of_time(_signal: int, _frame: FrameType | None) -> NoReturn:
 def _refuse(event: str, _arguments: tuple[object, ...]) -> None:
     if event.startswith(REFUSED):
         raise PermissionError(f"{event} is refused")
+
+
+class Listener:
+    """The receiver of progress, which ignores what it does not override."""
+
+    def stage(self, name: str) -> None:
+        """Note that a stage begins, and that the one before it is over."""
+
+    def read(self, name: str, size: int) -> None:
+        """Note that a file of the user was read; `size` in bytes."""
+
+    def count(self, what: str, done: int, size: int) -> None:
+        """Note that `done` of `size` equal pieces of work, named by `what`, are done."""
+
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Report progress to a listener within this context."""
+    before = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(before)
+
+
+def report_stage(name: str) -> None:
+    """Report that a stage begins."""
+    if listener := _listener.get():
+        listener.stage(name)
+
+
+def report_count(what: str, done: int, size: int) -> None:
+    """Report `done` of `size` pieces of work."""
+    if listener := _listener.get():
+        listener.count(what, done, size)
+
+
+def report_read(name: str, content: bytes) -> bytes:
+    """Report that a file of the user was read, and return its content."""
+    if listener := _listener.get():
+        listener.read(name, len(content))
+    return content
+
+
+MAX_STEPS = 3_400_000
+"""Maximum steps of a plan with all its alternatives, of 1 to 2 microseconds each: under ten seconds of one processor.
+
+One step is a listed cable, for its route along the floor or its row in a table; a compute fabric over a million GPUs
+has three million.
+"""
+OF_SHAPE = 2
+"""Steps of a fabric shape that is tried."""
+OF_FABRIC = 5_000
+"""Steps of a fabric that is designed, whatever its size: its parts, links, checks and lines take some 20 ms."""
+OF_HOST = 100
+"""Steps of an entry of `hosts`."""
+OF_PRICE = 90
+"""Steps of a line of a price book; 20 000 prices are read and checked within some seconds."""
+OF_PART = 120
+"""Steps of a user's part file that is read and checked."""
+OF_PART_LOOKUP = 3
+"""Steps of a user's part, each time that the parts of a kind are searched for those that fit."""
+OF_LINK_PART = 30
+"""Steps of a module or cable that a design considers, from the catalogue or the user."""
+OF_PAIR = 8
+"""Steps of a pair of modules tried at the ends of a link."""
+OF_NAME = 10
+"""Steps of a part name that is compared with a misspelt one."""
+OF_TAG = 2
+"""Steps of an XML tag of a workbook: a cell has four, and takes some microseconds in any format."""
+OF_BILL_PLAN = 1_000
+"""Steps of a plan that a bill may be for, which is read and designed."""
+OF_BILL_FIT = 10
+"""Steps of a line of a bill that is compared with a design."""
+OF_BILL_LINE = 15_000
+"""Steps of a line of a bill for each network that it may belong to, which is looked for among all lines."""
+BYTES_A_STEP = 50
+"""Bytes of an unpacked workbook, tags and text alike, per step: they are searched and copied several times."""
+
+
+class _Count:
+    def __init__(self, most: int) -> None:
+        self.left, self.known = most, set[Hashable]()
+
+
+_count: ContextVar[_Count | None] = ContextVar("count", default=None)
+
+
+class TooMuch(Exception):
+    """Work that takes more steps than its budget has."""
+
+
+@contextmanager
+def budget(most: int = MAX_STEPS) -> Iterator[None]:
+    """Count the steps of the work within this context, of which there may be `most`."""
+    before = _count.set(_Count(most))
+    try:
+        yield
+    finally:
+        _count.reset(before)
+
+
+def spend(steps: int, of: Hashable = None) -> None:
+    """Count steps as done; work named by `of`, whose result is kept, counts once.
+
+    Raises TooMuch when the budget is used up.
+    """
+    count = _count.get()
+    if count is None or (of is not None and of in count.known):
+        return
+    count.known.add(of)
+    count.left -= steps
+    if count.left < 0:
+        raise TooMuch

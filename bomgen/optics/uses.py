@@ -29,9 +29,20 @@ from bomgen.core.provenance import (
 from bomgen.fabric.clos.occupancy import Leaf, Occupancy, count_alike_leaves
 from bomgen.fabric.types import Links
 from bomgen.optics.cages import LeafShares, PortMap, Socket, TooFewCages, count_cables, count_pieces, may_share
-from bomgen.optics.compatibility import Adapter, Cage, Unbuildable
+from bomgen.optics.compatibility import (
+    AUTO,
+    Adapter,
+    Cage,
+    LinkChoice,
+    LinkSpec,
+    Medium,
+    MediumOption,
+    PartsLookup,
+    Patch,
+    Span,
+    Unbuildable,
+)
 from bomgen.optics.selection import choose
-from bomgen.optics.types import AUTO, LinkChoice, LinkSpec, Medium, MediumOption, PartsLookup, Patch, Span
 
 
 @formula("pieces")

@@ -45,8 +45,26 @@ from bomgen.optics.cages import (
     plug_at,
     without_fixed_modules,
 )
-from bomgen.optics.compatibility import Cage, Unbuildable, adapter_for
-from bomgen.optics.counting.uses import (
+from bomgen.optics.compatibility import (
+    AOC,
+    AUTO,
+    COPPER,
+    COPPER_PAIRS,
+    FIBRE,
+    PREFER_COPPER,
+    SHARING,
+    Cage,
+    LinkSpec,
+    Medium,
+    PartsLookup,
+    Span,
+    Unbuildable,
+    adapter_for,
+    metres,
+)
+from bomgen.optics.options import cables, transceivers
+from bomgen.optics.selection import choose
+from bomgen.optics.uses import (
     BOTH_ENDS,
     CAGES_OF_SWITCH,
     EMPTY_PORTS,
@@ -85,22 +103,6 @@ from bomgen.optics.counting.uses import (
     sum_of_cables,
     sum_of_links,
     sum_of_modules,
-)
-from bomgen.optics.options import cables, transceivers
-from bomgen.optics.selection import choose
-from bomgen.optics.types import (
-    AOC,
-    AUTO,
-    COPPER,
-    COPPER_PAIRS,
-    FIBRE,
-    PREFER_COPPER,
-    SHARING,
-    LinkSpec,
-    Medium,
-    PartsLookup,
-    Span,
-    metres,
 )
 
 

@@ -1,1 +1,0 @@
-"""Counting the modules, cables and adapters of the links of a fabric, rounded up per device."""
