@@ -109,6 +109,7 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of trai
 
 docs: $(INSTALLED_DEV) ## write the reference designs, and draw the pictures of README and page (Chromium)
 	$(BIN)/python tests/reference/designs.py
+	$(BIN)/python tests/reference/compute_defaults.py
 	$(BIN)/python tools/pages/pictures.py
 
 site: $(INSTALLED_JUDGES) ## build the documentation into build/site/

@@ -431,6 +431,12 @@ class Catalog:
         )
         return Figure(value, unit, origin)
 
+    def default_server(self, gpu: str) -> Record | None:
+        """Return the server of a GPU that is marked as its default, or the only one that has it; None without one."""
+        records = list(self.records_where("server", "gpu", gpu))
+        marked = [record for record in records if record.value("default")]
+        return next(iter(marked or records), None) if marked or len(records) == 1 else None
+
     def records_where(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
         """Yield the records of a kind with `word` at `key` and, if `figure` is given, `value` at that key."""
         seen: set[str] = set()

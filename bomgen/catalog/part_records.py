@@ -141,6 +141,7 @@ def server(record: Record) -> parts.Server:
         storage_nic=record.value("storage_nic") if isinstance(record.value("storage_nic"), str) else None,
         base_command_manager=bool(record.value("base_command_manager")),
         storage_nics_included=record.value("storage_nics_included") is not False,
+        protocols=tuple(record.value("protocols") or ()),
         gpu_slots=record.figure("gpu_slots", "count"),
         published_gpus=tuple(record.value("published_gpus") or ()),
         slots={key: most for key, field in parts.SERVER_SLOTS.items() if (most := record.figure(field, "count"))},

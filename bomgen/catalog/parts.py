@@ -198,6 +198,8 @@ class Server(NamedTuple):
     """Whether the NICs for storage and in-band come with the server."""
     base_command_manager: bool = False
     """Whether its reference design has management servers that run NVIDIA Base Command Manager."""
+    protocols: tuple[str, ...] = ()
+    """Protocols of its compute ports, the usual one first; empty: those of its NIC."""
     configuration: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """What the plan orders the server with: texts by `cpu`, `memory`, `nvme`, `nics`."""
     components: tuple[Component, ...] = ()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
-from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
+from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server, Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
@@ -348,7 +348,8 @@ def _build_fabric(
 ) -> BuiltFabric:
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
-    Where it has an alternative form, the one with the lower switch count is used.
+    Where it has other forms, each takes the place of those before it if it is for this number of servers, or if it
+    needs fewer switches.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
@@ -361,13 +362,16 @@ def _build_fabric(
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
-    found = _build_with_cages(fabric, context)
-    if fabric.otherwise:
+    found, form = _build_with_cages(fabric, context), fabric
+    while form.otherwise:
+        most, form = form.otherwise_up_to, form.otherwise
+        if most is not None and nodes.value > most:
+            continue
         with suppress(Infeasible, PlanErrors):
-            other = _build_with_cages(fabric.otherwise, context)
+            other = _build_with_cages(form, context)
             raise_errors(other.interconnect)
-            if other.fabric.switches.value < found.fabric.switches.value:
-                return other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
+            if most or other.fabric.switches.value < found.fabric.switches.value:
+                found = other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
 
 
@@ -525,7 +529,7 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
     request = PartsRequest(
         built,
         context.servers,
-        server_cage(context.plan, attached),
+        server_cage(context.plan, attached, fabric.tier_plans["leaf"].switch),
         [_attached_hosts(host) for host in context.hosts],
         rows,
         fitted,
@@ -535,11 +539,11 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
     return count_parts(request, fabric.links)
 
 
-def server_cage(plan: Plan, attached: Attachment) -> Cage:
-    """Return the cage of a server, or of the NIC that is bought for it, on a fabric."""
+def server_cage(plan: Plan, attached: Attachment, leaf: Switch) -> Cage:
+    """Return the cage of a server, or of the NIC that is bought for it, with the protocol of the leaf."""
     holder = attached.bought or plan.cluster.server or plan.cluster.gpu
-    vendor = attached.bought.identity.vendor if attached.bought else None
-    return Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, holder.identity.name, vendor=vendor)
+    vendor, links = attached.bought.identity.vendor if attached.bought else None, int(attached.ports_per_cage.value)
+    return Cage(SERVER, attached.cage, links, leaf.protocol, holder.identity.name, vendor=vendor)
 
 
 def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:

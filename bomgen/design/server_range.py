@@ -213,7 +213,8 @@ def design_range(
 
     Also returns the rows for which `design` raises Infeasible: no fabric has the ports. Others are not covered.
     """
-    servers = {row: count for row, count in servers.items() if count > _servers_of_one_rack(plan)}
+    few = max(_servers_of_one_rack(plan), *(fabric.special_servers for fabric in plan.fabrics), 0)
+    servers = {row: count for row, count in servers.items() if count > few}
     if not servers or not _is_covered(plan):
         return [], []
     ranges, refused = [DesignRange(plan, servers, (), parts)], set[int]()
@@ -239,6 +240,7 @@ def _is_covered(plan: Plan) -> bool:
         and fabric.role != OUT_OF_BAND
         and not fabric.hosts
         and not fabric.uplink
+        and (fabric.otherwise is None or fabric.otherwise_up_to is not None)
         and (fabric.declared.searched or fabric.declared.isolated_rails)
         and not any(spec.panels for spec in fabric.links.values())
         for fabric in plan.fabrics
@@ -384,7 +386,9 @@ def _list_ends(planes: _Planes, context: _RangeContext) -> Iterator[_Ends]:
     for kind in LINK_KINDS[: max((len(counts.tiers) for counts in planes.counts.values()), default=0)]:
         rate = demand.rates[kind.name]
         lower, upper = (
-            server_cage(context.plan, context.attached) if end == SERVER else cage_of(switches[end], end, rate)
+            server_cage(context.plan, context.attached, switches["leaf"])
+            if end == SERVER
+            else cage_of(switches[end], end, rate)
             for end in kind.ends
         )
         yield _Ends(kind.name, lower, upper, rate)

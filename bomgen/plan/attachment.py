@@ -13,6 +13,8 @@ from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula
 from bomgen.optics.compatibility import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan, UsualNic
 
+ETHERNET = "ethernet"
+"""The protocol of management ports."""
 INCLUDED, CONFIGURED, USUAL, ADDED = "included", "configured", "usual", "added"
 """Supply of the NICs that connect a server to a fabric: with the server, selected with its order, assumed because the
 server has no known ones, or named by the fabric."""
@@ -260,6 +262,21 @@ def own_port_gbps(cluster: Cluster) -> Figure | None:
     """Return the rate of a port of the server's built-in compute NICs [Gb/s]; None where it is unknown."""
     built_in = cluster.server.compute if cluster.server else None
     return (built_in.gbps if built_in else None) or (cluster.server_nic.port_gbps if cluster.server_nic else None)
+
+
+def compute_protocols(cluster: Cluster) -> tuple[str, ...]:
+    """Return the protocols of the server's built-in compute ports, the usual one first; none where they are unknown."""
+    own = cluster.server.protocols if cluster.server else ()
+    return own or (cluster.server_nic.protocols if cluster.server_nic else ())
+
+
+def protocols_of_servers(cluster: Cluster, role: str) -> tuple[str, ...]:
+    """Return the protocols of the servers' own ports for fabrics of a role; none where they are unknown."""
+    if role == COMPUTE:
+        return compute_protocols(cluster)
+    if role == OUT_OF_BAND:
+        return (ETHERNET,)
+    return cluster.storage_nic.protocols if cluster.storage_nic else ()
 
 
 def _own_attachment(cluster: Cluster, server_ports: ServerPorts, nics: Figure) -> Attachment:

@@ -18,13 +18,16 @@ from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
+from bomgen.plan.attachment import protocols_of_servers
 from bomgen.plan.commercial_terms import DEFAULT
 from bomgen.plan.types import (
     ASYNCHRONOUS,
     COMPUTE,
     GRPO,
+    IN_BAND,
     MANAGED,
     OUT_OF_BAND,
+    STORAGE,
     TWO_POOLS,
     FabricPlan,
     Plan,
@@ -410,6 +413,20 @@ def batches_have_no_latency(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
+def shares_of_caches(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that some prompt tokens are in no cache."""
+    inference = plan.inference
+    tiers = [tier for tier in (inference.host_cache, inference.nvme_cache) if tier] if inference else []
+    if inference is None or not tiers:
+        return
+    shares = [tier.share for tier in tiers] + ([inference.prefix_cache] if inference.prefix_cache else [])
+    total = sum(Fraction(share.value) for share in shares)
+    if total >= 1:
+        text = f"{float(total):.4g} of the prompt tokens are in caches; less than all, since the last one is always new"
+        yield _at(plan, tiers[-1].share, text, "range", "workload.inference.cache_tiers")
+
+
+@rule
 def shares_of_use_cases(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require that the shares of use cases add up, and that nothing else gives the same lengths."""
     inference = plan.inference
@@ -551,18 +568,30 @@ def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
-def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require one protocol for the switches of a fabric, its NICs and the fabric that it is linked into."""
+def one_protocol(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require one protocol for the switches of a fabric, its NICs or the ports of the servers, and the fabric above."""
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans["leaf"].switch if "leaf" in fabric.tier_plans else None
         if leaf is None or leaf.protocol is None:
             continue
+        place = f"fabrics.{fabric.name}"
+        own = () if fabric.nic else protocols_of_servers(plan.cluster, fabric.role)
+        if own and leaf.protocol not in own:
+            tier = (
+                ("leaf", "switch") if source.keys.keys() & {("fabrics", fabric.name, "leaf", "switch")} else ("switch",)
+            )
+            fitting = f", for example {' or '.join(fabric.fitting_switches)}" if fabric.fitting_switches else ""
+            text = (
+                f"{leaf.identity.name} speaks {leaf.protocol}, the ports of {_ports_of(plan, fabric)} "
+                f"{' or '.join(own)}; specify a switch that does{fitting}"
+            )
+            yield Problem(source.mark(("fabrics", fabric.name, *tier)), "error", text, "protocol", place)
+            continue
         devices: list[tuple[Identity, tuple[str | None, ...]]] = [
             (tier.switch.identity, (tier.switch.protocol,)) for tier in fabric.tier_plans.values()
         ]
-        card = fabric.nic or (plan.cluster.server_nic if fabric.role == COMPUTE else None)
-        if card and card.protocols:
-            devices.append((card.identity, card.protocols))
+        if fabric.nic and fabric.nic.protocols:
+            devices.append((fabric.nic.identity, fabric.nic.protocols))
         if fabric.uplink:
             above = next(linked for linked in plan.fabrics if linked.name == fabric.uplink.fabric)
             devices += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
@@ -572,8 +601,16 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
                     f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
                     f"{leaf.protocol}; specify another {identity.kind}"
                 )
-                yield Problem(identity.mark or fabric.mark, "error", text, "protocol", f"fabrics.{fabric.name}")
+                yield Problem(identity.mark or fabric.mark, "error", text, "protocol", place)
                 break
+
+
+def _ports_of(plan: Plan, fabric: FabricPlan) -> str:
+    """Return the name of what has the servers' own ports on a fabric."""
+    cluster = plan.cluster
+    nic = {COMPUTE: cluster.server_nic, STORAGE: cluster.storage_nic, IN_BAND: cluster.storage_nic}.get(fabric.role)
+    server = cluster.server.identity.name if cluster.server else "the servers"
+    return f"{server} ({nic.identity.name})" if nic and fabric.role != OUT_OF_BAND else server
 
 
 @rule

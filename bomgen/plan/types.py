@@ -202,6 +202,23 @@ class CapacityErrors(NamedTuple):
     """Share of the capacity that counts of a split over servers where one within a server holds the model."""
 
 
+class ServedAdapters(NamedTuple):
+    """Adapters (LoRA) that are served on one model."""
+
+    held: Figure
+    """Adapters in the memory of a replica."""
+    rank: Figure
+
+
+class CacheTier(NamedTuple):
+    """Where the KV cache of some prompt tokens is found outside of the GPU."""
+
+    share: Key[Figure]
+    """Share of prompt tokens."""
+    bandwidth: Key[Figure | None]
+    """Read bandwidth per GPU [bytes/s]; None: the PCIe rate of the GPU."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -247,7 +264,10 @@ class Inference(NamedTuple):
     """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
-    """Share of prompt tokens that are cached; None: none."""
+    """Share of prompt tokens that are cached on the GPU; None: none."""
+    host_cache: CacheTier | None = None
+    nvme_cache: CacheTier | None = None
+    adapters: ServedAdapters | None = None
     prefill: Degrees | None = None
     """The degrees of replicas that only prefill; None: those of the others."""
     pools: str = "one"
@@ -594,12 +614,26 @@ class FabricPlan(NamedTuple):
     host_cage: Figure
     """Word: the cage of machines other than GPU servers whose cage is unknown."""
     otherwise: FabricPlan | None = None
-    """Another form of the same fabric; the one with fewer switches is built."""
+    """Another form of the same fabric; the one with fewer switches is built, unless it is for a number of servers."""
+    otherwise_up_to: int | None = None
+    """Most servers that the other form is for; None: it is compared."""
+    switch_by_default: Figure | None = None
+    """Word: the switch that the default for the platform chooses; None: the plan names it."""
+    fitting_switches: tuple[str, ...] = ()
+    """Of a compute fabric: ids of switches of that default and its alternatives."""
+    least_servers: Figure | None = None
+    """Servers from which a default compute fabric is built; None: always."""
 
     @property
     def switchless(self) -> bool:
         """Return whether the topology connects nodes directly, without switches."""
         return self.declared.switchless
+
+    @property
+    def special_servers(self) -> int:
+        """Return the most servers for which a default has another form, or is not built."""
+        below = self.otherwise.special_servers if self.otherwise else 0
+        return max(self.otherwise_up_to or 0, below, int(self.least_servers.value) - 1 if self.least_servers else 0)
 
     @property
     def populate_used_ports_only(self) -> bool:
@@ -699,6 +733,10 @@ class Plan(NamedTuple):
     """Whether parts that others require, and that leave no choice, are added to the bill."""
     reinforcement: Reinforcement | None = None
     """Reinforcement learning, whose updates are `training`."""
+    left_out: tuple[FabricPlan, ...] = ()
+    """Default fabrics that so few servers do not need."""
+    no_compute: Mark | None = None
+    """Where the plan says that there is no compute fabric."""
     groups: tuple[ServerGroup, ...] = ()
     """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}

@@ -563,12 +563,13 @@ def _worse(best: ClosShape, clos_shape: ClosShape) -> Message:
 def _switch(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Reason:
     name = built.plan.name
     place = asked.given("fabrics", name, tier.name, "switch") or asked.given("fabrics", name, "switch")
+    usual = built.plan.switch_by_default
     return Reason(
         f"fabrics.{name}.{tier.name}.switch",
         message("choice-switch", fabric=name, tier=tier.name),
         message("chosen-switch", count=tier.count.value, switch=named(tier.switch.identity)),
         PLAN if place else DEFAULT,
-        message("because-named" if place else "because-usual-switch"),
+        chosen_by(asked, usual)[2] if usual else message("because-named" if place else "because-usual-switch"),
         place,
         tuple(_other_switches(asked, built, tier)),
     )

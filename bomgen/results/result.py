@@ -499,8 +499,11 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     if any(tier.switch.identity.vendor not in (*VENDORS.values(), GENERIC) for tier in tiers):
         # The parts of the switches' vendor would be chosen otherwise.
         yield plan.optics
+    yield from (fabric.least_servers for fabric in plan.left_out if fabric.least_servers)
     for built in report.design.fabrics:
         yield from (built.plan.topology, built.plan.build_out)
+        if built.plan.switch_by_default:
+            yield built.plan.switch_by_default
         if built.fabric.homing:
             yield built.fabric.homing
         if built.assumes_cages:

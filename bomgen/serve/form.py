@@ -1,11 +1,11 @@
 """The form: the answers that a plan holds, a plan's text with other answers, and searches over its keys.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. There are five exceptions: another purpose is another block of the
-workload, and a cluster of a fixed size has a size; a server that does not have a chosen GPU goes; a storage system gets
-a network; support is a charge with years and a share, or none; and the first answer to an empty text begins a plan with
-a quote in the language of the page. Blocks that an answer begins have comments in that language, from the descriptions
-in the schema.
+empty one removes it; comments and other keys stay. There are six exceptions: another purpose is another block of the
+workload, and a cluster of a fixed size has a size; a size takes the place of another one and of a bound, a bound that
+of a size; a server that does not have a chosen GPU goes; a storage system gets a network; support is a charge with
+years and a share, or none; and the first answer to an empty text begins a plan with a quote in the language of the
+page. Blocks that an answer begins have comments in that language, from the descriptions in the schema.
 """
 
 from __future__ import annotations
@@ -109,13 +109,12 @@ PURPOSES: Mapping[str, Mapping[str, Any]] = {
 """The blocks that a purpose starts with: that of the starter, and the least that the others need."""
 TRAINING, INFERENCE, FINE_TUNING, REINFORCEMENT, COMPUTE = PURPOSES
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
-POWER, BUDGET = ("cluster", "power"), ("cluster", "budget")
-SIZES = SERVERS, ("cluster", "gpus"), POWER, BUDGET
+POWER, BUDGET = BOUNDS = ("cluster", "power"), ("cluster", "budget")
+"""What the largest cluster has to fit within."""
+SIZES = SERVERS, ("cluster", "gpus"), *BOUNDS
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
 FIRST_GPU, FIRST_SERVERS = "h100-sxm", 4
 """The GPU of a new plan, which is that of the starter, and the servers of a fixed size: those of a scalable unit."""
-COMPUTE_DEFAULT = "fabric-compute-default"
-"""The assumption that says what `default` stands for, which a fabric keeps where an answer changes a part of it."""
 CHARGES, SUPPORT = ("quote", "charges"), "support"
 SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 """A new charge, until its years are others: a contract of three years; its share is an assumption until it is given."""
@@ -125,6 +124,10 @@ PRICED_BY = {"price", "part", "cost"}
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
+
+
+NETWORK_WORDS = (DEFAULT, NONE)
+"""What a network may be besides a mapping: that of the platform, or none."""
 
 
 class Question(NamedTuple):
@@ -156,6 +159,7 @@ QUESTIONS = (
     Question("ttft", (WORKLOAD, INFERENCE, "targets", "ttft"), "text", WORKLOAD, INFERENCE),
     Question("tpot", (WORKLOAD, INFERENCE, "targets", "tpot"), "text", WORKLOAD, INFERENCE),
     Question("precision", (WORKLOAD, INFERENCE, "precision"), "choice", WORKLOAD, INFERENCE),
+    Question("spare-replicas", (WORKLOAD, INFERENCE, "spare_replicas"), "number", WORKLOAD, INFERENCE),
     Question("model", (WORKLOAD, FINE_TUNING, "model"), "choice", WORKLOAD, FINE_TUNING),
     Question("method", (WORKLOAD, FINE_TUNING, "method"), "choice", WORKLOAD, FINE_TUNING),
     Question("tokens", (WORKLOAD, FINE_TUNING, "tokens"), "text", WORKLOAD, FINE_TUNING),
@@ -176,6 +180,7 @@ QUESTIONS = (
     Question("spare-servers", ("cluster", "spare_servers"), "number", HARDWARE),
     Question("site-power", POWER, "text", HARDWARE),
     Question("budget", BUDGET, "text", HARDWARE),
+    Question("compute", (FABRICS, "compute"), "choice", NETWORK, proposed=NETWORK_WORDS),
     Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
     Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
     Question("in-band", (FABRICS, "in_band"), "choice", NETWORK, proposed=(DEFAULT,)),
@@ -334,13 +339,15 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
             return set_value(text, path[:-1], DEFAULT)
         return without(text, path)
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
-    if value_at(data, path[:-1]) == DEFAULT:
-        return set_value(
-            text, path[:-1], {**Catalog().find("assumption", COMPUTE_DEFAULT).value("value"), path[-1]: value}
-        )
+    if value_at(data, path[:-1]) in NETWORK_WORDS:
+        return set_value(text, path[:-1], {path[-1]: value})
     text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)
+    if path in SIZES:
+        for other in SIZES:
+            if other != path and not {path, other} <= {*BOUNDS}:
+                text = without(text, other)
     return _with_fitting_server(text) if path == GPU else text
 
 

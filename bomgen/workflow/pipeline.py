@@ -195,12 +195,23 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         report_stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size_cluster(plan, attached)
+        plan = _without_needless_fabrics(plan, sizing)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         report_stage("fabrics and racks")
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+
+
+def _without_needless_fabrics(plan: Plan, sizing: Sizing) -> Plan:
+    """Return the plan without the default compute fabric if there are too few servers to need one."""
+    servers = sizing.servers
+    if servers is None:
+        return plan
+    needless = [each for each in plan.fabrics if each.least_servers and servers.value < each.least_servers.value]
+    kept = tuple(each for each in plan.fabrics if each not in needless)
+    return plan._replace(fabrics=kept, left_out=tuple(needless)) if needless else plan
 
 
 def _report_cluster(

@@ -118,11 +118,11 @@ def server_of(gpu: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the default server of a GPU of the catalogue, and the other servers with it; None if it has none."""
     catalog = Catalog()
     named = catalog.find("gpu", gpu).id
-    records = list(catalog.records_where("server", "gpu", named))
-    default = next((record.id for record in records if record.value("default")), None)
+    default = catalog.default_server(named)
     if default is None:
         return None
-    return default, tuple(sorted(record.id for record in records if record.id != default))
+    others = (record.id for record in catalog.records_where("server", "gpu", named))
+    return default.id, tuple(sorted(id for id in others if id != default.id))
 
 
 def seller() -> str:

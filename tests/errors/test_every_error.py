@@ -40,7 +40,7 @@ LEAST_WORDS = 2
 NOT_PROVOKED = {
     "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
     "more than {} steps of work; split the folder": "20 files of much work; tests/workflow/test_part_folders.py",
-    "'{}' is not in the catalogue; nearest: {}": "usage of the command; tests/workflow/test_catalog_listing.py",
+    "{} is not in the catalogue{}; {}": "usage of the command; tests/workflow/test_catalog_listing.py",
     "'{}' is not a condition; write FIELD=VALUE": "usage of the command; tests/workflow/test_catalog_listing.py",
     "no part has a field '{}'; {}": "usage of the command; tests/workflow/test_catalog_listing.py",
     "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",

@@ -25,7 +25,7 @@ cluster:
   gpu: h100-sxm
   servers: 4
 fabrics:
-  compute: default
+  compute: {switch: qm9700}
 quote:
   price_book: indicative
 """

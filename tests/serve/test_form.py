@@ -59,6 +59,14 @@ def test_each_purpose_begins_a_plan_with_a_price(workspace: Workspace, purpose: 
     assert (defaults["spare-servers"], defaults["topology"]) == (0, "fat-tree")
 
 
+def test_a_bound_takes_the_place_of_a_size(workspace: Workspace) -> None:
+    """And a size that of a bound or of another size."""
+    bounded = form(workspace, {"text": TEXT, "answers": {"cluster.power": "2 MW"}})["text"]
+    assert "cluster: {gpu: h100-sxm, power: 2 MW} # kept" in uncommented(bounded)
+    sized = form(workspace, {"text": bounded, "answers": {"cluster.gpus": "16"}})["text"]
+    assert "cluster: {gpu: h100-sxm, gpus: 16} # kept" in uncommented(sized)
+
+
 def test_another_purpose_is_another_block(workspace: Workspace) -> None:
     """The questions are those of the purpose."""
     found = form(workspace, {"text": TEXT, "answers": {"purpose": "inference"}})
@@ -191,10 +199,10 @@ def test_a_fixed_size_has_servers(workspace: Workspace) -> None:
 
 
 def test_a_default_network_is_changed_in_one_answer(workspace: Workspace) -> None:
-    """It keeps what `default` stands for; without own answers it is the default again."""
+    """The rest stays that of the platform; without own answers it is the default again."""
     text = TEXT.replace("{topology: fat-tree}", "default")
     found = form(workspace, {"text": text, "answers": {"fabrics.compute.switch": "sn5600"}})
-    assert "{compute: {topology: fat-tree, switch: sn5600}}" in found["text"]
+    assert "{compute: {switch: sn5600}}" in found["text"]
     assert engine.build(workspace, {"path": "small.yaml", "text": found["text"]})["headline"]
     answers = {"fabrics.compute.switch": "", "fabrics.compute.topology": ""}
     assert form(workspace, {"text": found["text"], "answers": answers})["text"] == text

@@ -62,7 +62,7 @@ def test_every_word_is_used_and_known() -> None:
     asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
     asked["groups"] = {question.group for question in QUESTIONS}
     goals = (PAGE / "start.js").read_text("utf-8").partition("GOALS = {")[2].partition("};")[0]
-    asked["goals"] = asked["hints"] = set(re.findall(r"(\w+): \[", goals))
+    asked["goals"] = asked["hints"] = set(re.findall(r"^  (\w+): \{", goals, re.MULTILINE))
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
     asked["values"] = {*PURPOSES, NONE, *proposed, *languages()}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
@@ -94,6 +94,7 @@ def test_formats_and_stages_have_chinese_words() -> None:
     assert {key.removeprefix("formats.") for key in chinese if key.startswith("formats.")} == {*offered}
     code = PAGE.parents[1]
     sources = [path.read_text("utf-8") for room in ("workflow", "output") for path in (code / room).glob("*.py")]
-    stages = {name for text in sources for name in re.findall(r'\bstage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)', text)}
+    reported = re.compile(r'\breport_stage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)')
+    stages = {name for text in sources for name in reported.findall(text)}
     assert stages
     assert stages - {key.removeprefix("stages.") for key in chinese} == set()

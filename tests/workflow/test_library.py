@@ -21,7 +21,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.workflow.library import Result, build, check
 
 ROOT = Path(__file__).parents[2]
-PLAN = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm", "servers": 16}, "fabrics": {"compute": {}}}
+PLAN = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm", "servers": 16}, "fabrics": {"storage": {}}}
 RIGHT = {**PLAN, "fabrics": {"compute": {"switch": "qm9700"}}}
 TEXT = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 16}\nfabrics: {compute: {switch: qm9700}}\n"
 
@@ -141,7 +141,7 @@ def test_a_wrong_plan_raises_all_its_problems(capfd: pytest.CaptureFixture[str])
     assert all(problem.file == "<text>" and problem.column > 1 for problem in caught.value.problems)
     problems = check(PLAN)
     assert [type(problem) for problem in problems] == [Problem]
-    assert (problems[0].severity, problems[0].path) == ("error", "fabrics.compute")
+    assert (problems[0].severity, problems[0].path) == ("error", "fabrics.storage")
     assert capfd.readouterr() == ("", "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, ceil_div, formula, require
@@ -44,6 +45,12 @@ def uplinks_for(
 
 leaves = ceil_div("leaves", "switches", "endpoints", "down")
 """Leaves for endpoints and reserved ports, filled one after the other."""
+
+
+@formula("ports")
+def ports_beside_servers(down: int, endpoints: int, servers: int, servers_of_leaf: int) -> int:
+    """Downlinks in use per leaf where each serves a number of servers at most, with all endpoints spread evenly."""
+    return ceil(Fraction(endpoints, max(ceil(Fraction(endpoints, down)), ceil(Fraction(servers, servers_of_leaf)))))
 
 
 @formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
@@ -88,10 +95,13 @@ def build(demand: Demand) -> Fabric:
         message = f"{uplinks.value} uplinks leave {most} downlink ports on {switch.identity.name}; reduce the uplinks"
         raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
     endpoints, attached = all_endpoints(demand), attached_ports(demand)
+    room = down
+    if demand.leaf.servers:
+        down = ports_beside_servers(down, endpoints, demand.servers, demand.leaf.servers)
     count = leaves(endpoints, down)
     built = shape.ratio_built(down, down_gbps, uplinks, up_gbps)
     tier = Tier("leaf", switch, count, ports, down, uplinks, (Fitted(count, down, uplinks),), built)
-    free = shape.free_ports(count, down, endpoints)
+    free = shape.free_ports(count, room, endpoints)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,

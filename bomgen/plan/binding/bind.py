@@ -22,7 +22,7 @@ from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
 from bomgen.plan.attachment import attach, ports_of_nics
-from bomgen.plan.binding.fabrics import bought_once, converged, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
@@ -142,7 +142,7 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
     if compute := _cards(nics, "compute"):
         nic, count = compute
         ports = ServerPorts(count, nic.port_gbps, nic.cage, nic.ports_per_cage)
-        server = server._replace(nic=nic.identity.id, compute=ports, nics_included=False)
+        server = server._replace(nic=nic.identity.id, compute=ports, nics_included=False, protocols=())
     if storage := _cards(nics, "storage"):
         nic, count = storage
         ports = ServerPorts(ports_of_nics(count, nic.ports), nic.port_gbps, nic.cage, nic.ports_per_cage)
@@ -203,9 +203,9 @@ def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:
 
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
-    """Return the server marked as the default of a GPU, if there is one."""
-    fits = (record for record in catalog.records_where("server", "gpu", gpu) if record.value("default"))
-    return next((part_records.server(record) for record in fits), None)
+    """Return the default server of a GPU, if there is one."""
+    record = catalog.default_server(gpu)
+    return part_records.server(record) if record else None
 
 
 def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None:
@@ -305,9 +305,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         serving = inference(workload.below("inference"))
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
-    listed = root.below("fabrics")
+    listed, no_compute = built(root.below("fabrics"))
     shared = converged(listed, server)
-    described = (fabric(listed, name, shared, server) for name in listed.data if name not in shared[1:])
+    described = (fabric(listed, name, shared, bought) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
@@ -334,6 +334,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         templates=paths(root, "templates"),
         optics=root.below("optics").setting("prefer"),
         complete_order=root.below("order").is_set("complete"),
+        no_compute=no_compute,
         groups=groups,
     )
     if problems or bought is None:

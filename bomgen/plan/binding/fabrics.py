@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from bomgen.catalog import part_records, parts
+from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div, formula
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
-from bomgen.plan.binding.section import AUTO, PlanSection
+from bomgen.plan.attachment import ETHERNET, compute_protocols, own_port_gbps
+from bomgen.plan.binding.section import AUTO, WORD, PlanSection
 from bomgen.plan.schema import unknown_part
-from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import (
+    COMPUTE,
+    IN_BAND,
+    OUT_OF_BAND,
+    REDUNDANT,
+    ROLES,
+    STORAGE,
+    Cluster,
+    FabricPlan,
+    Hosts,
+    Plug,
+    Uplink,
+)
 
-DEFAULT = "default"
-OTHERWISE = "otherwise"
-"""The key of the alternative form of a default fabric, built if it needs fewer switches."""
+DEFAULT, NONE = "default", "none"
+OTHERWISE, UP_TO = "otherwise", "up_to"
+"""The key of the alternative form of a default fabric, and in it that of the most servers that it is for."""
+COMPUTE_DEFAULT = "fabric-compute-default"
+"""The default compute fabric, and the beginning of the ids of those for other platforms."""
+PLATFORM = ("gpu", "server_vendor", "gpu_vendor", "gbps", "protocol")
+"""What a default compute fabric may be for, the most telling first."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
-ETHERNET, NVIDIA = "ethernet", "NVIDIA"
+NVIDIA = "NVIDIA"
 OWN_LINK = ("rate", "medium", "length", "module")
 """Keys of hosts and of uplinks for their own links."""
 CUSTOMERS_KEYS = ("count", "to", "far_module")
@@ -30,6 +48,15 @@ INCLUDED = "included"
 """The word for a module at the customer's end that is offered, too."""
 MODULES = ("transceiver", "cable")
 """Kinds of parts that a link may specify."""
+
+
+def built(listed: PlanSection) -> tuple[PlanSection, Mark | None]:
+    """Return the fabrics without those that the plan rules out, and where it rules out the compute fabric."""
+    out = [name for name, value in listed.data.items() if value == NONE]
+    marks = (listed.source.key_mark(listed.below(name).path) for name in out if name == COMPUTE)
+    return listed._replace(given={key: value for key, value in listed.data.items() if key not in out}), next(
+        marks, None
+    )
 
 
 def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, ...]:
@@ -45,10 +72,10 @@ def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, .
 
 
 def fabric(
-    fabrics: PlanSection, name: str, shared: tuple[str, ...] = (), server: parts.Server | None = None
+    fabrics: PlanSection, name: str, shared: tuple[str, ...] = (), bought: Cluster | None = None
 ) -> FabricPlan | None:
     """Return the fabric of a name; None when it is wrong, which the section notes. `shared`: see `converged`."""
-    section = fabrics.below(name)
+    section, server = fabrics.below(name), bought.server if bought else None
     value = fabrics.data[name]
     role = _role(fabrics, name)
     if role not in ROLES:
@@ -56,16 +83,26 @@ def fabric(
         return None
     mark = fabrics.source.key_mark(section.path)
     if value != DEFAULT:
-        return _read_fabric(section, fabrics, name, role, mark, shared)
-    leaf = _compute_leaf(fabrics)
-    section = _default_fabric(fabrics, name, shared, server, leaf)
+        usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
+        return _read_fabric(section, fabrics, name, role, mark, shared, usual=usual)
+    leaf = _compute_leaf(fabrics, bought)
+    usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
+    if role == COMPUTE and usual is None:
+        fabrics.problem(name, _no_default(bought), "protocol")
+        return None
+    section = usual or _default_fabric(fabrics, name, shared, bought, leaf)
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
-    default = _read_fabric(section, fabrics, name, role, mark, shared, like)
-    if section.has(OTHERWISE):
-        otherwise = section.below(OTHERWISE)._replace(declared=section.declared)
-        alternative = _read_fabric(otherwise, fabrics, name, role, mark, shared, like)
-        return default._replace(otherwise=alternative)
-    return default
+
+    def read(form: PlanSection) -> FabricPlan:
+        plan = _read_fabric(form, fabrics, name, role, mark, shared, like, usual)
+        if not form.has(OTHERWISE):
+            return plan
+        other = form.below(OTHERWISE)._replace(declared=section.declared)
+        return plan._replace(otherwise=read(other), otherwise_up_to=other.data.get(UP_TO))
+
+    default = read(section)
+    least = fabrics.catalog.assumption("fabric-compute-servers") if role == COMPUTE else None
+    return default._replace(least_servers=least)
 
 
 def _read_fabric(
@@ -76,16 +113,25 @@ def _read_fabric(
     mark: Mark,
     shared: tuple[str, ...],
     like: parts.Switch | None = None,
+    usual: PlanSection | None = None,
 ) -> FabricPlan:
-    """Return the fabric that a section describes, which may be a cited default; of switches `like` another's."""
-    topology = section.setting("topology")
+    """Return the fabric that a section describes, which may be a cited default; of switches `like` another's.
+
+    A compute fabric that names no switch has that of the `usual` one, and its topology unless it names one.
+    """
+    fitting, usual = usual, None if section.origin is None and _names_leaf(section) else usual
+    topology = (section if section.has("topology") or usual is None else usual).setting("topology")
     kind = _topology(section, str(topology.value))
+    usual = None if kind.switchless else usual
     switch = like or section.part("switch", "switch", part_records.switch)
+    switch = switch or (usual.part("switch", "switch", part_records.switch) if usual else None)
     above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
-    if not (tier_plans["leaf"] or kind.switchless or section.has("switch") or section.below("leaf").has("switch")):
+    if not (tier_plans["leaf"] or kind.switchless or _names_leaf(section)):
         message = f"the fabric {name} has no switch; add `switch:` with a catalogue id, for example qm9700"
+        if role == COMPUTE:
+            message = f"no switch is known for the servers' ports on {name}; add `switch:` with one that they speak to"
         section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
     links, ratios = section.below("links"), section.below("oversubscription")
     leaf_ratio = (ratios, "leaf") if ratios.data else (section, "oversubscription")
@@ -117,7 +163,14 @@ def _read_fabric(
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
+        switch_by_default=usual.figure("switch", unit=WORD) if usual else None,
+        fitting_switches=(fitting.data["switch"], *fitting.source.data["alternatives"]) if fitting else (),
     )
+
+
+def _names_leaf(section: PlanSection) -> bool:
+    """Return whether a fabric names the switch of its leaves."""
+    return section.has("switch") or section.below("leaf").has("switch")
 
 
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
@@ -228,7 +281,7 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     """
     nic = fabric.nic or (server_nic if fabric.role == COMPUTE else None)
     leaf = fabric.tier_plans.get("leaf")
-    if nic is None or nic.ethernet_gbps is None or leaf is None or leaf.switch.protocol != "ethernet":
+    if nic is None or nic.ethernet_gbps is None or leaf is None or leaf.switch.protocol != ETHERNET:
         return fabric
     most, planes = nic.ethernet_gbps, fabric.planes
     asked = fabric.links[SERVER_LEAF.name].rate_gbps or fabric.link_gbps
@@ -339,15 +392,73 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
     return options
 
 
-def _compute_leaf(fabrics: PlanSection) -> parts.Switch | None:
-    """Return the leaf switch of the first compute fabric; None if the plan names none."""
+def _compute_leaf(fabrics: PlanSection, bought: Cluster | None) -> parts.Switch | None:
+    """Return the leaf switch of the first compute fabric; None if the plan has none."""
     for name in fabrics.data:
-        section = fabrics.below(name)
-        if _role(fabrics, name) == COMPUTE and section.data:
+        if _role(fabrics, name) == COMPUTE:
+            section = fabrics.below(name)
+            section = section if _names_leaf(section) else _usual_compute_fabric(fabrics, name, bought) or section
             return section.below("leaf").part("switch", "switch", part_records.switch) or section.part(
                 "switch", "switch", part_records.switch
             )
     return None
+
+
+def _usual_compute_fabric(fabrics: PlanSection, name: str, bought: Cluster | None) -> PlanSection | None:
+    """Return the section of the cited default for the compute ports of a cluster's servers, or of a fabric's own NIC.
+
+    Of the defaults that suit them, that holds which says most of the platform. None if there is none.
+    """
+    facts = _platform(bought, fabrics.below(name).part("nic", "nic", part_records.nic))
+    record = _best_default(fabrics.catalog, COMPUTE_DEFAULT, facts)
+    return _assumed_section(fabrics, name, record) if record else None
+
+
+def _best_default(catalog: Catalog, id: str, facts: Mapping[str, str | int]) -> Record | None:
+    """Return the default of an id, or one for a platform, whose id begins with it: that which says most of it."""
+    ids = (each for each in sorted(catalog.ids("assumption")) if each == id or each.startswith(f"{id}-"))
+    records = [catalog.find("assumption", each) for each in ids]
+    suitable = [
+        record
+        for record in records
+        if (record.id == id or record.value("suits"))
+        and all(facts.get(key, values[0]) in values for key, values in (record.value("suits") or {}).items())
+    ]
+    return max(
+        suitable,
+        key=lambda record: [key in facts and key in (record.value("suits") or {}) for key in PLATFORM],
+        default=None,
+    )
+
+
+def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | int]:
+    """Return what a compute fabric is for, by `PLATFORM`; without rate or protocol where these are unknown."""
+    if bought is None:
+        return {}
+    server, protocols = bought.server, nic.protocols if nic else compute_protocols(bought)
+    ports, protocol = nic or bought.server_nic, protocols[0] if protocols else None
+    port = nic.port_gbps if nic else own_port_gbps(bought)
+    gbps = ports.ethernet_gbps if ports and ports.ethernet_gbps and protocol == ETHERNET else port
+    facts: dict[str, str | int] = {
+        "gpu": bought.gpu.identity.id,
+        "gpu_vendor": bought.gpu.identity.vendor or "",
+        "server_vendor": (server.identity.vendor if server else None) or "",
+    }
+    if gbps:
+        facts["gbps"] = int(gbps.value)
+    if protocol:
+        facts["protocol"] = protocol
+    return facts
+
+
+def _no_default(bought: Cluster | None) -> str:
+    """Return the problem of servers whose ports no switch of the catalogue serves."""
+    name = bought.server.identity.name if bought and bought.server else "the server"
+    facts = _platform(bought, None)
+    return (
+        f"no default compute fabric is known for the ports of {name}, {facts.get('protocol', 'of no known protocol')} "
+        f"at {facts.get('gbps', 'unknown')} Gb/s; describe a `switch:` that they speak to, or write `compute: none`"
+    )
 
 
 def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
@@ -358,15 +469,15 @@ def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
 
 
 def _default_fabric(
-    fabrics: PlanSection, name: str, shared: tuple[str, ...], server: parts.Server | None, leaf: parts.Switch | None
+    fabrics: PlanSection, name: str, shared: tuple[str, ...], bought: Cluster | None, leaf: parts.Switch | None
 ) -> PlanSection:
     """Return the section of the cited default for a fabric's role, every figure of it an assumption.
 
     Out-of-band switches are linked into the in-band fabric where the plan has a separate one. Fabrics with in-band
     traffic have management servers where the software of the GPU servers runs on them. Defaults follow the compute
-    fabric's leaves: storage is Ethernet where these are, and a vendor may have defaults of its own.
+    fabric's leaves: storage is Ethernet where these are, and a vendor or a platform may have defaults of its own.
     """
-    role = _role(fabrics, name)
+    role, server = _role(fabrics, name), bought.server if bought else None
     kind = "converged" if name in shared else role.replace("_", "-")
     if role == OUT_OF_BAND and any(_role(fabrics, entry) == IN_BAND and entry not in shared for entry in fabrics.data):
         kind += "-linked"
@@ -376,7 +487,12 @@ def _default_fabric(
     if leaf:
         names = (f"{id}-{leaf.protocol}", f"{id}-{part_records.slug(leaf.identity.vendor or '')}")
         id = next((of_leaf for of_leaf in names if of_leaf in ids), id)
-    record = fabrics.catalog.find("assumption", id)
+    record = _best_default(fabrics.catalog, id, _platform(bought, None))
+    return _assumed_section(fabrics, name, record or fabrics.catalog.find("assumption", id))
+
+
+def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSection:
+    """Return the section of a fabric that an assumption describes, every figure of it assumed."""
     origin = fabrics.catalog.assumption(record.id).origin
     value, declared = record.value("value"), fabrics.declared.at(name)
     return PlanSection(record.source, ("value",), value, fabrics.catalog, fabrics.problems, declared, origin)

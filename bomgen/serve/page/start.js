@@ -4,18 +4,16 @@ import { byId, button, complaint, make, table, word, words } from "./dom.js";
 import { fill, nameOf, question } from "./questions.js";
 import { unlisted } from "./tools.js";
 
-/** Goals in the order of their cards, with the purposes that each may have; one without is done by an action of the page. */
+/** Goals in the order of their cards: by purpose the questions in the words of the customer, at most five, the purpose
+    itself included where there is a choice. A goal without questions is an action of the page. */
 const GOALS = {
-  serve: ["inference"], train: ["training"], tune: ["fine_tuning", "reinforcement"], count: ["none", "compute"], extend: [], bill: [],
-};
-/** The questions of a purpose in the words of the customer: at most five, the purpose included where there is a choice. */
-const ASKED = {
-  inference: ["model", "requests", "prompt", "output", "tpot"],
-  training: ["model", "tokens", "days", "gpu"],
-  fine_tuning: ["purpose", "model", "tokens", "days", "gpu"],
-  reinforcement: ["purpose", "model", "steps", "days", "gpu"],
-  none: ["purpose", "gpu", "servers", "topology"],
-  compute: ["purpose", "flops", "precision", "gpu"],
+  serve: { inference: ["model", "requests", "prompt", "output", "tpot"] },
+  train: { training: ["model", "tokens", "days", "gpu"] },
+  tune: { fine_tuning: ["purpose", "model", "tokens", "days", "gpu"], reinforcement: ["purpose", "model", "steps", "days", "gpu"] },
+  count: { none: ["purpose", "gpu", "gpus", "topology"], compute: ["purpose", "flops", "precision", "gpu"] },
+  budget: { none: ["budget", "site-power", "gpu"] },
+  extend: {},
+  bill: {},
 };
 const PRICED = { "quote.price_book": "indicative" }; // a first answer has a price
 const DESIGNS = 6;
@@ -27,12 +25,13 @@ export const forgetPictures = () => pictures.clear();
 /** Show the start. `page` has `begin(text)` for the plan of an inquiry, `load(request)` for one that exists, and `importBill()`. */
 export async function showStart(page) {
   const mine = ++turn, place = byId("start"), inquiry = make("div", { className: "inquiry", hidden: true });
-  const cards = Object.entries(GOALS).map(([goal, purposes]) => {
+  const cards = Object.entries(GOALS).map(([goal, asked]) => {
+    const isInquiry = Object.keys(asked).length > 0;
     const card = make("button", { type: "button", ariaExpanded: "false", onclick: choose }, words().goals[goal], make("small", {}, words().hints[goal]));
     function choose() {
-      for (const each of cards) each.ariaExpanded = String(each === card && purposes.length > 0);
-      inquiry.hidden = !purposes.length;
-      if (purposes.length) showInquiry(page, inquiry, purposes);
+      for (const each of cards) each.ariaExpanded = String(each === card && isInquiry);
+      inquiry.hidden = !isInquiry;
+      if (isInquiry) showInquiry(page, inquiry, asked);
       else if (goal === "bill") page.importBill();
       else byId("plans").querySelector("input").focus();
     }
@@ -49,8 +48,9 @@ export async function showStart(page) {
   }
 }
 
-/** Show the questions of a purpose over a plan that is written as they are answered. */
-function showInquiry(page, place, purposes) {
+/** Show the questions of a goal over a plan that is written as they are answered. */
+function showInquiry(page, place, questions) {
+  const purposes = Object.keys(questions);
   const fields = make("div", { className: "fields" }), failed = make("p", { className: "error", role: "alert" });
   let text = "", last = Promise.resolve();
   const answer = (answers) => { last = last.then(() => write(answers)); };
@@ -59,7 +59,7 @@ function showInquiry(page, place, purposes) {
       const found = await call("form", { path: page.newPath, text, answers });
       ({ text } = found);
       failed.textContent = "";
-      const of = Object.fromEntries(found.questions.map((asked) => [asked.id, asked])), shown = ASKED[of.purpose.value].map((id) => of[id]);
+      const of = Object.fromEntries(found.questions.map((asked) => [asked.id, asked])), shown = questions[of.purpose.value].map((id) => of[id]);
       if ([...fields.querySelectorAll("[name]")].map((input) => input.name).join() !== shown.map(nameOf).join()) {
         fields.replaceChildren(...shown.map((asked) => question(asked, (name, value) => answer({ [name]: value }), asked.id === "purpose" ? purposes : null)));
         fields.querySelector("[name]").focus();

@@ -1,0 +1,107 @@
+"""`compute: default` for every accelerator of the catalogue, and the ports of every server and NIC."""
+
+from __future__ import annotations
+
+import pytest
+from compute_defaults import PAGE, Choice, choices, page
+
+import bomgen
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+
+NO_SERVER = {
+    *("k80", "p100-sxm2", "rubin-cpx", "v100-sxm2-16", "v100-sxm2-32"),
+    *("tpu-8i", "tpu-8t", "tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"),
+}
+"""Accelerators that no server of the catalogue has: of the past, not yet sold, or rented by the pod."""
+OWN_NETWORK = {"mi250x", "trainium2", "trainium3"}
+"""Accelerators in machines with a network of their maker, for which the catalogue has no switches."""
+UNPUBLISHED_CAGE = {"mi455x"}
+"""Accelerators in a system whose cages are not published, so that no cable can be named."""
+CHOICES = choices()
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=[f"{each.gpu}-{each.size}" for each in CHOICES])
+def test_the_default_is_built_at_the_full_rate_of_the_ports_or_refused_for_a_reason(choice: Choice) -> None:
+    """A fabric that the ports speak to at their rate, with parts for each link; none for one server; or a refusal."""
+    if choice.gpu in NO_SERVER | OWN_NETWORK:
+        assert choice.rule == ("unknown-server" if choice.gpu in NO_SERVER else "protocol")
+        return
+    assert choice.refusal == ""
+    if choice.size == "1 server":
+        assert choice.rate is None
+        return
+    own = _own_port(choice.gpu)
+    assert choice.port == own
+    assert choice.rate in (own, own / 2 if choice.gpu == "gb300" else own)
+    assert choice.known == (choice.gpu not in UNPUBLISHED_CAGE)
+
+
+def _own_port(gpu: str) -> int:
+    """Return the rate of a compute port of the default server [Gb/s]."""
+    record = Catalog().default_server(gpu)
+    assert record is not None
+    ports = part_records.server(record).compute
+    assert ports is not None
+    assert ports.gbps is not None
+    return int(ports.gbps.value)
+
+
+def test_the_page_is_as_the_program_writes_it() -> None:
+    """docs/compute-defaults.md is up to date."""
+    assert page() == PAGE.read_text(encoding="utf-8")
+
+
+def test_every_server_and_nic_says_which_protocols_its_ports_speak() -> None:
+    """By itself, or by the NIC that it has."""
+    catalog = Catalog()
+    nics = {record.id: part_records.nic(record).protocols for record in catalog.all("nic")}
+    assert [id for id, protocols in nics.items() if not protocols] == []
+    servers = [part_records.server(record) for record in catalog.all("server")]
+    silent = [server.identity.id for server in servers if not (server.protocols or nics.get(server.nic or ""))]
+    assert silent == []
+
+
+def test_a_topology_alone_is_enough() -> None:
+    """The switch is that of the platform, and the report says so."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "b300-sxm", "servers": 72}}
+    built = bomgen.build({**plan, "fabrics": {"compute": {"topology": "rail-optimized"}}})
+    assert built.number("fabrics.compute.switches.leaf") == 8
+    assert built.number("fabrics.compute.link_gbps") == 800
+    assert [
+        each["value"] for each in built.data["assumptions"] if each["name"] == "Default compute fabric: switch"
+    ] == ["q3400-ra"]
+
+
+def test_a_nic_of_the_plan_decides_on_the_switch() -> None:
+    """An InfiniBand NIC in a server with Ethernet ones takes an InfiniBand switch, as in Azure's ND MI300X v5."""
+    fabric = {"topology": "fat-tree", "nic": "cx7-400-osfp", "gpus_per_nic": 1}
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "mi300x", "servers": 8}, "fabrics": {"compute": fabric}}
+    assert {line["part"] for line in bomgen.build(plan).lines if line["category"] == "switch"} == {"qm9700"}
+
+
+def test_compute_none_is_no_compute_fabric() -> None:
+    """Nothing is bought for it, and no other network changes."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 2}}
+    built = bomgen.build({**plan, "fabrics": {"compute": "none", "in_band": "default"}})
+    assert {line["fabric"] for line in built.lines if line["fabric"]} == {"in_band"}
+    [warning] = [problem for problem in built.warnings if problem.rule == "not-connected"]
+    assert "8 cables of 400 Gb/s" in warning.message
+    assert b"; no compute network" in built.files("md")["quote.md"]
+
+
+def test_more_servers_cannot_be_joined_port_to_port() -> None:
+    """The warning says that they are not connected."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 3}, "fabrics": {"compute": "none"}}
+    assert [problem.rule for problem in bomgen.check(plan)].count("not-connected") == 1
+
+
+def test_one_server_says_why_it_has_no_compute_fabric() -> None:
+    """The assumption is printed, and a fabric that is described is built."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "mi300x", "servers": 1}}
+    alone = bomgen.build({**plan, "fabrics": {"compute": "default"}})
+    said = [each["name"] for each in alone.data["assumptions"]]
+    assert "Servers from which the default compute fabric is built" in said
+    assert not [line for line in alone.lines if line["category"] in ("switch", "nic", "transceiver", "cable")]
+    described = bomgen.build({**plan, "fabrics": {"compute": {"topology": "fat-tree"}}})
+    assert described.number("fabrics.compute.switches.total") == 1
