@@ -27,7 +27,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.contents import quote_document
 from bomgen.documents.customer_quote.record import customer_quote
 from bomgen.output.price_lists import write_yaml
-from bomgen.output.xlsx.quote import quote_workbook
+from bomgen.output.xlsx.workbook import workbook as write_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
 from bomgen.reading.quote_workbook import INCLUSIVE, QUANTITY, SPARE, ReturnedQuote, name_cell, read_quote
@@ -231,7 +231,7 @@ def _base_of(report: Report, source: Source) -> Base:
     [table] = document.section("bill").tables
     titles = {"category": words.word("xlsx-category")}
     titles |= {column.key: column.title for column in table.columns if column.key not in INCLUSIVE}
-    workbook = quote_workbook(document, words)
+    workbook = write_workbook(document, words)
     returned = read_quote(workbook.content, WORKBOOK, titles)
     names = {line.line.id: line.line.names for line in report.quote.all_lines}
     required = dict[str, tuple[str, int]]()

@@ -88,7 +88,6 @@ USUAL_WIDTH = 14
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
 Sign = Literal["", "+", "-", "~"]
-NoteKind = Literal["capitals", "indicative", "tax", "lines", "required", "open", "without"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +112,8 @@ class Cell:
     """The value that this one is a change of: the change is written with its sign, and as a share of the base."""
     documents: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Title and address of the documents that the text names; pages and Markdown show them as links."""
+    formula: str = field(default="", repr=False)
+    """The formula by which a workbook works out the value (documents/tables.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,11 +267,11 @@ class Cover:
 
     label: str
     total: str
-    notes: tuple[str, ...]
-    kinds: tuple[NoteKind, ...] = ()
-    """What each of the notes is about."""
+    notes: tuple[Cell, ...]
     bought: tuple[str, ...] = ()
     """What is bought, on one line for each cluster."""
+    lead: Cell | None = None
+    """What a workbook says above its sums if they are no offer; the formula says it until a price is changed."""
 
 
 class Sum(NamedTuple):

@@ -19,7 +19,7 @@ from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table, currency_of
+from bomgen.core.document import Cell, Column, Derivation, Document, Row, Section, Step, Table, currency_of
 from bomgen.core.language import Language
 from bomgen.core.resources import folder, text
 from bomgen.core.safety import printable
@@ -165,7 +165,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     )
     environment.filters = {
         "bill_columns": view.bill_columns,
-        "breakable": _breakable,
+        "breakable": lambda text: Markup("<wbr>").join(_JOINTS.split(_plain(text))),  # between the steps of a path
         "code": _code,
         "code_spans": _code_spans if autoescape else _markdown_code_spans,
         "ends": _ends,
@@ -182,11 +182,11 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "line": _line,
         "linked": lambda title, address: _Raw(f"[{_markdown_code_spans(title)}](<{address}>)"),
         "nested": _nested,
-        "picture": _picture,
+        "picture": lambda logo: f"data:{logo.media_type};base64,{b64encode(logo.content).decode()}",
         "cell": language.cell,
         "stacked": view.stacked,
         "slug": slug,
-        "keep_units": _keep_units,
+        "keep_units": lambda text: _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _plain(text)),
         "leads": view.leads,
         "folds": lambda table: table.folded or (len(table.rows) > _LONG and not table.open),
         "long": lambda table: len(table.rows) > _LONG,
@@ -404,21 +404,6 @@ def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
         deeper = min(step.depth - depth, 1)
         depth += deeper
         yield step, depth, deeper
-
-
-def _breakable(text: str) -> Markup:
-    """Return text that may break between the steps of a path, an address or a number's name."""
-    return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
-
-
-def _keep_units(text: str) -> str:
-    """Return text with non-breaking spaces between numbers and units, signs or currencies."""
-    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _plain(text))
-
-
-def _picture(logo: Logo) -> str:
-    """Return an image as a data address."""
-    return f"data:{logo.media_type};base64,{b64encode(logo.content).decode()}"
 
 
 def _nested(deeper: int) -> Markup:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from bomgen.core.document import KINDS, QUOTE, Document, Drawing
 from bomgen.core.jobs import report_stage
@@ -34,6 +34,7 @@ from bomgen.fabric.types import SERVER, Fabric
 from bomgen.results.result import Report
 
 if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
     from bomgen.documents.diff.difference import Difference
 
 FOLDER = Path(__file__).parent
@@ -53,6 +54,8 @@ class Format(NamedTuple):
     SUFFIXES: tuple[str, ...] = ()
     """Suffixes of its files besides its name."""
     PACKAGE: str | None = None
+    SEVERAL_FILES: bool = False
+    ONE_FABRIC: bool = False
 
 
 class Formats:
@@ -345,11 +348,9 @@ def _write_markdown(source: DocumentInputs, kind: str) -> bytes:
 
 def _write_workbook(source: DocumentInputs, kind: str) -> bytes:
     """Return the workbook, byte-identical for the same result."""
-    from bomgen.output.xlsx.quote import quote_workbook
     from bomgen.output.xlsx.workbook import workbook
 
-    document = source.document(kind)
-    return quote_workbook(document, source.language).content if kind == QUOTE else workbook(document, source.language)
+    return workbook(source.document(kind), source.language).content
 
 
 def _write_pdf(source: DocumentInputs) -> bytes:
@@ -375,6 +376,11 @@ def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
     }
 
 
+def _write_subnet(function: str, wiring: Wiring, out: BinaryIO | Path, progress: Progress) -> None:
+    """Write a wiring by a function of `wiring/subnet.py`, which imports this module."""
+    getattr(import_module("bomgen.output.wiring.subnet"), function)(wiring, out, progress)
+
+
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """Formats written by default."""
 DOCUMENTS = Formats(
@@ -397,5 +403,22 @@ DOCUMENTS = Formats(
     DEFAULT_DOCUMENTS,
 )
 """Document formats of `bomgen build`."""
-WIRINGS = Formats({}, "wiring", helpers=("columns", "subnet"))
+WIRINGS = Formats(
+    {
+        "ibnet": Format(
+            partial(_write_subnet, "write_ibnet"),
+            "InfiniBand fabric for ibsim, as ibnetdiscover prints it.",
+            SUFFIXES=(".net",),
+            ONE_FABRIC=True,
+        ),
+        "topo": Format(
+            partial(_write_subnet, "write_topo"),
+            "Topology file of ibdiagnet and ibdm, with a .ibnl file for each system.",
+            SEVERAL_FILES=True,
+            ONE_FABRIC=True,
+        ),
+    },
+    "wiring",
+    helpers=("columns", "subnet"),
+)
 """Cable list formats of `bomgen wiring`."""

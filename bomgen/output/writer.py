@@ -66,9 +66,7 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
 
     words = language(new.plan.quote.language if new else ENGLISH)
     if new and (quote := DocumentInputs(new, ()).expansion(difference)):
-        from bomgen.output.xlsx.quote import quote_workbook
-
-        return quote_workbook(quote, words).content if form == "xlsx" else render_page(quote, words, form)
+        return render_page(quote, words, form)
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 
@@ -82,9 +80,9 @@ def render_page(page: Document, words: Language, form: str, every: bool = False)
 
         return text(page, words, every)
     if form == "xlsx":
-        from bomgen.output.xlsx.workbook import tables
+        from bomgen.output.xlsx.workbook import workbook
 
-        return tables(page, words)
+        return workbook(page, words).content
     from bomgen.output.markdown_html import html, markdown
 
     if form == "pdf":

@@ -413,6 +413,20 @@ def batches_have_no_latency(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
+def shares_of_caches(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that some prompt tokens are in no cache."""
+    inference = plan.inference
+    tiers = [tier for tier in (inference.host_cache, inference.nvme_cache) if tier] if inference else []
+    if inference is None or not tiers:
+        return
+    shares = [tier.share for tier in tiers] + ([inference.prefix_cache] if inference.prefix_cache else [])
+    total = sum(Fraction(share.value) for share in shares)
+    if total >= 1:
+        text = f"{float(total):.4g} of the prompt tokens are in caches; less than all, since the last one is always new"
+        yield _at(plan, tiers[-1].share, text, "range", "workload.inference.cache_tiers")
+
+
+@rule
 def shares_of_use_cases(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require that the shares of use cases add up, and that nothing else gives the same lengths."""
     inference = plan.inference

@@ -202,6 +202,23 @@ class CapacityErrors(NamedTuple):
     """Share of the capacity that counts of a split over servers where one within a server holds the model."""
 
 
+class ServedAdapters(NamedTuple):
+    """Adapters (LoRA) that are served on one model."""
+
+    held: Figure
+    """Adapters in the memory of a replica."""
+    rank: Figure
+
+
+class CacheTier(NamedTuple):
+    """Where the KV cache of some prompt tokens is found outside of the GPU."""
+
+    share: Key[Figure]
+    """Share of prompt tokens."""
+    bandwidth: Key[Figure | None]
+    """Read bandwidth per GPU [bytes/s]; None: the PCIe rate of the GPU."""
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -247,7 +264,10 @@ class Inference(NamedTuple):
     """Output tokens of an offline batch; None: requests arrive at a rate, or the plan sets no load."""
     targets: Targets | None = None
     prefix_cache: Key[Figure | None] = None
-    """Share of prompt tokens that are cached; None: none."""
+    """Share of prompt tokens that are cached on the GPU; None: none."""
+    host_cache: CacheTier | None = None
+    nvme_cache: CacheTier | None = None
+    adapters: ServedAdapters | None = None
     prefill: Degrees | None = None
     """The degrees of replicas that only prefill; None: those of the others."""
     pools: str = "one"

@@ -47,12 +47,12 @@ def read_trace(content: bytes, file: str) -> list[TracedRequest]:
         )
         for row in rows[1:]
     )
+    if len(requests) > 1 and requests[0].arrival == requests[-1].arrival:
+        raise _wrong(rows[1][columns[ARRIVAL]].mark, "all requests arrive at once; arrivals are seconds or times")
     if len(requests) < REQUESTS_ALLOWED[0]:
-        text = f"{len(requests)} requests; percentiles need {REQUESTS_ALLOWED[0]} at least"
+        text = f"{len(requests)} requests have no percentiles; use a trace of at least {REQUESTS_ALLOWED[0]}"
         raise _wrong(rows[0][0].mark, text)
     first = requests[0].arrival
-    if requests[-1].arrival == first:
-        raise _wrong(rows[1][columns[ARRIVAL]].mark, "all requests arrive at once; arrivals are seconds or times")
     return [request._replace(arrival=request.arrival - first) for request in requests]
 
 

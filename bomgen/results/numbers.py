@@ -13,6 +13,7 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE, Inference, StorageServers
 from bomgen.pricing.bill_line import cable_id
+from bomgen.sizing.serving.gpu_memory import adapter_memory
 from bomgen.sizing.storage import Stored
 
 if TYPE_CHECKING:
@@ -230,6 +231,7 @@ def tokens_a_day(served: float, output_tokens: float) -> float:
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
     need, found, latency = serving.need, serving.need.replica, serving.latency
+    evidence = need.speed.evidence if need.speed else (None, None)
     base: Path = ("workload",)
     memory: Path = (*base, "memory")
     return {
@@ -241,6 +243,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "kv_bytes_per_request"): serving.request,
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
+        (*base, "adapter_bytes"): adapter_memory(inference, found.tensor, found.stages),
         (*base, "replicas_required"): need.replicas,
         (*base, "replicas_for_prompts"): need.prefill.replicas if need.prefill else None,
         (*base, "gpus_required"): need.gpus_required,
@@ -251,6 +254,8 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
         (*base, "peak_flops_per_gpu"): need.speed.machine.peak if need.speed else None,
+        (*base, "cache_loading_seconds"): need.speed.loading if need.speed else None,
+        **dict(zip(((*base, "measured_rows"), (*base, "measured_models")), evidence, strict=True)),
         (*base, "requests_at_a_time"): serving.in_flight,
         **(
             {(*base, "serving_terms", name): term for name, term in serving.speed.terms.items()}

@@ -39,6 +39,7 @@ from bomgen.core.document import (
 )
 from bomgen.core.language import Language, language
 from bomgen.core.units import Tax, Totals
+from bomgen.documents.tables import line_amount
 from bomgen.output.writer import render
 from bomgen.output.xlsx.sheet import page_ends
 from bomgen.output.xlsx.workbook import workbook
@@ -113,7 +114,7 @@ def make(
             Row(
                 (
                     Cell(sku),
-                    Cell(amount, currency),
+                    Cell(amount, currency, formula=line_amount(currency, ENGLISH)),
                     Cell(quantity, "", LEAVES.path),
                     Cell(spare),
                     Cell(None if price is None else Decimal(price), currency),
@@ -189,7 +190,7 @@ def table(values: Sequence[Value], column: Column = CATEGORIES) -> Section:
 
 def opened(document: Document, values: bool = False, language: Language = ENGLISH) -> Workbook:
     """The document's workbook, read back with formulas or with their values."""
-    return load_workbook(io.BytesIO(workbook(document, language)), data_only=values)
+    return load_workbook(io.BytesIO(workbook(document, language).content), data_only=values)
 
 
 def sheet(book: Workbook, name: str) -> Worksheet:
@@ -342,7 +343,7 @@ def test_hostile_names_everywhere() -> None:
     for values in (False, True):
         book = opened(document, values)
         assert len(set(book.sheetnames)) == len(book.worksheets) == 5
-    xml = zipfile.ZipFile(io.BytesIO(workbook(document, ENGLISH))).read("xl/worksheets/sheet1.xml").decode()
+    xml = zipfile.ZipFile(io.BytesIO(workbook(document, ENGLISH).content)).read("xl/worksheets/sheet1.xml").decode()
     assert len(xml.partition("<oddFooter>")[2].partition("</oddFooter>")[0].replace("&amp;", "&")) <= 255
 
 
@@ -642,10 +643,10 @@ def test_parties_and_terms_stand_on_the_cover() -> None:
 
 def test_same_document_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two workbooks of one document are equal to the byte, whatever the clock and the time zone say."""
-    before = workbook(make(), ENGLISH)
+    before = workbook(make(), ENGLISH).content
     monkeypatch.setenv("TZ", "Asia/Shanghai")
     monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)
-    assert workbook(make(), ENGLISH) == before
+    assert workbook(make(), ENGLISH).content == before
     archive = zipfile.ZipFile(io.BytesIO(before))
     assert {entry.date_time for entry in archive.infolist()} == {(2000, 1, 1, 0, 0, 0)}
     assert archive.namelist() == sorted(archive.namelist())
@@ -658,10 +659,10 @@ def test_same_document_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("clock", [0, 4_500_000_000], ids=["1970", "2112"])
 def test_a_clock_that_no_zip_file_can_hold(clock: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A flat battery sets clocks back to 1970, and zip files begin in 1980 and end in 2107."""
-    before, then = workbook(make(), ENGLISH), time.gmtime(clock)
+    before, then = workbook(make(), ENGLISH).content, time.gmtime(clock)
     with monkeypatch.context() as patch:
         patch.setattr("time.localtime", lambda *_: then)
-        made = workbook(make(), ENGLISH)
+        made = workbook(make(), ENGLISH).content
     assert made == before
 
 
@@ -669,21 +670,21 @@ def test_a_clock_that_no_zip_file_can_hold(clock: int, monkeypatch: pytest.Monke
 def test_another_zlib(how: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """zlib-ng and others find other matches in the same text: the bytes of a document do not depend on them."""
     level, strategy = how
-    before, compressor = workbook(make(), ENGLISH), zlib.compressobj
+    before, compressor = workbook(make(), ENGLISH).content, zlib.compressobj
 
     def other(_level: int = 0, method: int = zlib.DEFLATED, wbits: int = 15, *_: object) -> object:
         return compressor(level, method, wbits, zlib.DEF_MEM_LEVEL, strategy)
 
     monkeypatch.setattr("zlib.compressobj", other)
-    assert workbook(make(), ENGLISH) == before
+    assert workbook(make(), ENGLISH).content == before
 
 
 def test_words_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes are numbers of 32 bits on some machines: the order of sets is another there."""
-    before = workbook(make(), ENGLISH)
+    before = workbook(make(), ENGLISH).content
     assert before.count(b"<mergeCell ") > EMPTY_LINES
     monkeypatch.setattr(CellRange, "__hash__", lambda cells: -7 * cells.min_row - cells.min_col)
-    assert workbook(make(), ENGLISH) == before
+    assert workbook(make(), ENGLISH).content == before
 
 
 def read_sheet(content: bytes, name: str, **options: bool) -> list[list[object]]:
@@ -698,7 +699,7 @@ def read_sheet(content: bytes, name: str, **options: bool) -> list[list[object]]
 def test_another_reader_sees_the_same() -> None:
     """A reader that never calculates finds numbers and words where formulas stand."""
     document = make()
-    rows = read_sheet(workbook(document, ENGLISH), BILL)
+    rows = read_sheet(workbook(document, ENGLISH).content, BILL)
     assert rows[FIRST - 1][:4] == ["switch", "QM9700", 701250.0, 32.0]
     assert rows[FIRST + len(LINES) - 2][2] == 'No "price"'
     assert rows[-1][1:3] == ["Total amount, at least", float(document.totals.amount)]
@@ -809,8 +810,8 @@ def jpeg(width: int, height: int, frame: int = 0xC0) -> bytes:
 )
 def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | None) -> None:
     """A picture whose size is known stands in a row of its own, small enough; others are left out."""
-    content = workbook(replace(make(), logo=given), ENGLISH)
-    assert content == workbook(replace(make(), logo=given), ENGLISH)
+    content = workbook(replace(make(), logo=given), ENGLISH).content
+    assert content == workbook(replace(make(), logo=given), ENGLISH).content
     archive = zipfile.ZipFile(io.BytesIO(content))
     media = [name for name in archive.namelist() if name.startswith("xl/media/")]
     first, second, *_ = (row[0] for row in read_sheet(content, "Summary", skip_empty_area=False))
@@ -872,7 +873,7 @@ def test_libreoffice_comes_to_the_same_values(tmp_path: Path, judge: Judge) -> N
             in_stock=[1],
         ),
     }
-    files = {name: workbook(document, ENGLISH) for name, document in documents.items()}
+    files = {name: workbook(document, ENGLISH).content for name, document in documents.items()}
     changed = load_workbook(io.BytesIO(files["plain"]))
     sheet(changed, BILL)[f"{QUANTITY}{FIRST}"].value = 40
     sheet(changed, BILL)[f"{PRICE}{FIRST + len(LINES) - 1}"].value = 1000

@@ -94,6 +94,7 @@ def test_formats_and_stages_have_chinese_words() -> None:
     assert {key.removeprefix("formats.") for key in chinese if key.startswith("formats.")} == {*offered}
     code = PAGE.parents[1]
     sources = [path.read_text("utf-8") for room in ("workflow", "output") for path in (code / room).glob("*.py")]
-    stages = {name for text in sources for name in re.findall(r'\bstage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)', text)}
+    reported = re.compile(r'\breport_stage\(f?"([^"{]+?)(?: \{\w+(?:\.\w+)?\})?"\)')
+    stages = {name for text in sources for name in reported.findall(text)}
     assert stages
     assert stages - {key.removeprefix("stages.") for key in chinese} == set()

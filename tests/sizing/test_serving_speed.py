@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bomgen.core.provenance import walk
+from bomgen.output.writer import render
 from bomgen.results.result import Report, numbers_of, result
 from bomgen.sizing.prediction import serving, serving_rows
 from bomgen.sizing.prediction.measurements import file
@@ -212,3 +213,28 @@ def test_a_cached_prefix_is_not_processed(worked: Worked) -> None:
     first, second = (each.need.speed.at_line_rate(8.0) for each in (whole, rest))
     assert second.prompt_arithmetic == pytest.approx(first.prompt_arithmetic / 4)
     assert second.weights == first.weights
+
+
+def test_the_rows_of_an_accelerator_are_counted() -> None:
+    """By accelerator, kind of model and number of models, as the fit noted them."""
+    times = "tpot", "ttft", "request", "batch"
+    rows = [row for row in serving_rows.read()[0] if any(getattr(row, time) for time in times)]
+    for gpu, kinds in serving.fit()["measured"].items():
+        for kind, counts in kinds.items():
+            of_kind = [row for row in rows if row.gpu == gpu and (row.work.expert_weights > 0) == (kind == "moe")]
+            assert counts == {"rows": len(of_kind), "models": len({row.model for row in of_kind})}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "said"),
+    [
+        ("h100-sxm", "llama-3.1-70b", None),
+        ("b200-sxm", "qwen3-32b", "(measurements: 120, models: 1)"),
+        ("h20", "llama-3.1-70b", "No published measurement of "),
+    ],
+)
+def test_few_rows_of_an_accelerator_are_told(gpu: str, model: str, said: str | None, worked: Worked) -> None:
+    """In the report, not where the accelerator has rows of several models."""
+    report = worked(plan(gpu, model=model, precision="fp8", parallelism={"tensor": 8}, concurrency=16))
+    notes = render(report, ("report.md",))["report.md"].decode("utf-8")
+    assert said in notes if said else "measure a replica before" not in notes

@@ -85,6 +85,7 @@ def fit_serving() -> dict[str, Any]:
         **coefficients(fit),
         "age": round(float(fit.values[fit.age]), DIGITS),
         **{name: members(fit, name) for name in predicted_serving.LEVELS},
+        "measured": serving.rows_by_accelerator(table),
         "pairs": serving.pairs(table, fit.predict(table, everything(table))),
         "widths": serving.half_widths(table, unseen, np.ones(len(table), dtype=bool)),
         "within": serving.within(table, fit),

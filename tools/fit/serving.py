@@ -222,6 +222,19 @@ def covered(table: Times, predicted: Array) -> NDArray[np.bool_]:
     return inside
 
 
+def rows_by_accelerator(table: Times) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the rows of each accelerator and kind of model, and how many models they are of."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    rows = {row.number: row for row in table.rows}.values()
+    for gpu in sorted({row.gpu for row in rows}):
+        found[gpu] = {}
+        for moe, kind in KINDS.items():
+            models = [row.model for row in rows if row.gpu == gpu and (row.work.expert_weights > 0) == moe]
+            if models:
+                found[gpu][kind] = {"rows": len(models), "models": len(set(models))}
+    return found
+
+
 def pairs(table: Times, predicted: Array) -> dict[str, dict[str, float]]:
     """Return the mean log of measured over predicted times by model, accelerator, engine and format, and by time.
 

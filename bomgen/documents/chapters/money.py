@@ -13,6 +13,7 @@ from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
+from bomgen.documents.tables import line_amount
 from bomgen.plan.commercial_terms import Party
 from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES
@@ -277,6 +278,8 @@ def costs_table(writer: Writer) -> Table:
 SWITCH = "switch"
 BOXES = "switches"
 """The bom.json key for numbers of switches."""
+WHOLE = "ui-total"
+"""Key of the row of totals."""
 COUNTED = (SWITCH, "transceiver", "cable")
 """Categories shown with quantities in addition to amounts."""
 Alternatives = Comparison[tuple[str, Report]]
@@ -320,7 +323,7 @@ def compared_alternatives(writer: Writer) -> Alternatives:
         for _, side in sides
     ]
     rows, totals = list(category_rows(amounts, currency, writer.language)), [side.quote.totals for _, side in sides]
-    for key, name in (("xlsx-net", "net"), ("ui-tax", "tax"), ("ui-total", "amount")):
+    for key, name in (("xlsx-net", "net"), ("ui-tax", "tax"), (WHOLE, "amount")):
         if name != "tax" or report.quote.totals.taxes:
             sums = ((getattr(each, name), not each.complete) if each.priced_lines else (None, False) for each in totals)
             cells = tuple(Cell(amount, currency, least=least) for amount, least in sums)
@@ -434,7 +437,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
             share_of_hardware=Fraction(share.value) if share else None,
         ),
         Cell(priced.discount, "share"),
-        Cell(priced.amount, currency, least=priced.least),
+        Cell(priced.amount, currency, least=priced.least, formula=line_amount(currency, writer.language)),
         Cell(_how(writer, priced)),
     )
     return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)

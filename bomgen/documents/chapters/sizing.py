@@ -16,11 +16,12 @@ from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
 from bomgen.pricing.costs import MILLION
 from bomgen.sizing.prediction.measurements import generation_name
 from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
+from bomgen.sizing.prediction.serving import MEASURED
 from bomgen.sizing.reinforcement import ReinforcedStep
 from bomgen.sizing.servers import given_gpus
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage, engine_command
-from bomgen.sizing.serving.service import Serving
+from bomgen.sizing.serving.service import Need, Serving
 from bomgen.sizing.storage import Stored
 from bomgen.sizing.training.parallelism import describe_faster
 from bomgen.sizing.training.run import Opinions
@@ -425,7 +426,8 @@ def _serving_notes(writer: Writer, served: Serving) -> Iterator[Note]:
         texts.append(writer.word("serving-unknown-rate", lacks=writer.word(f"lacks-{need.missing}")))
     elif served.speed and served.in_flight:
         in_flight = writer.language.number(served.in_flight.value)
-        said = writer.word(f"serving-predicted-{served.speed.kind}"), *_low_end(writer, served)
+        said = [writer.word(f"serving-predicted-{served.speed.kind}")]
+        said += [*_few_rows(writer, need), *_low_end(writer, served)]
         texts.append(writer.word("list-sentences").join(said))
         texts.append(writer.word("serving-load", requests=in_flight))
     if found.request is None:
@@ -439,6 +441,20 @@ def _serving_notes(writer: Writer, served: Serving) -> Iterator[Note]:
     for name, size in served.narrow.items():
         texts.append(writer.word("serving-scales", format=name, bytes=writer.language.number(size.value)))
     yield from (Note("info", text) for text in texts)
+
+
+FEW_MODELS = 3
+"""Models below which the measurements of an accelerator say little of another model."""
+
+
+def _few_rows(writer: Writer, need: Need) -> Iterator[str]:
+    """Yield a sentence if few published measurements are of the accelerator and the kind of model."""
+    inference = writer.report.plan.inference
+    if need.speed and inference and not inference.measured and need.speed.coefficients.kind != MEASURED:
+        rows, models = need.speed.evidence
+        facts = {"gpu": writer.report.plan.cluster.gpu.identity.name, "rows": rows.value, "models": models.value}
+        if models.value < FEW_MODELS:
+            yield writer.word("serving-few-rows" if rows.value else "serving-no-rows", **facts)
 
 
 def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
@@ -508,7 +524,7 @@ def margin_sentences(writer: Writer) -> Iterator[str]:
         counts = {"required": value(need.gpus_required.value, "GPUs"), "gpus": value(need.gpus_to_buy.value, "GPUs")}
         yield writer.word("sentence-serving-margin", margin=writer.shown(need.margin), **counts)
     if inference.spare_replicas and inference.spare_replicas.value:
-        yield writer.word("sentence-serving-spares", spares=writer.language.number(inference.spare_replicas.value))
+        yield writer.word("sentence-serving-spares", spares=value(inference.spare_replicas.value, "replicas"))
 
 
 # reinforcement ------------------------------------------------------------------------------------------------------

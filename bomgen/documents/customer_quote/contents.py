@@ -8,25 +8,25 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import units
-from bomgen.core.document import (
-    Cell,
-    Column,
-    Cover,
-    Document,
-    Drawing,
-    NoteKind,
-    Row,
-    Section,
-    Sum,
-    Table,
-    group_by,
-    row_of,
-)
+from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Sum, Table, group_by, row_of
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
 from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
-from bomgen.documents.tables import TOTAL, headline_total, part_columns, sums_of, total_label
+from bomgen.documents.tables import (
+    TOTAL,
+    amount_of,
+    decimal_places,
+    headline_total,
+    line_amount,
+    literal,
+    part_columns,
+    rate_names,
+    reference,
+    splice,
+    sums_of,
+    total_label,
+)
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
 from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
@@ -39,6 +39,11 @@ WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
 FACTS = (PROMISED, "delivery_place", "incoterm")
 """Conditions of delivery that the first page states; the terms state the others."""
 _ROOM_TO_WRITE = "…" * 12
+REQUIRED = "required"
+"""The table of required parts that have no price."""
+AS_IT_WAS: tuple[str, ...] = ("capitals", "indicative")
+"""The notes of the cover that the bill of a workbook cannot give."""
+PERCENT = 100
 BEFORE_DISCOUNT = ("list", "discount")
 """The sums that the first page leaves out."""
 Drawings = Mapping[str, tuple[Drawing, ...]]
@@ -104,6 +109,10 @@ def _counted(quote: CustomerQuote) -> list[QuotedLine]:
     return [line for line in quote.lines if line.counted]
 
 
+def _ordered(quote: CustomerQuote) -> list[QuotedLine]:
+    return [line for line in _counted(quote) if not line.in_stock]
+
+
 def _number(quote: CustomerQuote, language: Language) -> str:
     return f"{language.word('quote-quotation')} {quote.number}" if quote.number else quote.title
 
@@ -130,13 +139,25 @@ def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]
 
 
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
-    totals, word, lines = quote.totals, language.word, _counted(quote)
+    totals, lines = quote.totals, _counted(quote)
     label, total = headline_total(totals, lines, quote.indicative, language)
     bought = (quote.expansion.headline,) if quote.expansion else tuple(cluster.headline for cluster in quote.clusters)
-    notes: dict[NoteKind, str] = {}
+    notes, lead = _cover_notes(quote, language), None
+    if totals.priced_lines and not _is_offer(quote):
+        text = language.word("name-in").join((label, total))
+        same = _same_total(totals) if is_total(totals, lines) else _same_lines(totals)
+        lead = Cell(text, formula=f'IF({same},{literal(text)},"")')
+    formulas = _live_notes(quote, language, notes)
+    cells = tuple(Cell(text, formula=formulas.get(kind, "")) for kind, text in notes.items())
+    return Cover(label, total, cells, bought, lead)
+
+
+def _cover_notes(quote: CustomerQuote, language: Language) -> dict[str, str]:
+    """Return what the total covers, and what it leaves out."""
+    totals, word, lines = quote.totals, language.word, _counted(quote)
+    notes: dict[str, str] = {}
     if not totals.priced_lines:
-        notes |= {"lines": word("quote-none-priced", lines=language.integer(totals.lines))} if totals.lines else {}
-        return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
+        return {"lines": word("quote-none-priced", lines=language.integer(totals.lines))} if totals.lines else {}
     if quote.indicative:
         notes["indicative"] = _period(quote.indicative, language)
         if not is_total(totals, lines):
@@ -156,7 +177,47 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
         notes["open"] = word("quote-open-items", count=language.integer(lacking))
     if missing := _missing(quote):
         notes["without"] = word("quote-without", names=_name_missing(missing, language))
-    return Cover(label, total, tuple(notes.values()), tuple(notes), bought)
+    return notes
+
+
+def _live_notes(quote: CustomerQuote, language: Language, notes: Mapping[str, str]) -> dict[str, str]:
+    """Return the formulas of notes of the cover: the reader of a workbook may change the bill.
+
+    What the bill cannot give is shown while the bill is as it was.
+    """
+    word, totals, rates = language.word, quote.totals, rate_names(quote.totals)
+    free = len(_counted(quote)) - totals.lines  # parts from stock are not charged
+    lines = f'SUMPRODUCT(--(bom_quantities<>"")){f"-{free}" if free else ""}'
+    every = splice(word("quote-covers-all", lines="{lines}"), lines=lines)
+    some = splice(word("xlsx-some-unpriced", lines="{lines}"), lines="bom_unpriced")
+    of_lines = f"IF(bom_unpriced=0,{every},{some})"
+    if not (totals.complete and totals.priced_lines):
+        of_lines = f"IF({_same_lines(totals)},{literal(notes.get('lines', ''))},{of_lines})"
+    shares = f"&{literal(word('list-comma'))}&".join(
+        f'ROUND({rate}*{PERCENT},4)&"{language.percent}"' for rate in rates
+    )
+    covers = word("quote-covers-taxes" if len(rates) > 1 else "quote-covers-tax", share="{share}")
+    taxed, untaxed = splice(covers, share=shares), literal(word("quote-no-tax"))
+    unpriced = f"({len(_required_parts(quote))}-COUNT({reference('amount', REQUIRED)}))"
+    left = splice(word("quote-required-left-out", count="{count}"), count=unpriced)
+    added = f"IF({unpriced}=0,{literal(word('xlsx-required-priced'))},{left})"
+    formulas: dict[str, str] = {
+        "lines": of_lines,
+        "tax": f"IF({'+'.join(f'N({rate})' for rate in rates)}=0,{untaxed},{taxed})",
+        "required": added if _ordered(quote) else "",  # else no sheet lists the required parts
+    }
+    same = _same_total(totals)
+    return formulas | {kind: f'IF({same},{literal(notes[kind])},"")' for kind in AS_IT_WAS if kind in notes}
+
+
+def _same_total(totals: Totals) -> str:
+    """Return a formula for whether the total is the one that the quote was written with."""
+    return f"ROUND(bom_amount-({totals.amount:f}),{decimal_places(totals.currency)})=0"
+
+
+def _same_lines(totals: Totals) -> str:
+    """Return a formula for whether as many lines have no price as when the quote was written."""
+    return f"bom_unpriced={totals.lines - totals.priced_lines}"
 
 
 def _period(indicative: Indications, language: Language) -> str:
@@ -240,14 +301,16 @@ def _subtotals(quote: CustomerQuote, language: Language) -> Table:
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    ordered = [line for line in _counted(quote) if not line.in_stock]
+    ordered = _ordered(quote)
+    part, description = reference("part"), reference("description")
+    of_part = f"EXACT(bom_part_numbers,${part})*EXACT(bom_descriptions,${description})"
     rows = tuple(
         row_of(
             lines[0].vendor or "",
             _part_number(lines[0], language),
             lines[0].description,
-            _count_pieces(lines),
-            _sum(lines, quote.totals.currency),
+            Cell(_count_pieces(lines), formula=f"SUMPRODUCT({of_part}*(bom_quantities+bom_spares))"),
+            replace(_sum(lines, quote.totals.currency), formula=amount_of(of_part, language)),
         )
         for lines in _by_part(ordered)
     )
@@ -266,7 +329,7 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         for lines in _required_parts(quote)
     )
     title, caption = language.word("quote-required"), language.word("quote-required-lead")
-    others = Table("required", title, part_columns(language, vendor=True), required, caption, open=True)
+    others = Table(REQUIRED, title, part_columns(language, vendor=True), required, caption, open=True)
     tables = (table, others) if required else (table,)
     return Section("order-list", table.title, text=text, tables=tables) if rows else None
 
@@ -352,6 +415,7 @@ def _price_cells(line: QuotedLine, currency: str) -> tuple[Cell, Cell]:
 
 def _bill_row(number: int, line: QuotedLine, language: Language, currency: str) -> Row:
     price, amount = _price_cells(line, currency)
+    amount = replace(amount, formula=line_amount(currency, language))
     cells = (
         Cell(number),
         Cell(line.vendor or ""),

@@ -35,9 +35,8 @@ from bomgen.core.document import (
 from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
 from bomgen.documents.chapters.contents import summarize_cluster, summarize_machines
-from bomgen.documents.chapters.money import parties
+from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.comparison import category_rows
 from bomgen.documents.customer_quote.requirements import requirements
 from bomgen.documents.tables import TOTAL, total_label
 from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
@@ -45,7 +44,7 @@ from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES, Line
-from bomgen.pricing.quote import Indications, QuoteLine, category_amounts
+from bomgen.pricing.quote import Indications, QuoteLine
 from bomgen.results.result import Report
 from bomgen.site.rack_loads import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
@@ -530,21 +529,16 @@ def _alternatives(writer: Writer) -> Iterator[Section]:
     report, word, currency = writer.report, writer.word, writer.report.quote.totals.currency
     if not report.alternatives:
         return
-    plans = (report, *report.alternatives)
-    names = (word("column-as-planned"), *(alternative.name for alternative in report.plan.quote.alternatives))
+    comparison = compared_alternatives(writer)
+    names = [name for name, _ in comparison.sides]
+    compared = {row.key: row for row in comparison.rows if row.unit}
     columns = (
         Column("name", word("xlsx-category"), "text", 30),
         *(Column(f"amount-{at}", name, "money", 20) for at, name in enumerate(names)),
     )
-    amounts = [
-        {part.category: (part.amount, not part.complete) for part in category_amounts(plan.quote.lines)}
-        for plan in plans
-    ]
-    rows = [row_of(row.label, *row.cells) for row in category_rows(amounts, currency, writer.language)]
-    totals = [plan.quote.totals for plan in plans]
-    sums = ((total.amount, not total.complete) if total.priced_lines else (None, False) for total in totals)
-    cells = (Cell(amount, currency, least=least) for amount, least in sums)
-    rows.append(row_of(total_label(totals[0], writer.language), *cells, id=TOTAL))
+    rows = [row_of(row.label, *row.cells) for key, row in compared.items() if key in CATEGORIES]
+    totals = [plan.quote.totals for plan in (report, *report.alternatives)]
+    rows.append(row_of(total_label(totals[0], writer.language), *compared[WHOLE].cells, id=TOTAL))
     if all(total.complete for total in totals):
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id="difference"))

@@ -1,4 +1,4 @@
-"""One InfiniBand fabric as its subnet manager sees it: switches and channel adapters with numbered ports.
+"""One InfiniBand fabric as its subnet manager sees it, and the formats of its tools: for ibsim, for ibdiagnet and ibdm.
 
 Every NIC is a separate adapter; a subnet knows a server only by its NICs.
 """
@@ -6,13 +6,15 @@ Every NIC is a separate adapter; a subnet knows a server only by its NICs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from bomgen.cabling.types import Column, DeviceKind, Wiring
-from bomgen.output.registry import Unsuitable
+from bomgen.catalog.identity import ascii_slug
+from bomgen.output.registry import Progress, Unsuitable
 
 INFINIBAND = "infiniband"
 MOST_PORTS = 254
@@ -173,3 +175,153 @@ def _adapters(ports: tuple[str, ...]) -> tuple[list[str], Column, Column]:
         stem.append(stems.setdefault(name, len(stems)))
         number.append(int(place) if place.isdigit() else 1)
     return list(stems), np.array(stem, dtype=np.int64), np.array(number, dtype=np.int64)
+
+
+# ibnet --------------------------------------------------------------------------------------------------------------
+# An InfiniBand fabric in the format that `ibnetdiscover` prints and `ibsim` reads.
+#
+# Every NIC of a server is a separate channel adapter, named after server and NIC. GUIDs are generated: numbered in node
+# order, in the locally administered range.
+
+SPEEDS = {200: "HDR", 100: "EDR", 56: "FDR", 40: "QDR", 20: "DDR"}
+"""Speed names of four lanes by rate [Gb/s], fastest first, as known to ibsim 0.10."""
+SLOWEST = "SDR"
+FASTEST_GBPS = max(SPEEDS)
+GUIDS = 0x0200_0000_0000_0000
+"""First GUID: the second bit of the first byte marks local administration (IEEE 802)."""
+GUID_BITS = 8
+"""Bits between the GUIDs of two nodes, for one GUID per port."""
+MOST_LETTERS = 63
+"""Maximum length of a node name; ibsim has 64 bytes including the terminator."""
+BATCH = 1024
+"""Nodes written at a time."""
+
+
+def write_ibnet(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write every node with its cabled ports. Raises Unsuitable if the wiring is not a single subnet."""
+    subnet = Subnet(wiring)
+    names = [_node_name(subnet, number) for number in range(len(subnet))]
+    longest = max(names, key=len)
+    if len(longest) > MOST_LETTERS:
+        raise Unsuitable(
+            f"'{longest}' is too long for a node name, at most {MOST_LETTERS} letters; shorten the name of the plan"
+        )
+    out.write("".join(_header(subnet)).encode())
+    waiting: list[str] = []
+    for number, node in enumerate(subnet.nodes()):
+        waiting.append("".join(_node_lines(subnet, number, node, names)))
+        if len(waiting) == BATCH:
+            out.write("".join(waiting).encode())
+            waiting.clear()
+        progress(sum(link.peer > number for link in node.links))
+    out.write("".join(waiting).encode())
+
+
+def _node_name(subnet: Subnet, number: int) -> str:
+    device, adapter = subnet.node(number)
+    name = subnet.wiring.names[device]
+    return name if adapter is None else f"{name} {adapter}"
+
+
+def _header(subnet: Subnet) -> Iterator[str]:
+    wiring = subnet.wiring
+    used = wiring.used
+    yield f"# Fabric {used[0].fabric} of {wiring.site}: {len(subnet)} nodes, {len(wiring)} links\n"
+    if fast := sorted({cable_type.rate_gbps for cable_type in used if cable_type.rate_gbps > FASTEST_GBPS}):
+        rates = " and ".join(f"{rate} Gb/s" for rate in fast)
+        yield f"# Links of {rates} are written 4x{SPEEDS[FASTEST_GBPS]}, the fastest that ibsim 0.10 knows\n"
+    yield "\n"
+
+
+def _node_lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str]) -> Iterator[str]:
+    """Yield a node and its ports, and the empty line that ibsim requires after it."""
+    name, guid = names[number], GUIDS + ((number + 1) << GUID_BITS)
+    if node.adapter is None:
+        yield f'switchguid=0x{guid:x}\nSwitch\t{node.ports} "{name}"\t\t# "{name}" base port 0 lid 0 lmc 0\n'
+    else:
+        yield f'caguid=0x{guid:x}\nCa\t{node.ports} "{name}"\t\t# "{name}"\n'
+    own = "" if node.adapter is None else "lid 0 lmc 0 "
+    for link in node.links:
+        peer, gbps = names[link.peer], subnet.wiring.cable_types[link.cable_type].rate_gbps
+        speed = next((word for rate, word in SPEEDS.items() if rate <= gbps), SLOWEST)
+        yield f'[{link.port}]\t"{peer}"[{link.peer_port}]\t\t# {own}"{peer}" lid 0 4x{speed}\n'
+    yield "\n"
+
+
+# topo ---------------------------------------------------------------------------------------------------------------
+# An InfiniBand fabric as a topology file of ibdiagnet and ibdm, with a system definition per model.
+#
+# A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Widths and
+# speeds are those of the oldest links, the only ones that the format supports.
+
+WIDTH_AND_SPEED = "-4x-10G->"
+"""Fastest link that ibdm 1.5.7 supports."""
+SWITCH_NODE = "U1"
+SYSTEM_FILE = "{name}.ibnl"
+BEFORE_DIGIT = "P"
+"""Prefix for names that do not begin with a letter."""
+
+System = dict[str, tuple[str, int, dict[int, str]]]
+"""Nodes of a system: type (CA or SW), number of ports, and port names by number."""
+
+
+def write_topo(wiring: Wiring, out: Path, progress: Progress) -> None:
+    """Write the topology to `out` and the systems next to it. Raises Unsuitable if it is not a single subnet."""
+    subnet = Subnet(wiring)
+    kinds = [system_name(kind) for kind in wiring.kinds]
+    names, ports = ([_start_with_letter(name) for name in given] for given in (wiring.names, wiring.ports))
+    systems: dict[str, System] = {}
+    with out.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write(f"# Fabric {wiring.used[0].fabric} of {wiring.site}; IBDM_IBNL_PATH names this folder\n")
+        numbered = enumerate(subnet.nodes())
+        for device, nodes in groupby(numbered, key=lambda pair: pair[1].device):
+            system = kinds[int(wiring.kind_numbers[device])]
+            stream.write(f"\n{system} {names[device]}\n")
+            for number, node in nodes:
+                _learn(systems.setdefault(system, {}), node, ports)
+                stream.writelines(_system_lines(subnet, node, kinds, names, ports))
+                progress(sum(link.peer > number for link in node.links))
+    for name, known in systems.items():
+        content = "".join(_definition(name, known))
+        (out.parent / SYSTEM_FILE.format(name=name)).write_text(content, encoding="utf-8", newline="\n")
+
+
+def system_name(kind: DeviceKind) -> str:
+    """Return the name of a device model in a topology, which is also its file name."""
+    if kind.identity:
+        return _word(kind.identity.id)
+    return _word(f"generic-{kind.name(0).rpartition('-')[0]}")
+
+
+def _word(name: str) -> str:
+    """Return a name that ibdm can read; a hyphen before a digit would begin a number."""
+    return _start_with_letter("".join(letter if letter.isalnum() else "_" for letter in ascii_slug(name)).upper())
+
+
+def _start_with_letter(name: str) -> str:
+    return name if name[:1].isalpha() else f"{BEFORE_DIGIT}{name}"
+
+
+def _system_lines(
+    subnet: Subnet, node: SubnetNode, kinds: list[str], names: list[str], ports: list[str]
+) -> Iterator[str]:
+    for link in node.links:
+        device, _ = subnet.node(link.peer)
+        system = kinds[int(subnet.wiring.kind_numbers[device])]
+        port, peer_port = ports[link.name], ports[link.peer_name]
+        yield f"   {port} {WIDTH_AND_SPEED} {system} {names[device]} {peer_port}\n"
+
+
+def _learn(system: System, node: SubnetNode, ports: list[str]) -> None:
+    name = node.adapter or SWITCH_NODE
+    _, count, named = system.get(name, ("", 0, {}))
+    named |= {link.port: ports[link.name] for link in node.links}
+    system[name] = ("CA" if node.adapter else "SW", max(count, node.ports), named)
+
+
+def _definition(name: str, system: System) -> Iterator[str]:
+    """Yield the definition of a model: its cabled ports by number and name."""
+    yield f"TOPSYSTEM {name}\n"
+    for node, (kind, ports, named) in sorted(system.items()):
+        yield f"\nNODE {kind} {ports} {name} {node}\n"
+        yield from (f"  {number} {WIDTH_AND_SPEED} {port}\n" for number, port in sorted(named.items()))

@@ -19,14 +19,29 @@ from openpyxl.utils import get_column_letter
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
-from bomgen.core.document import Cell, Column, Document, Row, Section, Table, group_by
+from bomgen.core.document import Cell, Column, Row, Section, Table, group_by
 from bomgen.core.language import Language
-from bomgen.core.units import Tax, Totals
+from bomgen.core.units import Totals
+from bomgen.documents.tables import (
+    COLUMN_NAMES,
+    HARDWARE,
+    HARDWARE_NAME,
+    NET,
+    RATE,
+    SHARE_NAME,
+    TOTAL,
+    UNPRICED,
+    LiveSum,
+    line_amount,
+    line_hardware,
+    literal,
+    live_sums,
+    share_price,
+)
 from bomgen.output.xlsx import looks
-from bomgen.output.xlsx.cells import Formula, Result, clean, cut, fixed, literal, money_format, places
+from bomgen.output.xlsx.cells import Result, clean, cut, fixed, money_format, places
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.plan.commercial_terms import CHARGED
-from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS
 from bomgen.reading.quote_workbook import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
 
 _MAX_WIDTH = 40
@@ -68,8 +83,8 @@ class BillReferences(NamedTuple):
     areas: Mapping[str, str]
     """Columns of lines by their keys, with the empty lines."""
     lines: Sequence[BillRow]
-    labels: Mapping[str, tuple[str, str]]
-    """Address and text of the label of each total."""
+    sums: Sequence[tuple[LiveSum, str]]
+    """The sums below the lines, each with the address of its label."""
     subtotals: Mapping[str, Subtotal]
     """By category."""
 
@@ -82,7 +97,9 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
     shares = price_shares(table)
     if shares:
-        columns = add_hardware_column(sheet, columns)
+        behind = 1 + [column.key for column in columns].index("amount")
+        added = Column(HARDWARE, word("xlsx-hardware"), "money", _WIDTH)
+        columns = (*columns[:behind], added, *columns[behind:])
     if book.document.id:
         columns = (*columns, Column(ID, ID))
         # An edited workbook is read back by the ids of its lines, and by that of the quote above them.
@@ -103,14 +120,14 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     sheet.header(columns)
     sheet.freeze()
     first, end = sheet.row, sheet.row + len(table.rows) + _EMPTY_LINES
-    letter = {column.key: get_column_letter(position) for position, column in enumerate(columns, 1)}
+    letter = sheet.letters
     for key in filter(letter.__contains__, COLUMN_NAMES):
         # The row behind the last line belongs to the areas, so that they grow when a row is inserted there.
         define(sheet, COLUMN_NAMES[key], f"{letter[key]}{first}:{letter[key]}{end}")
     numbers = {at: number for number, at in enumerate(shares, 1)}
-    lines = [_line(sheet, columns, row, letter, numbers.get(at)) for at, row in enumerate(table.rows)]
+    lines = [_line(sheet, columns, row, numbers.get(at)) for at, row in enumerate(table.rows)]
     for _ in range(_EMPTY_LINES):
-        _empty_line(sheet, columns, letter)
+        _empty_line(sheet, columns)
     areas = {key: f"{name}{first}:{name}{end - 1}" for key, name in letter.items()}
     _live_lines(sheet, columns, areas, letter, range(first, end))
     sheet.row += 1
@@ -124,7 +141,7 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
     sheet.row += 1
     if shares:
         write_shares(sheet, column, table, _sum(line for line in lines if line.hardware))
-    labels_of_totals = _write_totals(sheet, column, len(lines))
+    sums = _write_totals(sheet, column, len(lines))
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
     named = f"{sheet.quoted}!{{}}"
@@ -132,9 +149,13 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
         sheet=sheet,
         areas=areas,
         lines=lines,
-        labels={key: (named.format(address), text) for key, (address, text) in labels_of_totals.items()},
+        sums=[(total, named.format(address)) for total, address in sums],
         subtotals={key: each._replace(address=named.format(each.address)) for key, each in subtotals.items()},
     )
+
+
+MAY_BE_UNKNOWN = ("list", NET, TOTAL)
+"""Keys of the sums that are no price while no line has one."""
 
 
 def total_format(totals: Totals, language: Language) -> str:
@@ -144,9 +165,7 @@ def total_format(totals: Totals, language: Language) -> str:
     return form if totals.priced_lines or not totals.lines else f"{form};-{form};{literal(no_price)}"
 
 
-def _line(
-    sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str], number: int | None = None
-) -> BillRow:
+def _line(sheet: Sheet, columns: Sequence[Column], row: Row, number: int | None = None) -> BillRow:
     """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
     keys = [column.key for column in columns if column.key not in (HARDWARE, ID)]
     cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {ID: Cell(row.id)}
@@ -157,54 +176,41 @@ def _line(
         if column.key == HARDWARE:
             # The cell of a charge that is a share of the hardware is empty.
             if number is None:
-                added = amount if hardware and amount is not None else ""
-                write_hardware(sheet, position, letter, added, row.in_stock)
+                added = Cell(amount if hardware else "", formula=line_hardware(sheet.book.language, row.in_stock))
+                sheet.put(position, added, looks.NUMBER, sheet.book.plain)
             else:
                 sheet.put(position, None, looks.NUMBER)
             continue
         cell = cells[column.key]
         if column.key == "unit_price" and number is not None:
-            write_share_price(sheet, position, number, cell)
+            price = Cell(cell.value, formula=share_price(number, sheet.book.document.totals.currency))
+            sheet.explain(sheet.put(position, price, looks.NUMBER, sheet.book.plain), cell)
         elif column.key in NUMBERS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(sheet.book.decimals, finer))
             sheet.explain(sheet.put(position, cell.value, looks.INPUT, form), cell)
-        elif column.key == "amount":
-            unpriced = sheet.book.language.word("xlsx-no-price")
-            _amount(sheet, position, letter, unpriced if amount is None else amount)
         elif column.key in (_EXPLAIN, ID):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
-            sheet.value(position, column, cell)
+            sheet.value(position, column, cell, named=False)
     sheet.row += 1
     pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
     text = {key: clean(str(cells[key].value or "")) if key in cells else "" for key in ("category", "fabric", "role")}
     return BillRow(**text, pieces=pieces, amount=amount, hardware=hardware)
 
 
-def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
+def _empty_line(sheet: Sheet, columns: Sequence[Column]) -> None:
     """Write a line that the reader may fill in."""
+    language, currency = sheet.book.language, sheet.book.document.totals.currency
+    formulas = {"amount": line_amount(currency, language), HARDWARE: line_hardware(language)}
     for position, column in enumerate(columns, 1):
-        if column.key == "amount":
-            _amount(sheet, position, letter, "")
-        elif column.key == HARDWARE:
-            write_hardware(sheet, position, letter, "")
+        if column.key in formulas:
+            sheet.put(position, Cell("", formula=formulas[column.key]), looks.NUMBER, sheet.book.plain)
         elif column.key in NUMBERS:
             sheet.put(position, None, looks.INPUT, _INPUT_FORMATS.get(column.kind) or sheet.book.plain)
         else:
             sheet.put(position, None, looks.TEXT if column.key == _EXPLAIN else looks.INPUT_TEXT)
     sheet.row += 1
-
-
-def _amount(sheet: Sheet, position: int, letter: Mapping[str, str], result: Result) -> None:
-    """Write what a line comes to: nothing while it is empty, a word while it has no price."""
-    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
-    unpriced = sheet.book.language.word("xlsx-no-price")
-    formula = (
-        f'IF({at["unit_price"]}="",IF({at["quantity"]}="","",{literal(unpriced)}),'
-        f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{sheet.book.decimals}))"
-    )
-    sheet.put(position, Formula(formula, result), looks.NUMBER, sheet.book.plain)
 
 
 def _live_lines(
@@ -229,7 +235,7 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str,
     """
     word, money = sheet.book.language.word, sheet.book.money
     sheet.mark(column, "xlsx-shown")
-    visible = Formula(f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", _sum(lines))
+    visible = Cell(_sum(lines), formula=f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)")
     sheet.line((word("xlsx-shown"), looks.TOTAL_LABEL), (visible, looks.NUMBER, money), start=column - 1)
     subtotals: dict[str, Subtotal] = {}
     for category in dict.fromkeys(line.category for line in lines):
@@ -242,7 +248,7 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str,
         )
         # What is in stock costs nothing, whether or not the rest has a price.
         result = word("xlsx-no-price") if unpriced and not amount else amount
-        written = (category, looks.TOTAL_LABEL), (Formula(formula, result), looks.NUMBER, money)
+        written = (category, looks.TOTAL_LABEL), (Cell(result, formula=formula), looks.NUMBER, money)
         _, address = sheet.line(*written, start=column - 1)
         subtotals[category] = Subtotal(address, result, amount, unpriced)
     return subtotals
@@ -252,130 +258,27 @@ _SUM_OF_SHOWN = 109
 """The function number of SUBTOTAL for the sum of rows that no filter hides and nobody hid by hand."""
 
 
-def _write_totals(sheet: Sheet, column: int, listed: int) -> dict[str, tuple[str, str]]:
-    """Write the totals of the bill below its amounts; return the address and the text of each label."""
-    book, totals, decimals = sheet.book, sheet.book.document.totals, sheet.book.decimals
-    formulas = {
-        "unpriced": 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))',
-        # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
-        "list": f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))",
-        "discount": f"ROUND(bom_list-SUM(bom_amounts),{decimals})",
-        "net": f"ROUND(bom_list-bom_discount,{decimals})",
-        "tax": f"ROUND(bom_tax_rate*bom_net,{decimals})",
-        "amount": f"ROUND(bom_net+bom_tax,{decimals})",
-    }
-    if len(totals.taxes) > 1:
-        formulas["tax"] = "+".join(tax_name("tax", at) for at in range(len(totals.taxes)))
-    labels: dict[str, tuple[str, str]] = {}
-    for key, name in TOTAL_NAMES.items():
-        if key == "rate" and len(totals.taxes) > 1:
-            for at, part in enumerate(totals.taxes):
-                text = book.language.word("xlsx-rate-of", names=_taxed_lines(book.language, part))
-                _write_rate(sheet, column, tax_name("rate", at), text, part.share, at)
-            continue
-        text, label = _label(book.language, totals, key, book.document.cover is not None)
-        if key == "rate":
-            share = totals.taxes[0].share if totals.taxes else None
-            _write_rate(sheet, column, name, text, share)
-            continue
-        if key == "tax" and len(totals.taxes) > 1:
-            labels |= _write_taxes(sheet, column)
+def _write_totals(sheet: Sheet, column: int, listed: int) -> list[tuple[LiveSum, str]]:
+    """Write the totals of the bill below its amounts; return each with the address of its label."""
+    book, totals = sheet.book, sheet.book.document.totals
+    written = list[tuple[LiveSum, str]]()
+    for total in live_sums(book.document, book.language, listed):
         text_look, look, form = looks.TOTAL_LABEL, looks.NUMBER, book.money
-        if key == "amount":
+        if total.key == TOTAL:
             text_look, look = looks.GRAND_LABEL, looks.GRAND
-            text, label = _label_of_few(book.language, book.document, listed, text, str(label))
-        if key in ("list", "net", "amount"):
+        if total.key == UNPRICED:
+            form = looks.WHOLE
+        elif total.key == RATE:
+            look, form = looks.INPUT, looks.SHARE_FORMAT
+            sheet.mark(column, "xlsx-rate", *(() if total.rate is None else (total.rate,)))
+        elif total.key in MAY_BE_UNKNOWN:
             form = total_format(totals, book.language)
-        result = getattr(totals, key) if key != "unpriced" else totals.lines - totals.priced_lines
-        place, address = sheet.line(
-            (Formula(label, text) if label else text, text_look),
-            (Formula(formulas[key], result, key == "list"), look, looks.WHOLE if key == "unpriced" else form),
-            start=column - 1,
-        )
-        labels[key] = place, text
-        define(sheet, name, address)
-    return labels
-
-
-# Of several tax rates, each has its own input, net amount and tax; the first is that of all lines that no other has.
-
-
-def _write_rate(sheet: Sheet, column: int, name: str, text: str, share: Fraction | None, *steps: int) -> None:
-    """Write an input for a tax rate."""
-    sheet.mark(column, "xlsx-rate", *steps)
-    written = (text, looks.TOTAL_LABEL), (share, looks.INPUT, looks.SHARE_FORMAT)
-    _, address = sheet.line(*written, start=column - 1)
-    accept_shares(sheet, address, text, "tax")
-    define(sheet, name, address)
-
-
-def _write_taxes(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
-    """Write the tax at each rate. Returns the address and text of each label."""
-    totals, language, decimals = sheet.book.document.totals, sheet.book.language, sheet.book.decimals
-    labels = {}
-    for at, part in enumerate(totals.taxes):
-        text = language.word("xlsx-tax-of", names=_taxed_lines(language, part))
-        net = "+".join(_net_of(language, category) for category in part.categories)
-        if not part.categories:
-            others = (category for each in totals.taxes for category in each.categories)
-            net = "-".join(["bom_net", *(_net_of(language, category) for category in others)])
-        tax = Formula(f"ROUND({tax_name('rate', at)}*ROUND({net},{decimals}),{decimals})", part.tax)
-        written = (text, looks.TOTAL_LABEL), (tax, looks.NUMBER, sheet.book.money)
-        place, address = sheet.line(*written, start=column - 1)
-        labels[f"tax-{at}"] = place, text
-        define(sheet, tax_name("tax", at), address)
-    return labels
-
-
-def _taxed_lines(language: Language, part: Tax) -> str:
-    names = [language.word(f"category-{category}") for category in part.categories]
-    return language.word("list-comma").join(names) or language.word("xlsx-other-lines")
-
-
-def _net_of(language: Language, category: str) -> str:
-    """A formula for what the lines of a category come to."""
-    return f"SUMPRODUCT(--EXACT(bom_categories,{literal(language.word(f'category-{category}'))}),bom_amounts)"
-
-
-def _label_of_few(language: Language, document: Document, listed: int, text: str, label: str) -> tuple[str, str]:
-    """The label of the total and its formula, also while so few lines have a price that the sum is no total.
-
-    `listed` are the lines of the bill: those from stock are not charged.
-    """
-    totals = document.totals
-    lines = f'(SUMPRODUCT(--(bom_quantities<>""))-{listed - totals.lines})'
-    counts = {"\0": f"({lines}-bom_unpriced)", "\1": lines}
-    pieces = re.split("([\0\1])", language.word("quote-priced-only", priced="\0", lines="\1"))
-    said = "&".join(counts.get(piece) or literal(piece) for piece in pieces)
-    names = (literal(language.word(f"category-{category}")) for category in WITH_GPUS)
-    gpus = "+".join(f"EXACT(bom_categories,{name})" for name in names)
-    without = f'SUMPRODUCT(({gpus})*(bom_quantities<>"")*(bom_prices=""))'
-    few = f"AND({lines}>bom_unpriced,OR(bom_unpriced>{lines}*{float(1 - MIN_PRICED)},{without}>0))"
-    if document.sums and not document.sums[-1].final:
-        text = document.sums[-1].label
-    return text, f"IF({few},{said},{label})"
-
-
-def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
-    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more."""
-    limited = totals.lines > totals.priced_lines
-    plain = language.word(f"xlsx-{key}")
-    if key == "amount" and quoted:
-        labels = [language.word("quote-total-with-tax"), language.word("ui-total")]
-        limits = [language.word("xlsx-at-least", label=label) for label in labels]
-        rate = "+".join(f"N({name})" for name in rate_names(totals))
-        least, complete = (f"IF({rate}>0,{literal(taxed)},{literal(untaxed)})" for taxed, untaxed in (limits, labels))
-        return (limits if limited else labels)[not totals.taxed], f"IF(bom_unpriced>0,{least},{complete})"
-    if key in ("unpriced", "discount", "rate"):
-        return plain, None
-    limit = language.word("xlsx-at-least", label=plain)
-    formula = f'IF(AND(bom_unpriced>0,COUNTIF(bom_prices,">0")>0),{literal(limit)},{literal(plain)})'
-    text = limit if limited and totals.list else plain
-    if key == "tax" and len(totals.taxes) < 2:
-        missing = language.word("xlsx-no-tax")
-        formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'
-        text = text if totals.taxes else missing
-    return text, formula
+        label, address = sheet.line((total.label, text_look), (total.cell, look, form), start=column - 1)
+        if total.key == RATE:
+            accept_shares(sheet, address, str(total.label.value), "tax")
+        define(sheet, total.name, address)
+        written.append((total, label))
+    return written
 
 
 # inputs -------------------------------------------------------------------------------------------------------------
@@ -412,49 +315,8 @@ def _add(sheet: Sheet, area: str, rule: DataValidation, title: str, of: str) -> 
 
 
 # names --------------------------------------------------------------------------------------------------------------
-# The names that formulas of all sheets know: columns and totals of the bill.
+# The names that formulas of all sheets know: columns and totals of the bill (documents/tables.py).
 
-HARDWARE = "hardware"
-"""The column of what each line adds to the hardware, where a charge is a share of that."""
-COLUMN_NAMES = {
-    "category": "bom_categories",
-    "fabric": "bom_fabrics",
-    "role": "bom_roles",
-    "sku": "bom_part_numbers",
-    "description": "bom_descriptions",
-    "quantity": "bom_quantities",
-    "spare": "bom_spares",
-    "unit_price": "bom_prices",
-    "discount": "bom_discounts",
-    "amount": "bom_amounts",
-    HARDWARE: "bom_hardware_amounts",
-}
-"""The defined names of columns of the bill."""
-TOTAL_NAMES = {
-    "unpriced": "bom_unpriced",
-    "list": "bom_list",
-    "discount": "bom_discount",
-    "net": "bom_net",
-    "rate": "bom_tax_rate",
-    "tax": "bom_tax",
-    "amount": "bom_amount",
-}
-"""The defined names of the lines below the bill."""
-
-
-def tax_name(key: str, at: int) -> str:
-    """Return the defined name of one of several tax rates, or of the tax at it."""
-    return f"{TOTAL_NAMES[key]}_{at + 1}"
-
-
-def rate_names(totals: Totals) -> list[str]:
-    """Return the defined names of the tax rates."""
-    several = len(totals.taxes) > 1
-    return [tax_name("rate", at) for at in range(len(totals.taxes))] if several else [TOTAL_NAMES["rate"]]
-
-
-HARDWARE_NAME, SHARE_NAME = "bom_hardware", "bom_share_{}"
-"""The defined names of what the hardware comes to, and of the numbered shares of it that are charged."""
 _ADDRESS = re.compile("([A-Z]+)([0-9]+)")
 
 
@@ -485,41 +347,9 @@ def price_shares(table: Table) -> dict[int, Fraction]:
     return {at: share for at, share in given if share is not None}
 
 
-def add_hardware_column(sheet: Sheet, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns of the bill with that of what the hardware comes to behind the amounts."""
-    at = 1 + [column.key for column in columns].index("amount")
-    own = Column(HARDWARE, sheet.book.language.word("xlsx-hardware"), "money", _WIDTH)
-    return (*columns[:at], own, *columns[at:])
-
-
-def write_share_price(sheet: Sheet, position: int, number: int, cell: Cell) -> None:
-    """Write the price of a charge: its share of the hardware, and nothing while no hardware has a price."""
-    decimals, share = sheet.book.decimals, SHARE_NAME.format(number)
-    unknown = f'OR({share}="",COUNT({COLUMN_NAMES[HARDWARE]})=0)'
-    formula = f'IF({unknown},"",ROUND({share}*{HARDWARE_NAME},{decimals}))'
-    result = cell.value if isinstance(cell.value, Decimal) else ""
-    sheet.explain(sheet.put(position, Formula(formula, result), looks.NUMBER, sheet.book.plain), cell)
-
-
-def write_hardware(
-    sheet: Sheet, position: int, letter: Mapping[str, str], result: Result, in_stock: bool = False
-) -> None:
-    """Write what a line adds to the hardware; `letter` are those of its columns.
-
-    A part in stock adds nothing until somebody gives it a price.
-    """
-    word = sheet.book.language.word
-    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
-    others = [f"EXACT({at['category']},{literal(word(f'category-{category}'))})" for category in CHARGED]
-    if in_stock:
-        others.append(f"{at[PRICE]}=0")
-    formula = f'IF(OR(NOT(ISNUMBER({at["amount"]})),{",".join(others)}),"",{at["amount"]})'
-    sheet.put(position, Formula(formula, result), looks.NUMBER, sheet.book.plain)
-
-
 def write_shares(sheet: Sheet, column: int, table: Table, comes_to: Decimal) -> None:
     """Write what the hardware comes to, and below it the share of each charge, which the reader may change."""
-    word, hardware = sheet.book.language.word, Formula(f"SUM({COLUMN_NAMES[HARDWARE]})", comes_to)
+    word, hardware = sheet.book.language.word, Cell(comes_to, formula=f"SUM({COLUMN_NAMES[HARDWARE]})")
     written = (word("xlsx-hardware"), looks.TOTAL_LABEL), (hardware, looks.NUMBER, sheet.book.money)
     _, address = sheet.line(*written, start=column - 1)
     define(sheet, HARDWARE_NAME, address)
@@ -570,19 +400,19 @@ def _category_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) 
     for fabric in fabrics:
         label, chosen = _fabric(sheet, fabric)
         amounts = [
-            Formula(
-                f"SUMPRODUCT({chosen}*EXACT(bom_categories,{letter}${first - 1}),bom_amounts)",
+            Cell(
                 _sum(line for line in live.lines if (line.fabric, line.category) == (fabric, category)),
+                formula=f"SUMPRODUCT({chosen}*EXACT(bom_categories,{letter}${first - 1}),bom_amounts)",
             )
             for letter, category in zip(letters[1:], categories, strict=False)
         ]
         of_fabric = _sum(line for line in live.lines if line.fabric == fabric)
-        total = Formula(f"SUM(B{sheet.row}:{letters[-2]}{sheet.row})", of_fabric)
+        total = Cell(of_fabric, formula=f"SUM(B{sheet.row}:{letters[-2]}{sheet.row})")
         numbers = ((amount, looks.NUMBER, form) for amount in amounts)
         sheet.line((label, looks.LABEL), *numbers, (total, _BOLD_NUMBER, form))
     sums = [subtotal.amount for subtotal in live.subtotals.values()]
     results = zip(letters[1:], (*sums, _sum(live.lines)), strict=True)
-    totals = (Formula(f"SUM({letter}{first}:{letter}{sheet.row - 1})", result) for letter, result in results)
+    totals = (Cell(result, formula=f"SUM({letter}{first}:{letter}{sheet.row - 1})") for letter, result in results)
     sheet.line((word("xlsx-sum"), looks.GRAND_TEXT), *((total, looks.GRAND, form) for total in totals))
     check_sum(sheet, len(letters))
     sheet.together[start] = sheet.row - 1
@@ -612,16 +442,16 @@ def _role_table(sheet: Sheet, live: BillReferences, fabrics: Sequence[str]) -> N
     for (fabric, role), lines in group_by(lines_in_order, lambda line: (line.fabric, line.role)).items():
         label, chosen = _fabric(sheet, fabric)
         chosen += f"*EXACT(bom_roles,B{sheet.row})"
-        pieces = Formula(f"SUMPRODUCT({chosen}*(bom_quantities+bom_spares))", sum(line.pieces for line in lines))
-        amount = Formula(f"SUMPRODUCT({chosen},bom_amounts)", _sum(lines))
-        share = Formula(of_net.format(sheet.row), float(_sum(lines) / net) if net else 0)
+        pieces = Cell(sum(line.pieces for line in lines), formula=f"SUMPRODUCT({chosen}*(bom_quantities+bom_spares))")
+        amount = Cell(_sum(lines), formula=f"SUMPRODUCT({chosen},bom_amounts)")
+        share = Cell(float(_sum(lines) / net) if net else 0, formula=of_net.format(sheet.row))
         numbers = (pieces, looks.NUMBER, looks.WHOLE), (amount, looks.NUMBER, form)
         sheet.line((label, looks.LABEL), (role, looks.TEXT), *numbers, (share, looks.NUMBER, looks.SHARE_FORMAT))
     last = sheet.row - 1
     sheet.together[sheet.row] = sheet.row + 1
-    pieces = Formula(f"SUM(C{first}:C{last})", sum(line.pieces for line in live.lines))
-    amount = Formula(f"SUM(D{first}:D{last})", _sum(live.lines))
-    share = Formula(of_net.format(sheet.row), 1 if net else 0)
+    pieces = Cell(sum(line.pieces for line in live.lines), formula=f"SUM(C{first}:C{last})")
+    amount = Cell(_sum(live.lines), formula=f"SUM(D{first}:D{last})")
+    share = Cell(1 if net else 0, formula=of_net.format(sheet.row))
     numbers = (pieces, looks.GRAND, looks.WHOLE), (amount, looks.GRAND, form)
     label, empty = word("xlsx-sum"), (None, looks.GRAND_TEXT)
     sheet.line((label, looks.GRAND_TEXT), empty, *numbers, (share, looks.GRAND, looks.SHARE_FORMAT))
@@ -639,7 +469,7 @@ def check_sum(sheet: Sheet, position: int) -> None:
     """Write the difference between the sum above and the net amount of the bill: 0 unless lines are missing."""
     sheet.mark(position, "xlsx-difference")
     formula = f"ROUND({get_column_letter(position)}{sheet.row - 1}-bom_net,{sheet.book.decimals})"
-    difference = Formula(formula, Decimal(0)), looks.Look(right=True, wrap=False), sheet.book.plain
+    difference = Cell(Decimal(0), formula=formula), looks.Look(right=True, wrap=False), sheet.book.plain
     label = sheet.book.language.word("xlsx-difference"), looks.TOTAL_LABEL
     _, place = sheet.line(label, difference, start=position - 1)
     mark = DifferentialStyle(fill=PatternFill(bgColor=looks.AMBER))

@@ -12,7 +12,7 @@ from io import BytesIO
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from openpyxl import Workbook
@@ -23,7 +23,7 @@ from openpyxl.writer.excel import ExcelWriter
 from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
 from bomgen.core.units import minor_unit
-from bomgen.output.face import count_columns, is_wide
+from bomgen.output.face import count_columns
 from bomgen.output.xlsx import looks
 
 PADDING = 2
@@ -74,16 +74,6 @@ def header_text(text: str, most: int) -> str:
     """Text for a header or footer, at most `most` long with its ampersands doubled; a single one begins a command."""
     words = " ".join(clean(text).split())
     return cut(words, max(most - words.count("&"), 1)).replace("&", "&&")
-
-
-def literal(text: str) -> str:
-    """A text inside a formula."""
-    return '"' + clean(text).replace('"', '""') + '"'
-
-
-def percent(name: str, language: Language) -> str:
-    """A formula for the share in a cell as text: `1.5 %`."""
-    return f'ROUND({name}*{_PERCENT},4)&"{language.percent}"'
 
 
 def storable(value: int | float | Fraction | Decimal) -> int | float:
@@ -202,11 +192,6 @@ def _suffix(unit: str) -> str:
     return f'" {name}"' if name else ""
 
 
-def is_narrow(text: str) -> bool:
-    """Whether no letter of a text is as broad and high as Chinese ones are."""
-    return not any(map(is_wide, text))
-
-
 # notes --------------------------------------------------------------------------------------------------------------
 # Notes of cells: the derivation of a number in short, for readers who do not follow its link.
 
@@ -250,17 +235,6 @@ def _step(step: Step, language: Language) -> str:
 
 Result = str | int | Decimal | float
 """What a formula comes to."""
-
-
-class Formula(NamedTuple):
-    """The formula of a cell, and its result, which the document has."""
-
-    text: str
-    result: Result
-    each: bool = False
-    """Whether all parts are worked out for each cell of an area, not just those of functions made for areas."""
-
-
 _NONE: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
 NO_DATE = datetime(2000, 1, 1)
 """The date of a workbook that has none of its own: the clock is not asked."""

@@ -20,10 +20,10 @@ from openpyxl.utils.units import pixels_to_points
 
 from bomgen.core.document import Cell, Column, Document, Logo
 from bomgen.core.language import as_power, is_prefixed
+from bomgen.documents.tables import RATE, TAX_NAME, TOTAL, UNPRICED
 from bomgen.output.xlsx import looks
-from bomgen.output.xlsx.bill import TOTAL_NAMES, BillReferences, tax_name, total_format
+from bomgen.output.xlsx.bill import MAY_BE_UNKNOWN, BillReferences, total_format
 from bomgen.output.xlsx.cells import (
-    Formula,
     clean,
     estimate_format,
     number_format,
@@ -190,16 +190,13 @@ def totals(sheet: Sheet, live: BillReferences) -> None:
     """The totals of the bill."""
     word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
     sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
-    shown = {key: (TOTAL_NAMES[key], getattr(of_bill, key)) for key in ("list", "discount", "net")}
-    if len(of_bill.taxes) > 1:
-        shown |= {f"tax-{at}": (tax_name("tax", at), part.tax) for at, part in enumerate(of_bill.taxes)}
-    else:
-        shown["tax"] = TOTAL_NAMES["tax"], of_bill.tax
-    for key, (name, result) in {**shown, "amount": (TOTAL_NAMES["amount"], of_bill.amount)}.items():
-        label, look = (looks.GRAND_TEXT, looks.GRAND) if key == "amount" else (looks.LABEL, looks.NUMBER)
-        may_be_unknown = key in ("list", "net", "amount")
-        form = total_format(of_bill, sheet.book.language) if may_be_unknown else sheet.book.money
-        sheet.line((Formula(*live.labels[key]), label), (Formula(name, result), look, form))
+    for total, label in live.sums:
+        if total.key in (UNPRICED, RATE) or (len(of_bill.taxes) > 1 and total.name == TAX_NAME):
+            continue
+        text_look, look = (looks.GRAND_TEXT, looks.GRAND) if total.key == TOTAL else (looks.LABEL, looks.NUMBER)
+        form = total_format(of_bill, sheet.book.language) if total.key in MAY_BE_UNKNOWN else sheet.book.money
+        amount = Cell(total.cell.value, formula=total.name)
+        sheet.line((Cell(total.label.value, formula=label), text_look), (amount, look, form))
     sheet.together[start] = sheet.row - 1
     sheet.row += 1
 
@@ -216,13 +213,13 @@ def categories(sheet: Sheet, live: BillReferences) -> None:
     )
     sheet.header(columns)
     for category, subtotal in live.subtotals.items():
-        share = Formula(f"IF(bom_net=0,0,SUM(B{sheet.row})/bom_net)", float(subtotal.amount / net) if net else 0)
+        share = Cell(float(subtotal.amount / net) if net else 0, formula=f"IF(bom_net=0,0,SUM(B{sheet.row})/bom_net)")
         unpriced = f'SUMPRODUCT(EXACT(bom_categories,A{sheet.row})*(bom_quantities<>"")*(bom_prices=""))'
         sheet.line(
             (category, looks.LABEL),
-            (Formula(subtotal.address, subtotal.result), looks.NUMBER, sheet.book.plain),
+            (Cell(subtotal.result, formula=subtotal.address), looks.NUMBER, sheet.book.plain),
             (share, looks.NUMBER, looks.SHARE_FORMAT),
-            (Formula(unpriced, subtotal.unpriced), looks.NUMBER, looks.WHOLE),
+            (Cell(subtotal.unpriced, formula=unpriced), looks.NUMBER, looks.WHOLE),
         )
     sheet.row += 1
     if net:

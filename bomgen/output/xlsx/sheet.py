@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import cast
@@ -25,8 +26,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.core.language import BEST, Language, as_power
 from bomgen.core.units import minor_unit
+from bomgen.output.face import is_wide
 from bomgen.output.xlsx import cells, looks
-from bomgen.output.xlsx.cells import Formula, Result
+from bomgen.output.xlsx.cells import Result
 from bomgen.reading.quote_workbook import CELLS, CellPlace, QuoteCell
 
 # page setup ---------------------------------------------------------------------------------------------------------
@@ -115,6 +117,8 @@ _NOTE_COLUMNS = ("explain", "why", "how", "note", "source", "origin")
 """The columns whose text explains the others, and steps back behind them."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 _ILLEGAL_IN_NAME = re.compile(r"[\[\]:*?/\\\s\x00-\x1f\ud800-\udfff\ufffe\uffff]+")
+_REFERENCE = re.compile("\0([^\0]+)\0")
+"""A reference in a formula (documents/tables.py)."""
 _RESERVED_NAME = "history"
 _MAX_NAME = 31
 
@@ -153,6 +157,8 @@ class Book:
         """Where the derivation of each path begins."""
         self.derived: dict[str, Derivation] = {}
         """The same derivations."""
+        self.areas: dict[str, str] = {}
+        """The areas of columns of tables that formulas refer to, such as `required.amount`."""
         self.cells: dict[CellPlace, QuoteCell] = {}
         """Cells whose edits go back into the plan, by where they stand."""
         self._styles: dict[tuple[looks.Look, str, bool], object] = {}
@@ -208,8 +214,8 @@ class Book:
         cell._style = self._styles[key]  # type: ignore[attr-defined]
 
 
-Written = tuple[Value | Formula, looks.Look] | tuple[Value | Formula, looks.Look, str]
-"""A cell to write: its value or formula, its look, and its number format."""
+Written = tuple[Value | Cell, looks.Look] | tuple[Value | Cell, looks.Look, str]
+"""A cell to write: its value, or a cell with a formula, its look, and its number format."""
 
 
 class Sheet:
@@ -223,6 +229,8 @@ class Sheet:
         self.results = book.results.setdefault(name, {})
         self.row = 1
         self.widths: list[float] = []
+        self.letters: dict[str, str] = {}
+        """The letters of the columns of the last header, by their keys."""
         self.printed: int | None = None
         """How many columns are printed, where that is not all of them."""
         self.folded: set[int] = set()
@@ -231,20 +239,21 @@ class Sheet:
         """First and last row of what is not to be split by the end of a page."""
 
     def put(
-        self, column: int, value: Value | Formula, look: looks.Look, form: str = looks.GENERAL, columns: int = 1
+        self, column: int, written: Value | Cell, look: looks.Look, form: str = looks.GENERAL, columns: int = 1
     ) -> SheetCell:
         """Write a value, or a formula with its result, into the current row and return its cell.
 
         Text stays text, whatever it begins with; it has room on `columns` columns.
         """
         cell = cast(SheetCell, self.page.cell(self.row, column))
-        quoted = False
-        if isinstance(value, Formula):
-            formula = f"={value.text}"
-            cell.value = ArrayFormula(cell.coordinate, formula) if value.each else formula
-            self.results[cell.coordinate] = value.result
-            if not isinstance(value.result, str):
-                self._widen(column, value.result, form)
+        value, quoted = written.value if isinstance(written, Cell) else written, False
+        if isinstance(written, Cell) and written.formula:
+            text = cells.clean(_REFERENCE.sub(self._address, written.formula))
+            cell.value = ArrayFormula(cell.coordinate, f"={text[1:-1]}") if text.startswith("{") else f"={text}"
+            result = value if isinstance(value, str | Decimal) else "" if value is None else cells.storable(value)
+            self.results[cell.coordinate] = result
+            if not isinstance(result, str):
+                self._widen(column, result, form)
         elif isinstance(value, str):
             text = cells.clean(value)
             quoted = text.startswith(_FORMULA_STARTS)
@@ -254,7 +263,7 @@ class Sheet:
                 room = sum(widths[column - 1 : column - 1 + columns]) - cells.PADDING * (1 + look.indent)
                 # The row is made high enough for wrapped text; programs disagree about it when they print.
                 if lines := cells.more_lines(text, max(room, 1)):
-                    height = _LINE_HEIGHT if cells.is_narrow(text) else _WIDE_LINE_HEIGHT
+                    height = _WIDE_LINE_HEIGHT if any(map(is_wide, text)) else _LINE_HEIGHT
                     self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
         elif value is not None:
             number = cells.storable(value)
@@ -262,6 +271,10 @@ class Sheet:
             self._widen(column, number, form)
         self.book.style(cell, look, form, quoted)
         return cell
+
+    def _address(self, match: re.Match[str]) -> str:
+        """Return the address that a formula of the current row refers to."""
+        return self.book.areas.get(match[1]) or f"{self.letters[match[1]]}{self.row}"
 
     def line(self, *written: Written, start: int = 1) -> list[str]:
         """Write cells beside each other from a column on, go on to the next row, and return their addresses."""
@@ -278,6 +291,8 @@ class Sheet:
         """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""
         language = self.book.language
         value, unit = as_power(cell.value, cell.unit)
+        if cell.formula:
+            return self._live(position, column, cell, named)
         value = language.value(value, unit) if isinstance(value, str) else value
         value = _UNKNOWN if value is None else value
         if column.kind != "text":
@@ -290,6 +305,13 @@ class Sheet:
         if cell.best:
             look, form = look._replace(bold=True, fill=looks.PALE), f'"{BEST} "{form}'
         self.link(self.put(position, value, look, form), cell)
+
+    def _live(self, position: int, column: Column, cell: Cell, named: bool) -> None:
+        """Write a cell with a formula in the format of numbers of its kind, whatever its result is at present."""
+        number = Decimal(0) if column.kind == "money" and not isinstance(cell.value, Decimal) else cell.value
+        form = cells.number_format(number, cell.unit, self.book.language, named)
+        result = self.book.language.word("xlsx-no-price") if cell.value is None else cell.value
+        self.put(position, replace(cell, value=result), looks.NUMBER, form)
 
     def link(self, cell: SheetCell, source: Cell) -> None:
         """Link the cell of a number to the derivation that explains the number."""
@@ -344,7 +366,9 @@ class Sheet:
 
     def header(self, columns: Iterable[Column]) -> None:
         """Write the header of a table: the titles of its columns."""
+        self.letters = {}
         for position, column in enumerate(columns, 1):
+            self.letters[column.key] = get_column_letter(position)
             self.put(position, column.title, looks.HEADER if column.kind == "text" else looks.NUMBER_HEADER)
         self._at_least(_HEADER_HEIGHT)
         self.row += 1

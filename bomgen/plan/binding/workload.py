@@ -23,6 +23,7 @@ from bomgen.plan.types import (
     PPO,
     PREDICTED,
     TWO_POOLS,
+    CacheTier,
     CapacityErrors,
     Compute,
     Degrees,
@@ -32,6 +33,7 @@ from bomgen.plan.types import (
     OwnStep,
     Parallelism,
     Reinforcement,
+    ServedAdapters,
     Targets,
     Training,
     Tuning,
@@ -230,6 +232,9 @@ def inference(section: PlanSection) -> Inference | None:
         pools=TWO_POOLS
         if isinstance(pools.given, dict) or section.is_set("disaggregated")
         else str(section.text("pools")),
+        host_cache=_tier(section.below("cache_tiers"), "host"),
+        nvme_cache=_tier(section.below("cache_tiers"), "nvme"),
+        adapters=_adapters(section.below("adapters")),
         drafted=drafts and drafts.figure("drafted"),
         accepted=drafts and drafts.figure("accepted"),
         measured=tuple(OwnSpeed(**speed.keys(OwnSpeed), mark=speed.mark) for speed in section.items("measured")),
@@ -279,6 +284,15 @@ def _of_cases(cases: Sequence[tuple[Figure, Figure]]) -> tuple[Figure, Figure]:
     mean = reduce(add_tokens, (tokens_of_case(*case) for case in cases))
     square = reduce(add_squares, (square_of_case(share, tokens, tokens) for share, tokens in cases))
     return mean, spread_of_cases(mean, square)
+
+
+def _tier(section: PlanSection, name: str) -> CacheTier | None:
+    return CacheTier(**section.below(name).keys(CacheTier)) if section.has(name) else None
+
+
+def _adapters(section: PlanSection) -> ServedAdapters | None:
+    count, rank = section.figure("count"), section.figure("rank")
+    return ServedAdapters(count, rank) if count and rank else None
 
 
 def _degrees(section: PlanSection) -> Degrees | None:

@@ -48,6 +48,7 @@ from bomgen.sizing.prediction.serving_terms import (
     times_of_load,
 )
 from bomgen.sizing.prediction.terms import add_seconds
+from bomgen.sizing.serving.cache_tiers import cached_share, loading_of_prompt
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
@@ -78,6 +79,10 @@ class Coefficients(NamedTuple):
     """Ratios of measured times to those that follow from the terms, for TPOT and TTFT."""
     widths: Mapping[str, float]
     """Half widths of 90 % intervals of TPOT, TTFT and REQUEST, as logs."""
+    measured_rows: int
+    """Published rows of the accelerator with models of this kind."""
+    measured_models: int
+    """Models that these are of."""
 
 
 @cache
@@ -88,12 +93,15 @@ def coefficients(model: str, engine: str, gpu: str, precision: str, kind: str) -
     logs = zip(fitted["terms"], (sum(column) for column in zip(*rows, strict=True)), strict=True)
     measured = {} if precision in WEIGHT_ONLY else fitted["pairs"]
     pair = measured.get(f"{model} {gpu} {engine} {FORMAT_FAMILIES[precision]}")
+    of_accelerator = fitted["measured"].get(gpu, {}).get(kind, {})
     unmeasured = precision in WEIGHT_ONLY or members["generation"] not in fitted["generation"]
     return Coefficients(
         values={name: inverse_efficiency(name, value) for name, value in logs},
         kind=UNMEASURED if unmeasured else MEASURED if pair else PREDICTED,
         corrections={time: exp(pair.get(time, pair.get(REQUEST, 0.0))) if pair else 1.0 for time in (TPOT, TTFT)},
         widths={time: _width(fitted["widths"][time][f"{engine} {kind}"], unmeasured) for time in fitted["widths"]},
+        measured_rows=of_accelerator.get("rows", 0),
+        measured_models=of_accelerator.get("models", 0),
     )
 
 
@@ -137,6 +145,8 @@ class ReplicaSpeed(NamedTuple):
     """The same as `work` and `machine`, as floats."""
     prepare: Callable[..., ReplicaSpeed | None]
     """Makes the same for requests of other lengths, or other degrees."""
+    loading: Figure | None
+    """Time to load what of a prompt is cached in host memory and NVMe [s]; None: nothing is."""
 
     def at_line_rate(self, in_flight: float) -> ServingTerms[float]:
         """Return the terms at a load, without their inverse efficiencies [s]."""
@@ -190,6 +200,16 @@ class ReplicaSpeed(NamedTuple):
         return TimesAtLoad(step, decode, times.prompt, times.shared, tpot, undisturbed, ttft)
 
     @property
+    def evidence(self) -> tuple[Figure, Figure]:
+        """Return the published rows of the accelerator with models of this kind, and how many models they are of."""
+        counts = self.coefficients.measured_rows, self.coefficients.measured_models
+        codes = message("evidence-rows"), message("evidence-models")
+        rows, models = (
+            Figure(count, "count", Cited(of, (_FIT,), "high")) for count, of in zip(counts, codes, strict=True)
+        )
+        return rows, models
+
+    @property
     def output_tokens(self) -> float:
         """Mean output tokens per request."""
         return max(1.0, float(self.output.value))
@@ -218,8 +238,9 @@ class ReplicaSpeed(NamedTuple):
 
     @property
     def constant(self) -> float:
-        """Constant part of the time to the first token [s]."""
-        return CONSTANT_S * self.coefficients.values[CONSTANT]
+        """Part of the time to the first token in which the GPU does not compute [s]."""
+        loading = float(self.loading.value) if self.loading else 0.0
+        return CONSTANT_S * self.coefficients.values[CONSTANT] + loading
 
 
 class Speed(NamedTuple):
@@ -273,7 +294,8 @@ def prepare(
         inference.prompt_tokens,
         inference.output_tokens,
         degrees[0],
-        inference.prefix_cache or ZERO,
+        cached_share(inference) or ZERO,
+        inference.adapters,
     )
     if work is None or len(peaks) < len(names):
         return None
@@ -299,6 +321,7 @@ def prepare(
         coefficients=fitted,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
+        loading=loading_of_prompt(inference, gpu, degrees[0], degrees[2]),
     )
     if speed.over_network:
         widths = {time: _width(width, unmeasured=True) for time, width in fitted.widths.items()}
@@ -356,6 +379,8 @@ def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
         for names in (DECODE, [name for name in PROMPT if name not in CHUNKED], CHUNKED)
     )
     constant = constant_of_request(_coefficient(speed, CONSTANT))
+    if speed.loading:
+        constant = add_seconds(constant, speed.loading)
     load = Load(*map(_setting, plain_load))._replace(
         in_flight=in_flight,
         ranks=speed.ranks,

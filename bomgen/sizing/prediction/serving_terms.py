@@ -21,10 +21,12 @@ from bomgen.catalog import model_matrices
 from bomgen.catalog.model_matrices import Matrix
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.provenance import Figure, applied, difference, formula, greatest, least, product, step
+from bomgen.plan.types import ServedAdapters
 from bomgen.sizing.model_work import (
     CONVENTIONS,
     ONE,
     ZERO,
+    add_counts,
     add_figures,
     products_of_token,
     weights_of_head,
@@ -33,6 +35,7 @@ from bomgen.sizing.model_work import (
 from bomgen.sizing.prediction.predict import flops_of_peak
 from bomgen.sizing.prediction.terms import BYTES, Number, ring_bandwidth
 from bomgen.sizing.serving import kv_cache
+from bomgen.sizing.serving.adapters import adapter_bytes_of_gpu, adapter_parameters
 from bomgen.sizing.serving.gpu_memory import bytes_of_rest
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES
 
@@ -102,6 +105,10 @@ class ServedWork(NamedTuple, Generic[Number]):
     """Multiply-adds of attention per output token at its mean length."""
     cache_size: Number
     """Size of what a step reads of the KV cache of a request at its mean length, on a GPU."""
+    held_adapters: Number
+    """Adapters that requests may have; 1 where there are none."""
+    adapter_size: Number
+    """Size of an adapter on a GPU; 0 where there are none."""
 
 
 class ServingMachine(NamedTuple, Generic[Number]):
@@ -146,6 +153,7 @@ class ServingTerms(NamedTuple, Generic[Number]):
     weights: Number
     experts: Number
     cache: Number
+    adapters: Number
     arithmetic: Number
     expert_arithmetic: Number
     attention: Number
@@ -169,7 +177,7 @@ DECODE = ServingTerms._fields[: ServingTerms._fields.index("prompt_arithmetic")]
 PROMPT = ServingTerms._fields[len(DECODE) :]
 CHUNKED = ("prompt_weights", "prompt_starts")
 """Terms of a prompt that several short ones share."""
-READING = ("weights", "experts", "cache")
+READING = ("weights", "experts", "cache", "adapters")
 ARITHMETIC = ("arithmetic", "expert_arithmetic", "attention")
 COEFFICIENTS = {
     **dict.fromkeys(READING, "memory"),
@@ -211,8 +219,8 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
     domain = step("inside", "share", least(1.0, m.domain / gpus), "Share of the experts in a scale-up domain.")
     crossings = least(w.topk, greatest(1.0, gpus / m.domain)) / w.topk
     exchange = step(
-        *("exchange_rate", "s/byte", domain / m.scale_up + (1 - domain) * crossings / m.network),
-        "Time per byte of an exchange with experts; a token crosses the network once per domain.",
+        *("exchange_rate", "bytes/s", 1 / (domain / m.scale_up + (1 - domain) * crossings / m.network)),
+        "Bandwidth of an exchange with experts; a token crosses the network once per domain.",
         "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2",
     )
     others = step("others", "share", (gpus - 1) / gpus * s.exchanges, "Share of the experts that are on other GPUs.")
@@ -228,8 +236,12 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
 
     def exchange_all(count: Any, inverse: float, why: str) -> Any:
         sent = EXCHANGED_BYTES * w.expert_layers * w.hidden * w.topk * count / s.width * others
-        return seconds(inverse * sent * exchange, why)
+        return seconds(inverse * sent / exchange, why)
 
+    read = step(
+        *("adapters_read", "count", w.held_adapters * applied(_share_reached, 1.0, w.held_adapters, requests)),
+        "Adapters that the requests of a step have, 1 - (1 - 1 / A)^B of them.",
+    )
     special = SPECIAL_STARTS * (w.latent_layers + w.linear_layers)
     return ServingTerms(
         weights=seconds(held / m.memory_bandwidth, "Weights that every token passes, over the memory bandwidth."),
@@ -238,6 +250,7 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
             "Routed experts that the tokens of a step reach, 1 - (1 - k / E)^B of them, over the memory bandwidth.",
         ),
         cache=seconds(w.cache_size * requests / m.memory_bandwidth, "KV cache over the memory bandwidth."),
+        adapters=seconds(w.adapter_size * read / m.memory_bandwidth, "Adapters over the memory bandwidth."),
         arithmetic=multiply(w.weights + w.head, tokens, s.width, m.peak, "FLOPs of weights over the peak."),
         expert_arithmetic=multiply(w.expert_weights, together, gpus, m.expert_peak, "FLOPs of experts over the peak."),
         attention=multiply(w.decode_products, tokens, s.width, m.plain_peak, "FLOPs of attention over the peak."),
@@ -352,7 +365,7 @@ class LeastTimes(NamedTuple, Generic[Number]):
 def least_times(terms: ServingTerms[Any], load: Load[Any]) -> LeastTimes[Any]:
     """Return the times in which memory is read, or arithmetic is done, at line rate."""
     t = terms
-    reading = t.weights + t.experts + t.cache
+    reading = t.weights + t.experts + t.cache + t.adapters
     arithmetic = t.arithmetic + t.expert_arithmetic + t.attention
     prompt = t.prompt_arithmetic + t.prompt_experts + t.prompt_attention
     return LeastTimes(
@@ -401,11 +414,13 @@ def served_work(
     output: Figure,
     width: Figure,
     cached: Figure = ZERO,
+    adapters: ServedAdapters | None = None,
 ) -> ServedWork[Figure] | None:
     """Return the work of a model served to requests of mean prompt and output length [tokens]; None: shape unknown.
 
     `formats` are the number formats of weights and KV cache; `width` is the number of GPUs that share the attention of
-    a request; `cached` the share of prompt tokens in the prefix cache.
+    a request; `cached` the share of prompt tokens in the prefix cache. The arithmetic of adapters is that of further
+    weights.
     """
     shape, held = model.shape, kv_cache.cache(model, formats[1])
     if held is None or "hidden" not in shape:
@@ -424,7 +439,7 @@ def served_work(
         latent_layers=model_matrices.attention_layers(model) if model.mla else ZERO,
         linear_layers=shape.get("linear_layers", ZERO),
         hidden=shape["hidden"],
-        weights=weights.passed,
+        weights=add_counts(weights.passed, adapter_parameters(model, adapters)) if adapters else weights.passed,
         head=weights.head,
         weights_size=bytes_shared(weights.passed, weights.repeated, plain, weights.head, VALUE_BYTES["bf16"]),
         repeated_size=bytes_of_weights(weights.repeated, plain),
@@ -436,6 +451,8 @@ def served_work(
         prompt_products=products_of_prompt(prefilled, prompt, cached) if prefilled else ZERO,
         decode_products=decoded or ZERO,
         cache_size=kv_cache.bytes_read_per_gpu(held, length, width, ONE),
+        held_adapters=adapters.held if adapters else ONE,
+        adapter_size=adapter_bytes_of_gpu(model, adapters, width) if adapters else ZERO,
     )
 
 

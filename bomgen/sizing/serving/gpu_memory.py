@@ -64,9 +64,10 @@ from bomgen.catalog.parts import (
     Model,
 )
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, Reference, assume, formula, maximum, product, quotient, sum_of
+from bomgen.core.provenance import Assumed, Figure, Reference, assume, formula, maximum, product, quotient, sum_of
 from bomgen.core.units import GIBI
 from bomgen.plan.types import DATA, Inference
+from bomgen.sizing.serving.adapters import adapters_of_gpu, weights_and_adapters
 from bomgen.sizing.serving.kv_cache import BY_REQUESTS, VALUE_BYTES, cache
 from bomgen.sizing.training.states import expert_parameters
 
@@ -77,6 +78,14 @@ _NVFP4 = "NVIDIA Model Optimizer and OpenAI gpt-oss model cards: modules exclude
 _AWQ = "AutoAWQ, AutoGPTQ and compressed-tensors documentation: a scale, and a zero point if asymmetric, of each group"
 _DEEPSEEK_V3 = "DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.2: one module for multi-token prediction"
 
+VLLM_PARALLELISM = Reference(
+    "vLLM documentation, parallelism and scaling: tensor parallelism within a server, pipeline stages across servers",
+    "https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html",
+)
+WHOLE = Figure(
+    1, "count", Assumed(message("degree"), message("whole-requests"), (VLLM_PARALLELISM,), "high", chosen=True)
+)
+"""Tensor parallelism of a request that one GPU holds."""
 INTEGER = "int4"
 EXPERTS_ONLY = ("fp4", "nvfp4", "mxfp4", INTEGER)
 """Formats in which mixtures of experts are published with routed experts alone quantised."""
@@ -149,8 +158,18 @@ def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figu
         )
     files = _of_files(inference, parts)
     if files is None:
-        return weights_of_stage(held, stages)
-    return weights_of_stage_by_files(held, files, _by_rule(inference, parts), stages)
+        weights = weights_of_stage(held, stages)
+    else:
+        weights = weights_of_stage_by_files(held, files, _by_rule(inference, parts), stages)
+    size = adapter_memory(inference, tensor, stages)
+    return weights if size is None else weights_and_adapters(weights, size)
+
+
+def adapter_memory(inference: Inference, tensor: Figure, stages: Figure) -> Figure | None:
+    """Return the adapters on a GPU of a replica [bytes]; None: there are none."""
+    if inference.adapters is None:
+        return None
+    return adapters_of_gpu(inference.model, inference.adapters, WHOLE if by_requests(inference) else tensor, stages)
 
 
 def by_requests(inference: Inference) -> bool:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, Mark, Reference, difference, first_given, formula, product, require
+from bomgen.core.provenance import Assumed, Figure, Mark, difference, first_given, formula, product, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import DATA, Degrees, Inference
@@ -34,6 +34,8 @@ from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.gpu_memory import (
     SGLANG,
     VLLM,
+    VLLM_PARALLELISM,
+    WHOLE,
     memory_needed,
     memory_seen,
     reserve_of_gpu,
@@ -57,16 +59,6 @@ MOST_SHARE = Fraction("0.95")
 MAX_STAGES = 128
 """Pipeline stages to try for a model whose layers are unknown; most published models have fewer layers."""
 PATH = "workload.inference"
-
-_VLLM = Reference(
-    "vLLM documentation, parallelism and scaling: tensor parallelism within a server, pipeline stages across servers",
-    "https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html",
-)
-
-
-WHOLE = Figure(1, "count", Assumed(message("degree"), message("whole-requests"), (_VLLM,), "high", chosen=True))
-"""Tensor parallelism of a request that one GPU holds."""
-
 
 ONE_GPU = (WHOLE, WHOLE, WHOLE)
 """The degrees of a replica of one GPU."""
@@ -243,15 +235,18 @@ def engine_command(inference: Inference, replica: Replica) -> str:
     """Return the command that starts a replica with its engine."""
     model, gpus, stages = inference.model.identity.id, replica.tensor.value, replica.pipeline.value
     spread = replica.by_requests or (inference.degrees is not None and inference.degrees.expert is not None)
+    lora = inference.adapters
     if inference.engine.value == VLLM:
         words = ["vllm serve", model, f"-dp {gpus}" if replica.by_requests else f"--tensor-parallel-size {gpus}"]
         words += [f"--pipeline-parallel-size {stages}"] if stages > 1 else []
         words += ["--enable-expert-parallel"] if spread else []
+        words += [f"--enable-lora --max-loras {lora.held.value} --max-lora-rank {lora.rank.value}"] if lora else []
     elif inference.engine.value == SGLANG:
         words = ["python -m sglang.launch_server --model-path", model, f"--tp-size {gpus}"]
         words += [f"--pp-size {stages}"] if stages > 1 else []
         words += [f"--ep-size {gpus}"] if spread else []
         words += [f"--dp-size {gpus} --enable-dp-attention"] if replica.by_requests else []
+        words += [f"--enable-lora --max-loras-per-batch {lora.held.value}"] if lora else []
     else:
         words = ["trtllm-serve", model, f"--tp_size {gpus}"]
         words += [f"--pp_size {stages}"] if stages > 1 else []
@@ -329,7 +324,7 @@ def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]
 
 
 def _chosen(name: str, degree: int) -> Figure:
-    return Figure(degree, "count", Assumed(name, message("replica-why"), (_VLLM,), "medium", chosen=True))
+    return Figure(degree, "count", Assumed(name, message("replica-why"), (VLLM_PARALLELISM,), "medium", chosen=True))
 
 
 def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
