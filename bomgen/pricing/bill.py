@@ -21,8 +21,8 @@ from bomgen.catalog.parts import FABRIC, YEAR, Identity, Requirement
 from bomgen.catalog.switch_records import CARDS
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula, product
-from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.core.provenance import Figure, formula, product, sum_of
+from bomgen.design.assembly import BuiltFabric, Design, list_equipment
 from bomgen.design.attached_hosts import boxes_of, sum_of_boxes
 from bomgen.fabric.ports import CardUse, FittedTier
 from bomgen.optics.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
@@ -31,6 +31,7 @@ from bomgen.pricing.bill_line import (
     CATEGORIES,
     CATEGORY_OF_KIND,
     GPU,
+    HOST,
     SERVER,
     Line,
     add_spares,
@@ -42,6 +43,7 @@ from bomgen.pricing.bill_line import (
     line_of_part,
     names_of,
     over_years,
+    rest_of,
     subtract_existing,
     subtract_stock,
 )
@@ -198,6 +200,10 @@ PANEL = "panel"
 """The role of the lines of patch panels."""
 
 
+units_of = product("units_of", "U", "pieces", "units_per_piece")
+"""Rack units of machines."""
+sum_of_units = sum_of("sum_of_units", "U", "units", "more_units")
+"""Rack units of several machines."""
 pieces_of_servers = product("pieces_of_servers", "pieces", "servers", "pieces_per_server")
 """Pieces of a component in all servers."""
 
@@ -259,8 +265,36 @@ def _racks_of_bought(design: Design, bought: Sequence[Line], existing: Sequence[
             pieces = pieces_for_bought(line.quantity, servers, rest, per_rack)
             if pieces.value:
                 yield line._replace(quantity=pieces)
+        elif line.role == "management" and (units := _units_of_machines(design, existing)) and design.plan.site:
+            pieces = pieces_for_bought(line.quantity, *units, design.plan.site.rack_units)
+            if pieces.value:
+                yield line._replace(quantity=pieces)
         elif line.role == "compute" or racked or not categories & RACKED:
             yield line
+
+
+def _units_of_machines(design: Design, existing: Sequence[Line]) -> tuple[Figure, Figure] | None:
+    """Return the rack units of all machines in management racks, and of those that are bought.
+
+    None if no group of servers exists: switches stand where there is room.
+    """
+    in_use = {line.id: line.quantity for line in existing if line.role == HOST}
+    parts = {
+        f"{built.plan.name}.management.{slug(hosts.name)}": hosts.part
+        for built in design.fabrics
+        for hosts in built.plan.hosts
+    }
+    owned = [
+        units_of(pieces, part.rack_units)
+        for id, pieces in in_use.items()
+        if (part := parts.get(id)) and part.rack_units
+    ]
+    machines = list_equipment(design.plan, design.sizing, design.fabrics)[2]
+    every = [units_of(machine.count, machine.height_u) for machine in machines if machine.height_u]
+    if not owned:
+        return None
+    whole = reduce(sum_of_units, every)
+    return whole, rest_of(whole, reduce(sum_of_units, owned))
 
 
 def _far_modules(design: Design) -> Iterator[OpenItem]:

@@ -56,3 +56,12 @@ def test_the_size_of_the_cluster_is_its_own() -> None:
     """GPUs and servers of groups are not part of it."""
     cluster = build(PLAN).data["cluster"]
     assert (cluster["gpus"], cluster["servers"]) == (424, 53)
+
+
+def test_racks_of_an_existing_group_are_not_offered() -> None:
+    """48 DGX H100 of 10.2 kW take at least twelve racks of 40 kW; the racks of the cluster itself stay."""
+    site = PLAN + "site: {}\n"
+    some = lines(build(site).data)
+    every = lines(build(site.replace("existing: {dgx-h100: 48}\n", "")).data)
+    assert every["rack.management"] - some["rack.management"] >= 48 // 4
+    assert every["rack.compute"] == some["rack.compute"]

@@ -10,7 +10,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 
 NO_SERVER = {
-    *("k80", "p100-sxm2", "rubin-cpx", "v100-sxm2-16", "v100-sxm2-32"),
+    *("k80", "mi430x", "mi440x", "p100-sxm2", "rubin-cpx", "v100-sxm2-16", "v100-sxm2-32"),
     *("tpu-8i", "tpu-8t", "tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"),
 }
 """Accelerators that no server of the catalogue has: of the past, not yet sold, or rented by the pod."""

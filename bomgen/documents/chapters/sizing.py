@@ -524,7 +524,7 @@ def margin_sentences(writer: Writer) -> Iterator[str]:
         counts = {"required": value(need.gpus_required.value, "GPUs"), "gpus": value(need.gpus_to_buy.value, "GPUs")}
         yield writer.word("sentence-serving-margin", margin=writer.shown(need.margin), **counts)
     if inference.spare_replicas and inference.spare_replicas.value:
-        yield writer.word("sentence-serving-spares", spares=writer.language.number(inference.spare_replicas.value))
+        yield writer.word("sentence-serving-spares", spares=value(inference.spare_replicas.value, "replicas"))
 
 
 # reinforcement ------------------------------------------------------------------------------------------------------

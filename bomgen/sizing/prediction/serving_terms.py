@@ -219,8 +219,8 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
     domain = step("inside", "share", least(1.0, m.domain / gpus), "Share of the experts in a scale-up domain.")
     crossings = least(w.topk, greatest(1.0, gpus / m.domain)) / w.topk
     exchange = step(
-        *("exchange_rate", "s/byte", domain / m.scale_up + (1 - domain) * crossings / m.network),
-        "Time per byte of an exchange with experts; a token crosses the network once per domain.",
+        *("exchange_rate", "bytes/s", 1 / (domain / m.scale_up + (1 - domain) * crossings / m.network)),
+        "Bandwidth of an exchange with experts; a token crosses the network once per domain.",
         "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2",
     )
     others = step("others", "share", (gpus - 1) / gpus * s.exchanges, "Share of the experts that are on other GPUs.")
@@ -236,7 +236,7 @@ def line_rate_terms(work: ServedWork[Any], machine: ServingMachine[Any], split: 
 
     def exchange_all(count: Any, inverse: float, why: str) -> Any:
         sent = EXCHANGED_BYTES * w.expert_layers * w.hidden * w.topk * count / s.width * others
-        return seconds(inverse * sent * exchange, why)
+        return seconds(inverse * sent / exchange, why)
 
     read = step(
         *("adapters_read", "count", w.held_adapters * applied(_share_reached, 1.0, w.held_adapters, requests)),
