@@ -204,7 +204,7 @@ def test_nothing_of_a_plan_controls_the_terminal(shown: Shown, tmp_path: Path) -
         ("title: a�[2Jb", ("check", "raw.yaml")),
         (r"'no\x1b[2J.yaml'", ("check", f"no{ESCAPE}[2J.yaml")),
         (r"'no\x07'", ("catalog", "no\x07")),
-        ("no kind", ("catalog", f"no{ESCAPE}[2J")),
+        ("is not in the catalogue", ("catalog", f"no{ESCAPE}[2J")),
     ):
         _, text = shown(*arguments, TERM="dumb")
         assert words in text, arguments

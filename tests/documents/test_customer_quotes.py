@@ -269,7 +269,7 @@ def test_the_cover_says_how_binding_it_is(status: str, word: str) -> None:
 def test_lines_without_a_price_are_named_by_kind() -> None:
     """The cover says what its sum leaves out; without a price of the servers, the sum is no total at all."""
     cover = quoted("training-and-serving").partition("## ")[0].replace("**", "")
-    assert "Prices: 13 of 21 lines priced, without some of the GPU servers" in cover
+    assert "Prices: 13 of 23 lines priced, without some of the GPU servers" in cover
     assert re.search(r"Not priced: \d+ of \d+ lines \(Servers: 1, ", cover)
     owned = quoted("training-and-serving", **{"stock.dgx-h100": 127}).partition("## ")[0].replace("**", "")
     assert "Total: at least " in owned
@@ -385,7 +385,7 @@ def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     racks = quoted("gb300-nvl72-xdr")
     assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in racks
     assert "Included in each: 72 × GB300, 72 × ConnectX-8 C8180" in racks
-    assert "24 replicas, each on 2 GPUs." in quoted("training-and-serving")
+    assert "36 replicas, each on 2 GPUs." in quoted("training-and-serving")
 
 
 def test_ports_of_an_accelerator_are_those_of_the_compute_network() -> None:

@@ -27,7 +27,7 @@ def _document(name: str, *settings: str, code: str = "en") -> Document:
 def test_key_figures_mark_estimates() -> None:
     """Predicted numbers and an estimated power have their range where they are printed first; counts have none."""
     served = dict(_document("llama2-7b-chat").headline)
-    assert served["GPUs required"].estimate == (3, 9)
+    assert served["GPUs required"].estimate == (4, 8)
     assert served["GPUs"].estimate is None
     assert dict(_document("superpod-h100-floor").headline)["Maximum power"].estimate
 
@@ -49,14 +49,14 @@ def test_the_installation_of_a_floor() -> None:
     section = _document("superpod-h100-floor").section("installation")
     assert (
         section.notes[0].text
-        == "`bomgen wiring plans/superpod-h100-floor.yaml` lists the 3,388 cables with both ports of each."
+        == "`bomgen wiring plans/superpod-h100-floor.yaml` lists the 3,107 cables with both ports of each."
     )
     assert "the subnet manager runs on a managed switch (QM9700)" in section.notes[1].text
     switches, failures, racks = section.tables
     assert {str(row.cells[-1].value)[:3] for row in switches.rows} == {"P2C"}
     assert len(racks.rows) == 60
     assert racks.caption
-    assert racks.caption.startswith("The 60 pairs of racks with the most cables; 84 more")
+    assert racks.caption.startswith("The 60 pairs of racks with the most cables; 90 more")
     rows = {str(row.cells[0].value): row.cells[1].value for row in failures.rows}
     assert rows["Compute network: endpoints that lose their link with one leaf, at most"] == 32
     assert not [table for table in _document("meta-24k").section("installation").tables if table.id == "rack-pairs"]

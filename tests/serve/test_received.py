@@ -48,12 +48,12 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     json.dumps(found)
     assert all(heading in found["html"] for heading in ("Part number", "Price USD"))
     before, after = found["coverage"]["before"], found["coverage"]["after"]
-    assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "at least 1,225,000.00 USD")
+    assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "at least 1,250,000.00 USD")
     assert "list.prices.yaml" in found["text"]
     assert "# kept" in found["text"]
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
     built = engine.build(workspace, {"path": "small.yaml", "text": found["text"]})
-    assert built["headline"][0][1] == "2 of 5 lines priced"
+    assert built["headline"][0][1] == "2 of 6 lines priced"
 
 
 def test_a_second_column_of_prices_can_be_read_instead(workspace: Workspace) -> None:
@@ -294,7 +294,7 @@ def test_the_preview_of_an_edited_quote_says_what_has_no_price(workspace: Worksp
     (workspace.folder / "own.csv").write_text("part,price,currency\nqm9700,25000,USD\n", "utf-8")
     text = f"{PLAN}quote: {{price_book: own.csv}}\n"
     found = received.apply(workspace, dropped("quote.xlsx", edited(workspace, {"25000": 24000}, text)) | {"text": text})
-    assert (found["before"], found["after"]) == ("at least 25,000.00 USD", "at least 24,000.00 USD")
+    assert (found["before"], found["after"]) == ("at least 50,000.00 USD", "at least 48,000.00 USD")
 
 
 def test_a_conflict_is_chosen_about(workspace: Workspace) -> None:
@@ -319,8 +319,8 @@ def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Worksp
     keep, *settings = [choice["value"] for choice in conflict["choices"]]
     assert keep == "plan"
     in_chinese = received.apply(workspace, dropped("quote.xlsx", content, language="zh"))
-    assert in_chinese["changes"] == ["Bill of materials!H5  compute.switch.leaf, quantity：1 → 2"]
-    assert in_chinese["conflicts"][0]["message"].endswith("“compute.switch.leaf”的 quantity 为 2；按方案应为 1")
+    assert in_chinese["changes"] == ["Bill of materials!H5  compute.switch.leaf, quantity：2 → 3"]
+    assert in_chinese["conflicts"][0]["message"].endswith("“compute.switch.leaf”的 quantity 为 3；按方案应为 2")
     assert "spares.switch=1" in settings
     found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
     assert found["text"] == f"{PLAN}spares: {{switch: 1}}\n"
