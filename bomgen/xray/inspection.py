@@ -145,13 +145,20 @@ def _culprit(part: NeededPart) -> SentLine:
     return (odd or list(part.lines))[0]
 
 
+SERVERS_OF_A_SWITCH = (16, 8, 4)
+"""Servers of an out-of-band switch in designs of DGX SuperPOD and BasePOD, which have more switches than full ones."""
+
+
 def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
     """Yield findings on the out-of-band network: too few or too many switches for its cables."""
     ends = sum(line.quantity or 0 for line in scope.own if line.kind == "cable")
     switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
     ports = count_rj45_ports(switches[0], catalog) if len(switches) == 1 and ends else 0
     if ports:
-        [line], needed = switches, ceil(ends / ports)
+        [line], servers = switches, sum(machine.quantity or 0 for machine in scope.servers)
+        most = [ceil(ends / ports), *(ceil(servers / number) for number in SERVERS_OF_A_SWITCH)]
+        usual = [ceil(ends / ceil(ends / max(most[0], count))) for count in most]
+        needed = min(usual, key=lambda number: abs((line.quantity or 0) - number))
         off = (line.quantity or 0) - needed
         if off:
             code, counts = "few" if off < 0 else "many", {"given": line.quantity or 0, "expected": needed}

@@ -88,7 +88,7 @@ def _edited(plan: Path) -> bytes:
     """Return the quote of a plan with two servers to spare, and a switch that the plan does not need."""
     quote = Quote(workbook_of(open_plan(str(plan), None)))
     quote.cell("server", "spare").value = 2
-    quote.cell("compute.switch.leaf", "quantity").value = 2
+    quote.cell("compute.switch.leaf", "quantity").value = 3
     return quote.saved()
 
 
@@ -222,8 +222,8 @@ def test_a_price_list_is_asked_about_and_used(story):
     seen = story("prices")
     assert "B 'Price USD', C 'Price USD'" in seen["asked"]
     assert seen["offered"] == ["Choose …", "B: Price USD", "C: Price USD"]
-    assert seen["coverage"] == "Priced lines: 0 of 5 before, 2 of 5 after"
-    assert (seen["before"], seen["after"]) == ("No total yet", "2 of 5 lines priced")
+    assert seen["coverage"] == "Priced lines: 0 of 6 before, 2 of 6 after"
+    assert (seen["before"], seen["after"]) == ("No total yet", "2 of 6 lines priced")
     assert "{part: dgx-h100, price: 200000}" in seen["book"]
     assert "price_book: list.prices.yaml" in seen["text"]
 
@@ -233,7 +233,7 @@ def test_another_column_of_prices_is_one_click_away(story):
     seen = story("instead")
     [said] = seen["said"]
     assert said.endswith("those of column BRead column C: Partner USD instead")
-    assert seen["amount"] == "at least 1,041,000.00 USD"
+    assert seen["amount"] == "at least 1,062,000.00 USD"
 
 
 def test_an_edited_quote_is_taken_and_its_conflict_chosen(story):
