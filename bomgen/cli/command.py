@@ -266,7 +266,7 @@ def _code_of(command: Callable[[], object]) -> int:
             return _end_early("out of memory")
         complain(f"bomgen: the installation is broken: {error}; install bomgen again")
         return WRONG_PLAN
-    except MemoryError:
+    except (MemoryError, SystemError):  # CPython's own code may fail to allocate without saying that it is memory
         return _end_early("out of memory")
     except OutOfTime as error:
         return _end_early(str(error))
