@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -393,6 +394,7 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -
     return shapes
 
 
+@cache
 def _structures() -> Mapping[str, Any]:
     data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
     return data

@@ -182,8 +182,11 @@ def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
     if not fitted_plans:
         return FitResult((), None)
-    fitted_plans.sort(key=lambda fitted: fitted.cost)
-    best = [fitted_plan for fitted_plan in fitted_plans if fitted_plan.rank == fitted_plans[0].rank]
+    costs = [fitted.cost for fitted in fitted_plans]
+    order = sorted(range(len(costs)), key=costs.__getitem__)
+    fitted_plans = [fitted_plans[at] for at in order]
+    least, _ = costs[order[0]]
+    best = [plan for at, plan in zip(order, fitted_plans, strict=True) if costs[at][0] == least]
     # Planes that nothing on the bill states are only said where one plane does not explain it.
     best = [plan for plan in best if "planes" not in plan.candidate.fabric] or best
     alike = dict[Any, FittedPlan]()
