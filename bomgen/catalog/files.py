@@ -435,7 +435,8 @@ class Catalog:
         """Return the server of a GPU that is marked as its default, or the only one that has it; None without one."""
         records = list(self.records_where("server", "gpu", gpu))
         marked = [record for record in records if record.value("default")]
-        return next(iter(marked or records), None) if marked or len(records) == 1 else None
+        usual = marked or (records if len(records) == 1 else [])
+        return usual[0] if usual else None
 
     def records_where(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
         """Yield the records of a kind with `word` at `key` and, if `figure` is given, `value` at that key."""

@@ -156,7 +156,7 @@ class Interrupted(BaseException):
 
 
 class Terminated(BaseException):
-    """A signal asked the program to end; its number."""
+    """A signal other than Ctrl-C asked the program to end."""
 
 
 class Unreadable(click.ClickException):
@@ -226,19 +226,20 @@ def run_command(command: Callable[[], object]) -> int:
     try:
         return _code_of(command)
     except (Interrupted, KeyboardInterrupt, click.Abort):
-        return _end_interrupted()
-    except Terminated as ended:
-        return BY_SIGNAL + int(ended.args[0])
-    except Exception:
+        return _end_by(signal.SIGINT)
+    except (Terminated, Exception):
         # Libraries may replace the exception of a signal by their own: openpyxl has `except:` around conversions.
         if not _received:
             raise
-        return _end_interrupted() if _received[0] == signal.SIGINT else BY_SIGNAL + _received[0]
+        return _end_by(_received[0])
     finally:
         _let_end()
 
 
-def _end_interrupted() -> int:
+def _end_by(number: int) -> int:
+    """Return the exit code of a signal; Ctrl-C is said."""
+    if number != signal.SIGINT:
+        return BY_SIGNAL + number
     _let_end()
     complain("Interrupted")
     return INTERRUPTED
@@ -266,7 +267,9 @@ def _code_of(command: Callable[[], object]) -> int:
             return _end_early("out of memory")
         complain(f"bomgen: the installation is broken: {error}; install bomgen again")
         return WRONG_PLAN
-    except (MemoryError, SystemError):  # CPython's own code may fail to allocate without saying that it is memory
+    except (MemoryError, SystemError) as error:
+        if not is_out_of_memory(error):
+            raise
         return _end_early("out of memory")
     except OutOfTime as error:
         return _end_early(str(error))
@@ -364,7 +367,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 def _end(number: int, _frame: FrameType | None) -> None:
     _discard_quietly()
     _received.append(number)
-    raise Terminated(number)
+    raise Terminated
 
 
 def _discard_quietly() -> None:

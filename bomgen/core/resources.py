@@ -23,16 +23,19 @@ DIGEST = "sha256="
 
 
 _NO_MEMORY = re.compile(
-    "cannot allocate memory|failed to map segment|cannot map zero-fill|out of memory", re.IGNORECASE
+    "cannot allocate memory|failed to map segment|cannot map zero-fill|out of memory"
+    "|error return without exception set",
+    re.IGNORECASE,
 )
-"""Messages of dynamic linkers about a library that does not fit into memory (glibc and musl, `dlopen`)."""
+"""Messages of dynamic linkers about a library that does not fit into memory (glibc and musl, `dlopen`), and of CPython
+where its own code fails to allocate without saying so."""
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Return whether an error is due to too little memory, including failures to load a library."""
     while error is not None:
         short = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-        if short or (isinstance(error, ImportError | OSError) and _NO_MEMORY.search(str(error))):
+        if short or (isinstance(error, ImportError | OSError | SystemError) and _NO_MEMORY.search(str(error))):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -106,9 +106,9 @@ def answer(xray: Xray, language: Language) -> tuple[str, str]:
     if not wrong:
         return first, word("xray-nothing-wrong")
     shown = f"{name_place(wrong[0].mark)}{word('name-in')}{language.message(wrong[0].message)}"
-    return first, word(
-        "xray-wrong" if wrong[0].severity == "error" else "xray-doubtful", first=shown, more=len(wrong) - 1
-    )
+    more = word("xray-others", count=len(wrong) - 1) if len(wrong) > 1 else ""
+    code = "xray-wrong" if wrong[0].severity == "error" else "xray-doubtful"
+    return first, word(code, first=language.beside(shown, more))
 
 
 def _shown_findings(findings: Sequence[Finding], every: bool) -> tuple[list[Finding], int]:

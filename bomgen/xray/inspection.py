@@ -11,7 +11,7 @@ from bomgen.core.jobs import OF_BILL_LINE, TooMuch, budget, spend
 from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.fabric.types import SERVER
-from bomgen.plan.binding.fabrics import PORTS_OF_ONE_CARD
+from bomgen.plan.binding.fabrics import OTHERWISE, PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
@@ -145,8 +145,16 @@ def _culprit(part: NeededPart) -> SentLine:
     return (odd or list(part.lines))[0]
 
 
-SERVERS_OF_A_SWITCH = (16, 8, 4)
-"""Servers of an out-of-band switch in designs of DGX SuperPOD and BasePOD, which have more switches than full ones."""
+def _servers_of_a_switch(catalog: Catalog) -> set[int]:
+    """Return the servers of an out-of-band switch in default designs that have more switches than full ones."""
+    numbers = set[int]()
+    for record in catalog.all("assumption"):
+        form = record.value("value")
+        while isinstance(form, dict):
+            if form.get("role") == OUT_OF_BAND:
+                numbers |= {form["leaf"]["servers"]} if "servers" in form.get("leaf", {}) else set()
+            form = form.get(OTHERWISE)
+    return numbers
 
 
 def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
@@ -156,7 +164,7 @@ def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
     ports = count_rj45_ports(switches[0], catalog) if len(switches) == 1 and ends else 0
     if ports:
         [line], servers = switches, sum(machine.quantity or 0 for machine in scope.servers)
-        most = [ceil(ends / ports), *(ceil(servers / number) for number in SERVERS_OF_A_SWITCH)]
+        most = [ceil(ends / ports), *(ceil(servers / number) for number in _servers_of_a_switch(catalog))]
         usual = [ceil(ends / ceil(ends / max(most[0], count))) for count in most]
         needed = min(usual, key=lambda number: abs((line.quantity or 0) - number))
         off = (line.quantity or 0) - needed

@@ -25,7 +25,7 @@ NETWORKS = {
     "1000P-dense": (128, {"compute"}),
     "a100-32-zh": (4, {"compute"}),
     "rubin-nvl8": (32, {"compute", "storage"}),
-    "superpod-a100-140": (140, {"compute", "in_band"}),
+    "superpod-a100-140": (140, {"compute", "storage", "in_band"}),
     "superpod-b200-16su": (512, {"compute", "storage", "in_band"}),
     "superpod-gb200-su": (144, {"compute", "storage", "in_band"}),
     "h100-127": (127, {"compute", "storage", "in_band"}),
