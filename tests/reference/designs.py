@@ -30,11 +30,11 @@ SIGNS = {"+": operator.add, "/": operator.floordiv}
 HEAD = """# Reference designs
 
 Published fabrics and bills, each built from a plan of a few lines.
-[reference-designs.csv](evidence/reference-designs.csv) has every published number beside bomgen's, with the reason
-where they differ; `tests/reference/` has the plans and notes, and tests that hold bomgen to them. `make docs` writes
-this page.
+[reference-designs.csv](evidence/reference-designs.csv) has every published number beside bomgen's, with its source
+and the reason where they differ; `tests/reference/` has the plans, and tests that hold bomgen to them. `make docs`
+writes this page.
 
-| design, with its source | numbers | different |
+| design | numbers | different |
 |---|--:|--:|
 """
 
@@ -48,6 +48,7 @@ class Comparison(NamedTuple):
     published: str
     bomgen: str
     why: str
+    source: str
 
 
 def lay_over(plan: dict[str, Any], path: str, value: Any) -> None:
@@ -98,14 +99,11 @@ def built(plan: dict[str, Any]) -> dict[str, Any]:
 
 def page() -> str:
     """Return the whole page."""
-    numbers = comparisons()
     rows = []
     for table in (*_read(TABLES), *_read(COMPONENTS)):
-        title, source = table["title"], table["source"]
-        name = f"[{title}]({table['url']})" if "url" in table else f"{title} ({source})"
-        found = [each for each in numbers if each.design == title]
-        different = sum(each.published != each.bomgen for each in found)
-        rows.append(f"| {name} | {len(found)} | {different or ''} |\n")
+        name = f"[{table['title']}]({table['url']})" if "url" in table else str(table["title"])
+        compared = [each.published != each.bomgen for each in comparisons() if each.design == table["title"]]
+        rows.append(f"| {name} | {len(compared)} | {sum(compared) or ''} |\n")
     return HEAD + "".join(rows)
 
 
@@ -136,7 +134,9 @@ def _compare_fabrics(table: dict[str, Any]) -> Iterator[Comparison]:
         for path, value in printed(table, number).items():
             texts = (_short(path), _text(value), _text(cell_of(bom, path)))
             why = errata.get((number, path), cages.get(path, ""))
-            yield Comparison(table["title"], ", ".join(map(str, row[: len(table["given"])])), *texts, why)
+            yield Comparison(
+                table["title"], ", ".join(map(str, row[: len(table["given"])])), *texts, why, table["source"]
+            )
 
 
 def pieces_by_line(components: dict[str, Any]) -> dict[str, int]:
@@ -147,12 +147,12 @@ def pieces_by_line(components: dict[str, Any]) -> dict[str, int]:
 
 
 def _compare_components(components: dict[str, Any]) -> Iterator[Comparison]:
-    title, pieces = components["title"], pieces_by_line(components)
+    title, source, pieces = components["title"], components["source"], pieces_by_line(components)
     for row in components["rows"]:
         ours = sum(pieces[line] for line in row["lines"])
-        yield Comparison(title, "", row["component"], _text(row["printed"]), _text(ours), row.get("why", ""))
+        yield Comparison(title, "", row["component"], _text(row["printed"]), _text(ours), row.get("why", ""), source)
     for line, why in components.get("besides", {}).items():
-        yield Comparison(title, "", line, "", _text(pieces[line]), why)
+        yield Comparison(title, "", line, "", _text(pieces[line]), why, source)
 
 
 def _short(path: str) -> str:
