@@ -103,7 +103,7 @@ fit: $(INSTALLED) ## fit the prediction of training time to bomgen/data/measured
 	$(BIN)/python tools/fit/fit.py
 	$(MAKE) --no-print-directory accuracy
 
-accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of training time is off
+accuracy: $(INSTALLED) ## write docs/accuracy.md and its CSV files: how far predictions are off
 	$(BIN)/python tools/fit/accuracy.py
 	$(BIN)/python tools/fit/serving_accuracy.py
 

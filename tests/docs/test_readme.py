@@ -53,11 +53,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return of
 
 
-def test_readme_and_manual_have_commands() -> None:
-    """The README shows commands, and the manual the rest."""
+def test_readme_and_pages_of_roles_have_commands() -> None:
+    """The README shows commands, and the pages of the roles the rest."""
     pages = [page for page, _ in BLOCKS]
     assert pages.count("README.md") > 1
-    assert pages.count("docs/manual.md") > 5
+    assert pages.count("docs/engineers.md") > 5
 
 
 @pytest.mark.parametrize(("page", "steps"), BLOCKS, ids=[f"{page}-line-{steps[0].line}" for page, steps in BLOCKS])
