@@ -250,5 +250,4 @@ def test_power_of_a_box_is_estimated_for_all_its_switches() -> None:
         part_records.switch(Record("switch", "box", Source("box", "", {**ports, "switches_per_unit": count}, {}, {})))
         for count in (2, 1)
     )
-    per_tbps = CATALOG.assumption("switch-power-per-tbps").value
     assert (box.power_w.value, one.power_w.value) == (200 + 3053, 200 + 1527)
