@@ -332,8 +332,13 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         unnumbered=_word_without_number(writer, line),
         vendor=None if line.vendor == GENERIC else line.vendor,
         unit=writer.word(f"quote-unit-{line.category}"),
-        details=tuple(_details(writer, line)),
+        details=(*_details(writer, line), *_lead_time(writer, priced)),
     )
+
+
+def _lead_time(writer: Writer, priced: QuoteLine) -> Iterator[str]:
+    if priced.lead_days:
+        yield writer.word("quote-line-lead-time", time=duration(priced.lead_days, writer.language))
 
 
 def _word_without_number(writer: Writer, line: Line) -> str:
@@ -473,11 +478,16 @@ def _cluster(writer: Writer) -> QuotedCluster:
     labelled = Column("name", word("quote-item"), "text", 50), Column("value", word("column-value"), "number", 20)
     site = Table(f"site-{name}", writer.named(word("section-site")), labelled, tuple(_site(writer)), open=True)
     return QuotedCluster(
-        name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), requirements(writer), networks, site
+        name,
+        writer.named(describe_cluster(writer)),
+        tuple(summarize_cluster(writer)),
+        requirements(writer),
+        networks,
+        site,
     )
 
 
-def _headline(writer: Writer) -> str:
+def describe_cluster(writer: Writer) -> str:
     """Return what a cluster is, on one line: servers, compute network, storage, racks.
 
     Where no servers are offered: the pieces of each category, and the existing network that they are for.
