@@ -400,6 +400,7 @@ COMMANDS = {
     "margin": "Show the cost and margin of every line.",
     "lock": "Pin prices, rates and catalogue data in a lock file.",
     "catalog": "Show the parts of the catalogue and their sources.",
+    "mcp": "Offer the calls of the library to an assistant.",
     "schema": "Print a JSON Schema.",
     "completion": "Print a shell completion script.",
 }
@@ -419,7 +420,7 @@ HELP_WIDTH = 100
 """Maximum width of a help line."""
 SECONDS = 60
 """Processor time of a command, for each plan: three times what the steps of work take on a processor of 2023."""
-SECONDS_OF = {"search": 3600, "serve": None}
+SECONDS_OF = {"search": 3600, "serve": None, "mcp": None}
 """Processor time of a search, per process, which shows what it has found; the calls of a page have their own."""
 MEMORY = 1 << 30
 """Memory of a command [bytes]."""
