@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from bomgen.catalog import parts
+from bomgen.catalog.descriptions import SUPPLIES, describe
 from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Mark, formula
 
-SUPPLIES = "power_supplies"
 CORDS = ("cord-c14", "cord-c20", "cord-c22")
 """The power cords of servers and switches, by the inlet of their power supplies."""
 RAILS = "rack-rails"
@@ -43,6 +43,7 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
         successor=data.get("successor"),
         category=str(data.get("category", ACCESSORY)) if record.kind == ACCESSORY else "",
         requires=tuple(_requirements(record)),
+        facts=describe(record),
     )
 
 

@@ -76,6 +76,8 @@ class Identity(NamedTuple):
     category: str = ""
     """Category of an accessory on the bill; empty for other parts, whose kind determines it."""
     requires: tuple[Requirement, ...] = ()
+    facts: tuple[str, ...] = ()
+    """What it is, in the figures of its record (catalog/descriptions.py)."""
 
     @property
     def sku(self) -> str | None:

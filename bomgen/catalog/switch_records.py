@@ -8,6 +8,7 @@ from functools import reduce
 from math import ceil
 
 from bomgen.catalog import estimates, parts
+from bomgen.catalog.descriptions import airflow_of
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
 from bomgen.catalog.identity import identity, name_part, slug, supplies
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -29,8 +30,6 @@ CARDS = {
     POWER_SUPPLIES: "power-supplies",
 }
 """The messages that name cards, by their kind."""
-AIRFLOWS = ("P2C", "C2P")
-"""The variants of part numbers that differ in their airflow: power to connector side, and the reverse."""
 
 
 ports_of_cards = product("ports_of_cards", "ports", "line_cards", "ports_per_card")
@@ -76,12 +75,11 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
-    named = identity(record)
     rack_units = record.figure("rack_units", "U") or estimates.rack_units_of_cages(
         _cages(groups, shared), built_in_assumption("switch-cages-per-unit")
     )
     return parts.Switch(
-        identity=name_part(named, f"switch {description}"),
+        identity=name_part(identity(record), f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
         switches_per_unit=shared,
@@ -92,17 +90,8 @@ def switch(record: Record) -> parts.Switch:
         weight_kg=record.figure("weight", "kg") or estimates.estimate_weight("switch", rack_units),
         supplies=supplies(record),
         managed=record.value("managed") is not False,
-        airflow=_airflow(record, named.sku),
+        airflow=airflow_of(record),
     )
-
-
-def _airflow(record: Record, part_number: str | None) -> str | None:
-    """Return the airflow of the part number that is ordered: the variant that it names, else that of the record."""
-    variants, cooling = record.value("part_numbers") or {}, str(record.value("cooling"))
-    airflow: str | None = record.value("airflow")
-    if parts.LIQUID in cooling and parts.AIR not in cooling:
-        return parts.LIQUID
-    return next((name for name in AIRFLOWS if part_number and variants.get(name) in part_number.split()), airflow)
 
 
 @formula("cages")

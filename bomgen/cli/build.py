@@ -46,7 +46,7 @@ from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import Language, language
 from bomgen.core.provenance import Figure
-from bomgen.documents.customer_quote.record import name_parts
+from bomgen.documents.customer_quote.record import join_alternatives, name_parts
 from bomgen.documents.tables import name_unpriced_gpus
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, Unsuitable, choose_documents
@@ -95,7 +95,7 @@ def summary(report: Report) -> Iterator[str]:
 
 
 def _choice(item: OpenItem, words: Language) -> str:
-    return words.word("list-or").join(name_parts(item, words))
+    return join_alternatives(name_parts(item, words), words)
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:

@@ -329,6 +329,8 @@ class Document:
     """The keys of the words that label the facts of a quote."""
     sums: tuple[Sum, ...] = ()
     """The totals in words; the total comes last. Empty where no line has a price."""
+    printed: Document | None = None
+    """What pages and Markdown show instead, where the lines of a workbook say more: where each part is used."""
 
     @property
     def kind(self) -> str:

@@ -535,18 +535,17 @@ def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) 
     """
     pieces = sum(billed.pieces for billed in before.bill.lines if billed.part == line.part)
     costs = {
-        id: net_price(
-            [id, *_numbers(catalog, line.category, id)], line.category, pieces, before.plan.quote, before.books
-        )
+        id: net_price(part_names(catalog, line.category, id), line.category, pieces, before.plan.quote, before.books)
         for id in ids
     }
     built_in = {id: catalog.find_original(line.category, id).built_in for id in ids}
     return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0, built_in[id]))
 
 
-def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
+def part_names(catalog: Catalog, kind: str, id: str) -> list[str]:
+    """Return the names by which a price book may have a part: its id and its numbers."""
     record = catalog.find_original(kind, id)
-    return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
+    return [id, *(str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key)))]
 
 
 def compute_fabric(report: Report) -> tuple[str, ...]:

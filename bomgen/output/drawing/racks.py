@@ -217,6 +217,8 @@ _WIDEST, _NARROWEST = 58, 11
 """Range of rack widths: at least as wide as a rotated number."""
 _TALLEST_FLOOR = 860
 """Maximum height of all rows, so that the drawing fits a page."""
+_USUAL_FLOOR = 400
+"""Height of all rows at the largest scale, so that a plan of few rows takes less than half a page."""
 _UPRIGHT = 24
 """Rack width below which numbers are rotated."""
 _MORE = 34
@@ -278,7 +280,7 @@ def metre_of(elevations: Elevations, site: Site) -> float:
     """Return the length of a metre on the drawing at which racks are as large as page and floor allow."""
     pitch, row_pitch = float(site.layout.rack_pitch_m.value), float(site.layout.row_pitch_m.value)
     by_width = (WIDTH - _LABEL - 1) / max(sum(block.racks for block in row) for row in elevations.rows)
-    by_height = _TALLEST_FLOOR / len(elevations.rows) / row_pitch * pitch
+    by_height = _USUAL_FLOOR / len(elevations.rows) / row_pitch * pitch
     return max(min(by_width, by_height, _WIDEST), _NARROWEST) / pitch
 
 
