@@ -229,7 +229,7 @@ def test_the_documentation_is_true() -> None:
     """docs/library.md shows what happens."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     path = str(ROOT / "docs" / "library.md")
-    assert doctest.testfile(path, module_relative=False, optionflags=flags, encoding="utf-8") == (0, 13)
+    assert doctest.testfile(path, module_relative=False, optionflags=flags, encoding="utf-8") == (0, 18)
 
 
 def test_the_notebook_runs(tmp_path: Path) -> None:
