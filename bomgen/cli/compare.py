@@ -54,7 +54,7 @@ from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.library import compared_result
-from bomgen.workflow.pipeline import BrokenResult, list_cables, work_out
+from bomgen.workflow.pipeline import BrokenResult, is_laid_out, list_cables, without_cluster_name, work_out
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.xray.contents import open_bill, rebuild_plan
 
@@ -218,13 +218,15 @@ def _found(
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
     difference = compare_sides(old, new)
-    return (difference if difference.expansion is None else _moved(difference, old_report, new_report)), new_report
-
-
-def _unnamed(report: Report) -> Report:
-    """Return the result for a cluster with the device names of an only one, because a cluster may be renamed."""
-    design = report.design
-    return report._replace(design=design._replace(plan=design.plan._replace(cluster_name="")))
+    if difference.expansion is None:
+        return difference, new_report
+    if old_report and new_report and is_laid_out(old_report):
+        existing = {cluster.plan.cluster_name: cluster for cluster in old_report.each_cluster}
+        today = {now: existing[name] for name, now in difference.names.clusters.items()}
+        with watched(opened[1].name):
+            new, new_report = compared_result(opened[1].file(), settings[1], today)
+        difference = compare_sides(old, new)
+    return _moved(difference, old_report, new_report), new_report
 
 
 def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:
@@ -242,8 +244,8 @@ def _moved(difference: Difference, old: Report | None, new: Report | None) -> Di
         )
         of_each = {
             now: compare_wirings(
-                list_cables(_unnamed(before[name])),
-                list_cables(_unnamed(after[now])),
+                list_cables(without_cluster_name(before[name])),
+                list_cables(without_cluster_name(after[now])),
                 own_names(difference.names, name),
             )
             for name, now in difference.names.clusters.items()

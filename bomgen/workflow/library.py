@@ -13,6 +13,7 @@ from functools import cached_property
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.files import KINDS, Catalog
@@ -120,11 +121,16 @@ def diff(old: Plan, new: Plan, *, set: Settings = (), root: str | PathLike[str] 
     return review_document(compare(before, after), language(ENGLISH)).rows()
 
 
-def compared_result(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:
-    """Return a plan as a side of a difference, and its result. Raises PlanErrors with its problems."""
+def compared_result(
+    file: PlanFile, settings: Sequence[str], today: Mapping[str, Report] = MappingProxyType({})
+) -> tuple[ComparedResult, Report]:
+    """Return a plan as a side of a difference, with the machines of today where they stand, and its result.
+
+    Raises PlanErrors with its problems.
+    """
     from bomgen.documents.diff.side import compared_result_of
 
-    report = pipeline.work_out(inputs := read_all(file, settings))
+    report = pipeline.work_out_around(inputs := read_all(file, settings), today, allow_moves=True)
     side = compared_result_of(result(report), file.name, inputs.source)
     rates = {category: Fraction(rate.value) for category, rate in report.plan.quote.tax.items()}
     totals = side.totals._replace(rates=rates)
