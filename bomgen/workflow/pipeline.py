@@ -588,7 +588,9 @@ def _record_network(report: Report, today: Report | None) -> Installed:
     planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
     if planned.over_panels:
         return Installed((), {})
-    network = list_cables(report, today=list_cables(today)) if today else list_cables(report)
+    network = planned
+    if today or report.plan.installed:
+        network = list_cables(report, today=list_cables(today) if today else None)
     return record_network(planned, network, list_labels(network))
 
 
