@@ -14,7 +14,7 @@ import errno
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -24,12 +24,12 @@ from threading import Lock
 from types import UnionType
 from typing import Any, NamedTuple, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, Problem, unknown
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
-from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own
+from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
 from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
 from bomgen.workflow.starters import designs, nearest_designs, started_from
@@ -42,6 +42,8 @@ MOST_FILES = 2_000
 """YAML files that are read to list the plans among them."""
 DESIGN_COPY = "my-{design}"
 """The name of a plan that starts from a design."""
+MOST_FIXES = 2
+"""Words that are proposed in place of a wrong one."""
 NO_VERSION = ""
 """The version of a file that does not exist."""
 _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
@@ -248,10 +250,35 @@ def error_data(error: str, message: str, **more: Any) -> Data:
 def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
     """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
 
-    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
+    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan. One at a key
+    of the plan has that `key`, and `fixes`: the words that are closest to one that the key does not take.
     """
-    lines = LINE_END.split(text)
-    return [_texts_of(problem, say) | _place_of(problem, path, lines) for problem in [*problems][:MAX_PROBLEMS]]
+    lines, shown = LINE_END.split(text), [*problems][:MAX_PROBLEMS]
+    keys = _keys_of(text) if shown else {}
+    return [_texts_of(problem, say) | _place_of(problem, path, lines, keys) for problem in shown]
+
+
+def _keys_of(text: str) -> Mapping[tuple[int, int], tuple[tuple[str | int, ...], Any]]:
+    """Return the path and the value at the line and column of each key and of each value of a plan."""
+    try:
+        source = read(text, "plan")
+    except PlanErrors:
+        return {}
+    places = [*source.keys.items(), *source.values.items()]
+    return {(mark.line, mark.column): (path, _value_at(source.data, path)) for path, mark in places}
+
+
+def _value_at(data: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def _fixes_of(path: Sequence[str | int], value: Any) -> list[str]:
+    from bomgen.plan.schema import declaration_at  # the server itself reads no schema
+
+    words = declaration_at(tuple(step if isinstance(step, str) else None for step in path)).words
+    return nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
 
 
 def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
@@ -289,12 +316,15 @@ def questions_data(problem: Problem, say: Callable[[str], str] = str, first: str
     ]
 
 
-def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:
+def _place_of(problem: Problem, path: str, lines: list[str], keys: Mapping[tuple[int, int], Any]) -> Data:
     in_plan = str(problem.file) == path and 1 <= problem.line <= len(lines)
     line, column = (problem.line, problem.column) if in_plan else (1, 1)
     word = _WORD.match(lines[line - 1], column - 1) if in_plan else None
     position = {"line": line, "column": column, "end_line": line, "end_column": word.end() + 1 if word else column}
-    return position if in_plan else {**position, "file": str(problem.file), "file_line": problem.line}
+    if not in_plan:
+        return {**position, "file": str(problem.file), "file_line": problem.line}
+    steps, value = keys.get((line, column), ((), None))
+    return {**position, "key": ".".join(map(str, steps)), "fixes": _fixes_of(steps, value)}
 
 
 # requests -------------------------------------------------------------------------------------------------------------

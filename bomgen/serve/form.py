@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.cells import PERCENT
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
+from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, USUAL_GPU, Inquiry, inquired, nearest_name, server_of
 
@@ -88,12 +89,12 @@ def value_at(data: Any, path: tuple[str, ...]) -> Any:
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
 KEY = "key"
 """What languages translate the comments on keys of a plan by: `key/site.rack`."""
-DAYS, SEQUENCE = 30, 8192
+DAYS = 30
 REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
 WEEK, STEPS, PROMPTS, RESPONSES, RESPONSE = 7, 500, 64, 16, 2000
 """Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
 PURPOSES: Mapping[str, Mapping[str, Any]] = {
-    "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%", "sequence": SEQUENCE},
+    "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%"},
     "inference": {
         "model": "llama-3.1-70b",
         "requests_per_minute": REQUESTS,
@@ -256,7 +257,7 @@ def _questions(data: Data) -> list[Data]:
     asked: list[Data] = [
         {
             **{"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "group": WORKLOAD, "title": "", "held": False},
-            **{"value": purpose if data else None, "default": None, "choices": choices},
+            **{"value": purpose if data else None, "default": None, "choices": choices, "unit": ""},
         }
     ]
     charge = _support(data)[1]
@@ -288,10 +289,17 @@ def _questions(data: Data) -> list[Data]:
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
                     "default": _default(declared, question.kind),
-                    "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],
+                    "unit": declared.unit if question.kind == "number" else "",
+                    "choices": _choices(words, declared.kinds),
                 }
             )
     return asked
+
+
+def _choices(words: Iterable[str], kinds: Iterable[str]) -> list[Data]:
+    """Return words to choose from; a part or a model has its name and what tells it apart."""
+    parts = {id: ": ".join(described) for kind in kinds for id, described in part_descriptions(kind).items()}
+    return [{"value": word, "label": parts.get(word, word)} for word in dict.fromkeys(words)]
 
 
 def _path_of(question: Question, data: Data) -> tuple[str, ...]:

@@ -43,6 +43,11 @@ def asked(**more: Any) -> dict[str, Any]:
     return {"path": "small.yaml", "text": PLAN, **more}
 
 
+def offered(workspace: Workspace, **more: Any) -> list[str]:
+    """Return the files that are offered for download, reader by reader."""
+    return [file["format"] for files in engine.formats(workspace, asked(**more))["formats"].values() for file in files]
+
+
 def test_a_mistake_is_underlined_with_its_remedy(workspace: Workspace) -> None:
     """A mistake is underlined with its remedy."""
     text = PLAN.replace("h100-sxm", "h100-sxn")
@@ -51,6 +56,7 @@ def test_a_mistake_is_underlined_with_its_remedy(workspace: Workspace) -> None:
     assert place == [4, 8, 4, 16]
     assert (problem["severity"], problem["rule"]) == ("error", "unknown-part")
     assert "h100-sxm" in problem["remedy"]
+    assert (problem["key"], problem["fixes"][0]) == ("cluster.gpu", "h100-sxm")
 
 
 def test_a_plan_with_errors_has_no_result(workspace: Workspace) -> None:
@@ -159,7 +165,7 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
 
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
-    names = [each["format"] for each in engine.formats(workspace, asked())["formats"]]
+    names = offered(workspace)
     assert {"quote.xlsx", "report.xlsx", "bom.json", "wiring-csv"} <= {*names}
     assert engine.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
     assert engine.download(workspace, asked(format="fabric-NAME.svg"))["name"] == "fabric-compute.svg"
@@ -172,18 +178,18 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     ethernet = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: {topology: fat-tree, switch: sn5600}}\n"
     alone = PLAN[: PLAN.index("fabrics:")]
     managed = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: default, in_band: default}\n"
-    offered = []
+    found = []
     for text in (PLAN, managed, ethernet, alone):
-        names = {each["format"] for each in engine.formats(workspace, asked(text=text))["formats"]}
-        offered.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
-    assert offered == [[True, True, True]] * 2 + [[True, True, False], [False] * 3]
+        names = offered(workspace, text=text)
+        found.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
+    assert found == [[True, True, True]] * 2 + [[True, True, False], [False] * 3]
     assert engine.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
 
 def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that can only fail is none; the browser prints instead."""
     monkeypatch.setattr(engine, "find_spec", {}.get)
-    names = {each["format"] for each in engine.formats(workspace, asked())["formats"]}
+    names = {*offered(workspace)}
     assert not names & {"quote.pdf", "wiring-parquet"}
     assert {"quote.xlsx", "quote.html", "wiring-csv"} < names
 

@@ -42,7 +42,7 @@ export default {
   hints: {
     serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", budget: "of money or power", extend: "from its saved plan", bill: "from another supplier",
   },
-  begin: "Answer the first question of the form, or type a plan.",
+  "use-word": "Use {0}", "go-to": "Go to", begin: "Answer the first question of the form, or type a plan.",
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to finish", requests: "Requests per minute",
@@ -66,6 +66,8 @@ export default {
     busy: "Too many requests are waiting. Try again.", "too-large": "The file is too large.",
     "out-of-memory": "This needs more memory than a page may use. Use `bomgen build`.",
   },
+  readers: { customer: "For the customer", engineer: "For the engineer", installer: "For the installer", programs: "For programs" },
+  units: { days: "days", years: "years", steps: "steps", tokens: "tokens", "requests/min": "a minute" },
   values: { training: "Training", inference: "Serving", fine_tuning: "Fine-tuning", reinforcement: "Reinforcement learning", compute: "Computing power", none: "Fixed size", default: "Default design", en: "English", zh: "中文" },
   "no-points": "No design meets the limits, or a measure is missing (cost needs prices).",
   editor: {}, stages: {}, formats: {},

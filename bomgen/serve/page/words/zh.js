@@ -42,7 +42,7 @@ export default {
   hints: {
     serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", budget: "资金或电力", extend: "从已保存的方案开始", bill: "来自其他供应商",
   },
-  begin: "请回答表单的第一个问题，或直接输入方案。",
+  "use-word": "改为 {0}", "go-to": "转到", begin: "请回答表单的第一个问题，或直接输入方案。",
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "完成天数", requests: "每分钟请求数",
@@ -66,6 +66,8 @@ export default {
     busy: "等待处理的操作过多，请稍后重试。", "too-large": "文件过大。",
     "out-of-memory": "所需内存超出页面上限；请改用 `bomgen build`。",
   },
+  readers: { customer: "给客户", engineer: "给工程师", installer: "给安装人员", programs: "给程序" },
+  units: { days: "天", years: "年", steps: "步", tokens: "token", "requests/min": "次/分钟" },
   values: { training: "训练", inference: "推理", fine_tuning: "微调", reinforcement: "强化学习", compute: "算力", none: "固定规模", default: "默认设计", en: "English", zh: "中文" },
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
   stages: {
