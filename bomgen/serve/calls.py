@@ -11,6 +11,7 @@ else has written meanwhile is never overwritten.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -31,6 +32,7 @@ from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
+from bomgen.pricing.price_book import FORMAT_KEY
 from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
 from bomgen.workflow.starters import designs, nearest_designs, started_from
 
@@ -38,6 +40,8 @@ Request = Mapping[str, Any]
 Data = dict[str, Any]
 """What the page sends with a call, as JSON has it."""
 
+MOST_BOOKS, MOST_BEGINNING = 100, 4096
+"""Files of a folder that may be price books, and the bytes at their beginning that say so."""
 MOST_FILES = 2_000
 """YAML files that are read to list the plans among them."""
 DESIGN_COPY = "my-{design}"
@@ -96,6 +100,16 @@ class Workspace:
             if _PLAN.search(text) and _CLUSTER.search(text):
                 plans.append({"path": path, "title": _title(text), "version": version, **_quoted(text)})
         return plans, whole and len(paths) <= MOST_FILES
+
+    def price_books(self, path: str) -> list[str]:
+        """Return the price books beside a plan and in folders `prices` beside it and above, relative to the plan."""
+        here = self.locate(path).parent
+        found = []
+        for folder in (here, here / "prices", here.parent / "prices"):
+            if folder.is_dir() and folder.is_relative_to(self.root):
+                files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)[:MOST_BOOKS]
+                found += [os.path.relpath(file, here).replace(os.sep, "/") for file in files if _is_book(file)]
+        return found
 
     def locate(self, path: str) -> Path:
         """Return the path of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
@@ -166,6 +180,14 @@ class Workspace:
         if len(content) > MAX_BYTES:
             raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES} bytes that a plan may have", str(path))
         return content
+
+
+def _is_book(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return FORMAT_KEY.encode() in file.read(MOST_BEGINNING)
+    except OSError:
+        return False
 
 
 def _title(text: str) -> str:

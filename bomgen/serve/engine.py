@@ -32,6 +32,7 @@ from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import headline_total
 from bomgen.output.markdown_html import html
+from bomgen.output.price_documents import margin_document
 from bomgen.output.price_lists import PRICE_LISTS, written
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import render, write_wiring
@@ -41,7 +42,7 @@ from bomgen.results.warnings import INFINIBAND
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, open_design, pack, plan_of, problems_data
 from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, compute_fabric, list_cables, list_unpriced_parts, work_out
+from bomgen.workflow.pipeline import check_plan, compute_fabric, list_cables, list_unpriced_parts, margin_of, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 Step = str | None
@@ -215,13 +216,18 @@ def build(workspace: Workspace, request: Request) -> Data:
     """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
     path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
-    if strange := [tab for tab in tabs if tab not in TABS]:
-        raise Refused(unknown("tab", strange[0], TABS))
+    if strange := [tab for tab in tabs if tab not in (*TABS, MARGIN)]:
+        raise Refused(unknown("tab", strange[0], (*TABS, MARGIN)))
     words = language_of(request)
     try:
         built = _built("current", plan_of(workspace, request))
         report = built.report
-        shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
+        shown = {
+            tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words))
+            if tab in TABS
+            else _margin_tab(built, words)
+            for tab in tabs
+        }
     except PlanErrors as errors:
         problems = problems_data(errors.problems, path, text)
         return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
@@ -316,6 +322,8 @@ CHAPTERS = {
 """The chapters of the report that a tab shows, by their ids."""
 EMPTY = "ui-nothing-{tab}"
 """The word for a tab that has nothing to show."""
+MARGIN = "margin"
+"""The tab of the seller."""
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
@@ -372,6 +380,15 @@ def _cables(report: Report, words: Language) -> Section:
     name = report.plan.cluster_name or ""
     listed = Table(f"cables.{name}" if name else "cables", title, head, tuple(rows), open=True)
     return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
+
+
+def _margin_tab(built: _Built, words: Language) -> str:
+    """Return cost, price and margin of every line, which no file for the customer has."""
+    margin = margin_of(built.inputs, built.report)
+    if margin is not None:
+        return _page(margin_document(margin, words), words)
+    empty = Section(MARGIN, words.word("ui-nothing"), text=(words.word(EMPTY.format(tab=MARGIN)),))
+    return _page(_part(DocumentInputs(built.report, (), words), [empty]), words)
 
 
 TABS: dict[str, Callable[[DocumentInputs], str]] = {

@@ -147,7 +147,7 @@ class Question(NamedTuple):
 
 
 HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
-LANGUAGE = "language"
+LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
@@ -191,7 +191,7 @@ QUESTIONS = (
     Question("storage", ("storage", "dataset"), "text", SITE),
     Question("storage-network", STORAGE_NETWORK, "choice", SITE, proposed=(DEFAULT,)),
     Question("power", ("site", "rack", "power"), "text", SITE),
-    Question("prices", (QUOTE, "price_book"), "text", PRICES, proposed=(INDICATIVE,)),
+    Question("prices", PRICE_BOOK, "text", PRICES, proposed=(INDICATIVE,)),
     Question("currency", (QUOTE, "currency"), "text", PRICES),
     Question("tax", (QUOTE, "tax"), "percent", PRICES),
     Question("support", (*CHARGES, SUPPORT, YEARS), "number", PRICES),
@@ -208,6 +208,7 @@ QUESTIONS = (
     Question("language", (QUOTE, LANGUAGE), "choice", QUOTE),
 )
 """Questions in the order of the form. Those about support have the kind of the charge in place of its position."""
+
 GOALS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "serve": {INFERENCE: ("model", "requests", "prompt", "output", "tpot", "gpu")},
     "train": {TRAINING: ("model", "tokens", "days", "gpu")},
@@ -219,11 +220,10 @@ GOALS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "budget": {NONE: ("budget", "site-power", "gpu")},
 }
 """What an inquiry asks for: by purpose its questions in their order, the purpose itself where there is a choice."""
-PRICE_BOOK = ".".join((QUOTE, "price_book"))
 OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len(CHARGES)] == CHARGES)
 
 
-def form(_workspace: Workspace, request: Request) -> Data:
+def form(workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers.
 
     With a `goal` the questions are those of an inquiry, which has prices and, if it serves, any GPU to begin with.
@@ -235,11 +235,11 @@ def form(_workspace: Workspace, request: Request) -> Data:
     if goal and not text:
         purpose = next(iter(GOALS[goal]))
         any_gpu = {".".join(GPU): ""} if purpose == INFERENCE else {}
-        answers = {PURPOSE: purpose, PRICE_BOOK: INDICATIVE, **any_gpu, **(answers or {})}
+        answers = {PURPOSE: purpose, ".".join(PRICE_BOOK): INDICATIVE, **any_gpu, **(answers or {})}
     if answers is not None:
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
         text = _answered(text, answers, name, language_of(request))
-    questions = _questions(data_of(text))
+    questions = _questions(data_of(text), workspace.price_books(request["path"]) if "path" in request else ())
     return {"text": text, "questions": _of_inquiry(GOALS[goal], questions) if goal else questions}
 
 
@@ -251,7 +251,7 @@ def _of_inquiry(purposes: Mapping[str, Sequence[str]], questions: Sequence[Data]
     return [asked[id] for id in purposes.get(purpose["value"], ())]
 
 
-def _questions(data: Data) -> list[Data]:
+def _questions(data: Data, books: Sequence[str]) -> list[Data]:
     purpose = _purpose(data)
     choices = [{"value": value, "label": value} for value in (*PURPOSES, NONE)]
     asked: list[Data] = [
@@ -270,7 +270,7 @@ def _questions(data: Data) -> list[Data]:
             else:
                 declared, value = declaration_at(question.path), value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
-            words = question.proposed
+            words = (*question.proposed, *(books if question.path == PRICE_BOOK else ()))
             if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
                 try:
                     usual, rest = server_of(str(value_at(data, GPU))) or ("", ())

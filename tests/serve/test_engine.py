@@ -163,6 +163,20 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
     assert base64.b64decode(found["base64"]) == (tmp_path / "out" / "small" / form).read_bytes()
 
 
+def test_costs_are_in_their_own_tab_and_nowhere_else(workspace: Workspace) -> None:
+    """Without a cost book the tab says how to get one; with it no other tab and no file names a cost."""
+    empty = engine.build(workspace, asked(tabs=["margin"], language="en"))["tabs"]["margin"]
+    assert "no cost book" in empty
+    (workspace.root / "own.csv").write_text("part,price,currency\ndgx-h100,123457,USD\n", "utf-8")
+    request = asked(text=f"{PLAN}  cost_book: own.csv\n", language="en")
+    tabs = engine.build(workspace, {**request, "tabs": [*engine.TABS, "margin"]})["tabs"]
+    cost = "493,828.00"  # of four servers
+    assert {tab for tab, shown in tabs.items() if cost in shown or "123,457" in shown} == {"margin"}
+    quote = base64.b64decode(engine.download(workspace, {**request, "format": "quote.html"})["base64"]).decode()
+    assert "123,457" not in quote
+    assert cost not in quote
+
+
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
     names = offered(workspace)

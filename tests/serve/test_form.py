@@ -71,6 +71,16 @@ def test_a_goal_asks_few_questions(workspace: Workspace, goal: str) -> None:
         assert all({choice["value"] for choice in q["choices"]} == {*GOALS[goal]} for q in asked if q["id"] == PURPOSE)
 
 
+def test_price_books_of_the_folder_are_proposed(workspace: Workspace) -> None:
+    """Those beside the plan and in a folder of prices; no other file."""
+    (workspace.root / "prices").mkdir()
+    for name, text in (("own", "bomgen_prices: 1\n"), ("prices/shop", "bomgen_prices: 1\n"), ("other", "bomgen: 1\n")):
+        (workspace.root / f"{name}.yaml").write_text(text, "utf-8")
+    questions = form(workspace, {"path": "first.yaml", "text": TEXT})["questions"]
+    proposed = next(question["choices"] for question in questions if question["id"] == "prices")
+    assert [choice["value"] for choice in proposed] == ["indicative", "own.yaml", "prices/shop.yaml"]
+
+
 def test_an_unknown_goal_is_refused(workspace: Workspace) -> None:
     """The nearest one is named."""
     with pytest.raises(Refused, match="serve"):

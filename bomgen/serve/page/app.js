@@ -8,7 +8,7 @@ import { searchDialog } from "./search.js";
 import { forgetPictures, showStart } from "./start.js";
 import { compareDialog, downloadDialog, importDialog, paletteDialog, shareDialog, unpricedButton } from "./tools.js";
 
-const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
+const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices", "margin"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
 const NEW = "my-cluster.yaml"; // until it is saved under another name
 const PAUSE = 50; // milliseconds without typing before a build

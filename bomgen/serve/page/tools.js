@@ -217,7 +217,8 @@ async function takePrices(page, place, dropped, steps) {
       make("p", {}, `${before.priced ? `${before.amount} → ` : ""}${after.amount}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
-      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));
+      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", make("p", {}, word("whose-prices")),
+      make("div", { className: "row" }, button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }), button(word("use-costs"), () => use(page, [found.file], found.as_costs))));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);
