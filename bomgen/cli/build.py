@@ -383,6 +383,7 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
     "sides",
 )
+@option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
 @option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
 @plan_options
 def wiring(
@@ -391,6 +392,7 @@ def wiring(
     output: str | None,
     fabrics: tuple[str, ...],
     old: str | None,
+    allow_moves: bool,
     cluster: str | None,
     settings: tuple[str, ...],
     root: str | None,
@@ -409,9 +411,9 @@ def wiring(
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     refuse_overwriting(output, plan, "the plan itself")
-    file, report = work_out_one(plan, root, settings)
+    today = {cluster or "": _build_today(old, root, cluster)} if old else {}
+    file, report = work_out_one(plan, root, settings, today=today, allow_moves=allow_moves)
     report = _chosen(report, cluster)
-    today = _build_today(old, root, cluster) if old else None
     fabric_names = [built.plan.name for built in report.design.fabrics]
     if strange := [name for name in fabrics if name not in fabric_names]:
         raise click.UsageError(unknown("fabric", strange[0], fabric_names))
@@ -420,7 +422,8 @@ def wiring(
     try:
         with ends_on_errors(partial(text_of, file)):
             with watched(file.name):
-                cables = list_cables(report, fabrics, today)
+                existing = next((list_cables(network) for network in today.values()), None)
+                cables = list_cables(report, fabrics, existing)
             with _bar(cables.each_cable.pieces, output is not None) as step:
                 written = write_wiring(cables, form, Path(output) if output else None, step)
     except Unsuitable as error:

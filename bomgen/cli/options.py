@@ -469,13 +469,24 @@ def open_one_plan(plan: str, root: str | None) -> PlanFile:
         raise Unreadable(f"the plan '{plan}'" if of_plan else f"the lock '{error.filename}'", error) from None
 
 
-def work_out_one(plan: str, root: str | None, settings: Sequence[str], quiet: bool = False) -> tuple[PlanFile, Report]:
-    """Return the file and the report of a plan, and show its warnings; what is wrong with it ends the command."""
+def work_out_one(
+    plan: str,
+    root: str | None,
+    settings: Sequence[str],
+    quiet: bool = False,
+    today: Mapping[str, Report] | None = None,
+    allow_moves: bool = False,
+) -> tuple[PlanFile, Report]:
+    """Return the file and the report of a plan, and show its warnings; what is wrong with it ends the command.
+
+    The machines of `today`, reports by cluster, stay where they stand, unless moves are allowed.
+    """
     file = open_one_plan(plan, root)
     with working_on(file):
-        from bomgen.workflow.pipeline import work_out  # which commands without a plan do not wait for
+        from bomgen.workflow.inputs import read_all  # which commands without a plan do not wait for
+        from bomgen.workflow.pipeline import work_out_around
 
-        report = work_out(file, settings)
+        report = work_out_around(read_all(file, settings), today or {}, allow_moves)
     if not quiet:
         show((*report.problems, *report.stale), file)
     return file, report

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 from operator import eq
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.cabling.devices import number_devices
+from bomgen.cabling.devices import list_installed, list_kinds, number_devices
 from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -31,6 +32,7 @@ from bomgen.core.units import decimal, rounded
 from bomgen.core.yaml_source import Source, below, decoded, read
 from bomgen.output.price_lists import scalar
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
+from bomgen.plan.types import Installed, Place
 from bomgen.pricing import price_book as prices
 from bomgen.pricing.price_book import Price, PriceBook, price_book
 from bomgen.results.result import Report, lines_data
@@ -82,6 +84,8 @@ class Lock(NamedTuple):
     """Digits of the numbers in device names, by name prefix. Empty in an older lock."""
     defaults: dict[str, str]
     """Values of the assumptions used, by id. Empty in an older lock."""
+    installed: dict[str, Installed]
+    """The places of machines, by cluster. Empty in an older lock, and without a layout."""
 
     def covers(self, part: str) -> bool:
         """Return whether the lock has a part's price, or states that it has none."""
@@ -162,11 +166,45 @@ def lock_of(name: str, content: bytes) -> Lock:
         },
         digits=data.get("digits", {}),
         defaults=data.get("defaults", {}),
+        installed={each.get("cluster", ""): _installed(each) for each in data.get("installed", ())},
     )
 
 
+def _installed(data: Mapping[str, Any]) -> Installed:
+    """Return what stands in a cluster: machines in the order of their numbers, those without a place in rack 0."""
+    rows = tuple(tuple((kind, racks) for kind, racks in row) for row in data["rows"])
+    places = {kind: enumerate(_places(runs)) for kind, runs in data["places"].items()}
+    return Installed(rows, {kind: {number: at for number, at in found if at[0]} for kind, found in places.items()})
+
+
+def _places(runs: Iterable[Sequence[int]]) -> Iterator[Place]:
+    for rack, unit, machines, step in runs:
+        yield from ((rack, unit + number * step) for number in range(machines))
+
+
+def _runs(places: Sequence[Place]) -> Iterator[list[int]]:
+    """Yield machines at equal distances in a rack: rack, lowest unit, machines, and units from each to the next."""
+    for _, in_rack in groupby(places, lambda place: place[0]):
+        run = list[int]()
+        for rack, unit in in_rack:
+            if run and run[2] == 1:
+                run[3] = unit - run[1]
+            if run and run[3] >= 0 and unit == run[1] + run[2] * run[3] and run[2] < MOST_IN_RUN:
+                run[2] += 1
+                continue
+            if run:
+                yield run if run[2] > 1 else [*run[:3], 0]
+            run = [rack, unit, 1, 0]
+        yield run if run[2] > 1 else [*run[:3], 0]
+
+
 def _slips(source: Source) -> Iterable[Problem]:
-    """Yield invalid amounts, exchange rates of 0, and days that are not in the calendar."""
+    """Yield invalid amounts, exchange rates of 0, days that are not in the calendar, and floors beyond any site."""
+    for at, cluster in enumerate(source.data.get("installed", ())):
+        racks = sum(run[1] for row in cluster["rows"] for run in row)
+        if racks > MOST_RACKS:
+            message = f"{racks} racks on one floor; at most {MOST_RACKS}"
+            yield Problem(source.mark(("installed", at, "rows")), "error", message, "range")
     amount = source.data["amount"]
     if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
         message = f"'{amount}' is not an amount; a decimal number is expected"
@@ -207,6 +245,12 @@ def _currencies(book: PriceBook, unpinned: Sequence[Price]) -> tuple[tuple[str, 
 
 # text of a lock -------------------------------------------------------------------------------------------------------
 
+NO_PLACE = (0, 0)
+"""The place of a machine that stands in no rack."""
+MOST_IN_RUN = 100
+"""Maximum machines in one entry of the places."""
+MOST_RACKS = 1_000_000
+"""Maximum racks on a floor."""
 LOCKED = ("id", "part", "quantity", "spare", "unit_price", "discount", "amount", "in_stock")
 """Keys of a bill line that its digest covers."""
 OF_LINE = 16
@@ -252,6 +296,7 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     kinds = (kind for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds)
     found_digits = {kind.stem: kind.digits for kind in kinds}
     lines += [f"  {scalar(stem)}: {digits.get(stem, default)}" for stem, default in found_digits.items()]
+    lines += _installed_text(report)
     lines.append("parts:")
     lines += [f"  - {scalar(name)}" for name in sorted(names)]
     lines.append("defaults:" if defaults(report) else "defaults: {}")
@@ -259,6 +304,22 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     lines.append("records:")
     lines += [f"  {name}: {scalar(digest)}" for name, digest in digests(report).items()]
     return "\n".join(lines) + "\n"
+
+
+def _installed_text(report: Report) -> Iterator[str]:
+    """Yield the lines that say where the machines of each cluster stand."""
+    stands = [(cluster.plan.cluster_name, list_installed(cluster.design)) for cluster in report.each_cluster]
+    yield from ["installed:"] if any(found for _, found in stands) else []
+    for name, found in stands:
+        if found is None:
+            continue
+        rows = ", ".join(f"[{', '.join(f'[{kind}, {racks}]' for kind, racks in row)}]" for row in found.rows)
+        named = [f"cluster: {scalar(name)}"] if name else []
+        first, *rest = (*named, f"rows: [{rows}]", "places:" if found.places else "places: {}")
+        yield from (f"  - {first}", *(f"    {text}" for text in rest))
+        for kind, places in found.places.items():
+            at = [places.get(number, NO_PLACE) for number in range(max(places, default=-1) + 1)]
+            yield f"      {scalar(kind)}: [{', '.join(map(str, _runs(at)))}]"
 
 
 def _mapping(fields: dict[str, Any]) -> str:
@@ -354,6 +415,7 @@ def stale(
         *_books(lock, current, report),
         *_rates(lock, quote, keys),
         *_unpinned(lock, report),
+        *_moved(lock, report),
     ]
     same_plan = lock.plan == digest_of_plan(report.content, files) and not keys
     if same_plan and not changes and lock.lines != digest_of_lines(report):
@@ -486,6 +548,21 @@ def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[s
                 f"{where}, and the pinned"
                 f" {pinned.rate} of {pinned.date} {taken}"
             )
+
+
+def _moved(lock: Lock, report: Report) -> Iterator[str]:
+    """Yield the machines that no longer stand where the lock says, while they are laid out at all."""
+    names = list[str]()
+    for cluster in report.each_cluster:
+        then, now = lock.installed.get(cluster.plan.cluster_name), list_installed(cluster.design)
+        if then is None or now is None:
+            continue
+        for kind, machines in list_kinds(number_devices(cluster.design)).items():
+            stay = now.places.get(kind, {})
+            gone = (box for box, place in then.places.get(kind, {}).items() if box in stay and stay[box] != place)
+            names += [machines.name(box * machines.of_box) for box in gone]
+    if names:
+        yield f"machines no longer fit where they are installed: {_listed(names)}"
 
 
 def _unpinned(lock: Lock, report: Report) -> Iterator[str]:

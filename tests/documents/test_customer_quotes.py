@@ -520,7 +520,7 @@ def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required:
 
 def test_a_warranty_is_stated_or_said_not_to_be() -> None:
     """Terms of the plan that have one are enough."""
-    assert "No warranty terms are stated in this quotation." in quoted("llama65b-quote")
+    assert "No warranty terms are stated in this quotation." in quoted("superpod-h100-floor")
     assert "does not state" not in quoted("llama65b-quote", **{"quote.terms": ["Warranty of 3 years on all parts."]})
 
 

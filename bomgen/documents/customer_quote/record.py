@@ -332,8 +332,13 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         unnumbered=_word_without_number(writer, line),
         vendor=None if line.vendor == GENERIC else line.vendor,
         unit=writer.word(f"quote-unit-{line.category}"),
-        details=tuple(_details(writer, line)),
+        details=(*_details(writer, line), *_lead_time(writer, priced)),
     )
+
+
+def _lead_time(writer: Writer, priced: QuoteLine) -> Iterator[str]:
+    if priced.lead_days:
+        yield writer.word("quote-line-lead-time", time=duration(priced.lead_days, writer.language))
 
 
 def _word_without_number(writer: Writer, line: Line) -> str:
