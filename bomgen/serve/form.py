@@ -123,6 +123,8 @@ SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 YEARS, SHARE = "years", "share"
 PRICED_BY = {"price", "part", "cost"}
 """What a charge may have in place of a share."""
+USUAL_CURRENCY = "USD"
+"""The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
@@ -148,6 +150,8 @@ class Question(NamedTuple):
 
 HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
 LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
+DATE, RATE = (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
+"""The date of the quote, and the rate of the currency that most prices are in, which has that date unless it has one."""
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
@@ -193,6 +197,7 @@ QUESTIONS = (
     Question("power", ("site", "rack", "power"), "text", SITE),
     Question("prices", PRICE_BOOK, "text", PRICES, proposed=(INDICATIVE,)),
     Question("currency", (QUOTE, "currency"), "text", PRICES),
+    Question("rate", RATE, "number", PRICES),
     Question("tax", (QUOTE, "tax"), "percent", PRICES),
     Question("support", (*CHARGES, SUPPORT, YEARS), "number", PRICES),
     Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent", PRICES),
@@ -200,7 +205,7 @@ QUESTIONS = (
     Question("title", ("title",), "text", QUOTE),
     Question("customer", (QUOTE, "customer"), "party", QUOTE),
     Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
-    Question("date", (QUOTE, "date"), "date", QUOTE),
+    Question("date", DATE, "date", QUOTE),
     Question("valid", (QUOTE, "valid_days"), "number", QUOTE),
     Question("delivery", (QUOTE, "delivery_time"), "text", QUOTE),
     Question("payment", (QUOTE, "payment"), "text", QUOTE),
@@ -239,6 +244,9 @@ def form(workspace: Workspace, request: Request) -> Data:
     if answers is not None:
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
         text = _answered(text, answers, name, language_of(request))
+        if goal and answers.get(PURPOSE) in PURPOSES:  # which has the size that its workload needs
+            for size in SIZES:
+                text = without(text, size)
     questions = _questions(data_of(text), workspace.price_books(request["path"]) if "path" in request else ())
     return {"text": text, "questions": _of_inquiry(GOALS[goal], questions) if goal else questions}
 
@@ -380,6 +388,11 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
     if value_at(data, path[:-1]) in NETWORK_WORDS:
         return set_value(text, path[:-1], {path[-1]: value})
+    if path == RATE and not value_at(data, path[:-1]):
+        if not (date := value_at(data, DATE)):
+            raise Refused(message("refused-rate"))
+        path, value = path[:-1], {path[-1]: value, "date": str(date)}
+        return set_value(text, path, value, comment_on)
     text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)

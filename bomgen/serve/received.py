@@ -36,15 +36,13 @@ from bomgen.serve.calls import (
     texts_of,
     version_of,
 )
-from bomgen.serve.form import data_of, value_at, with_values
+from bomgen.serve.form import USUAL_CURRENCY, data_of, value_at, with_values
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile, content_of
 from bomgen.xray.contents import open_bill, plan_name, plan_text, xray_document
 from bomgen.xray.inspection import inspect
 
-USUAL_CURRENCY = "USD"
-"""The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
 MOST_NAME = 200
 """Characters of the name of a file."""
 KEEP, FORCE = "plan", "force"

@@ -319,7 +319,7 @@ function showGroup([name, asked]) {
   const id = `group-${name}`, shown = byId(id)?.parentNode;
   const names = [...(shown?.querySelectorAll("[name]") ?? [])].map((input) => input.name);
   if (names.join() === asked.map(nameOf).join()) return;
-  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map((each) => question(each, (key, value) => { answering = showForm({ [key]: value }); })));
+  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map((each) => question(each, (key, value) => { answering = answering.then(() => showForm({ [key]: value })); })));
   if (shown) shown.replaceWith(made);
   else byId("questions").append(made);
 }
