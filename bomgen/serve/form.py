@@ -151,7 +151,7 @@ class Question(NamedTuple):
 HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
 LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
 DATE, RATE = (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
-"""The date of the quote, and the rate of the currency that most prices are in, which has that date unless it has one."""
+"""The date of the quote, and the rate of the currency that most prices are in, with that date unless it has one."""
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
