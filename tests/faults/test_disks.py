@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from children import DEEP, NEW, OLD, Child, Outcome, outcome, piped, state
+from children import NEW, OLD, Child, Outcome, outcome, piped, state
+from depth import DEEP
 from judging import skip_or_fail
 
 from bomgen.output.registry import WIRINGS

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 import pytest
-from children import DEEP, ENDINGS, ERRORS, NEW, OLD, Faults, Outcome, State, outcome, remember, restore, state
+from children import ENDINGS, ERRORS, NEW, OLD, Faults, Outcome, State, outcome, remember, restore, state
+from depth import DEEP
 
 from bomgen.cli.command import main
 from bomgen.output.atomic_write import UNFINISHED
