@@ -239,7 +239,6 @@ OFTEN = (
     "logo-of-comments",
     "unseen-signs",
     "hosts-and-charges",
-    "parts-and-alternatives",
 )
 """What broke the bounds before there were limits, and is not slow today; the first is a user's."""
 
