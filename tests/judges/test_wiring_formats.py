@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from depth import DEEP
 import yaml
+from depth import DEEP
 from netbox_tables import rows_of
 
 from bomgen.core.language import language
