@@ -410,11 +410,9 @@ def wiring(
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     refuse_overwriting(output, plan, "the plan itself")
     file, report = work_out_one(plan, root, settings)
-    report = _chosen(report, cluster)
+    report = choose_cluster(report, cluster)
     today = _build_today(old, root, cluster) if old else None
-    fabric_names = [built.plan.name for built in report.design.fabrics]
-    if strange := [name for name in fabrics if name not in fabric_names]:
-        raise click.UsageError(unknown("fabric", strange[0], fabric_names))
+    require_fabrics(report, fabrics)
     if module.ONE_FABRIC and not fabrics:
         fabrics = compute_fabric(report)
     try:
@@ -434,13 +432,13 @@ def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
     with TemporaryDirectory(prefix="bomgen-") as folder:
         existing = open_given(name, (), root, Path(folder))
         try:
-            return _chosen(work_out(existing.file(), ()), cluster)
+            return choose_cluster(work_out(existing.file(), ()), cluster)
         except PlanErrors as errors:
             show_problems(errors.problems, existing)
             sys.exit(WRONG_PLAN)
 
 
-def _chosen(report: Report, cluster: str | None) -> Report:
+def choose_cluster(report: Report, cluster: str | None) -> Report:
     """Return the result for the selected cluster. Raises UsageError if it is unknown, or ambiguous."""
     clusters = {cluster.plan.cluster_name: cluster for cluster in report.clusters}
     if cluster in clusters:
@@ -451,6 +449,13 @@ def _chosen(report: Report, cluster: str | None) -> Report:
     if cluster:
         raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")
     return report
+
+
+def require_fabrics(report: Report, fabrics: Sequence[str]) -> None:
+    """Raise UsageError for a fabric that the plan does not have."""
+    names = [built.plan.name for built in report.design.fabrics]
+    if strange := [name for name in fabrics if name not in names]:
+        raise click.UsageError(unknown("fabric", strange[0], names))
 
 
 @contextmanager
