@@ -220,7 +220,7 @@ def name_devices(links: Sequence[SeenLink], planned: PlannedLinks, given: Mappin
                 break
     nics, agreeing = _learn_nics(links, planned, named)
     votes = {
-        device: (claims[device][number], len(of_device[device]))
+        device: (claims[device][number], claims[device].total())
         for device, number in named.items()
         if device not in stated
     }

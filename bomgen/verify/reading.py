@@ -456,8 +456,9 @@ def _name_nodes(values: dict[str, str], switches: dict[str, str]) -> bool:
             values[f"{far}port"] = name if port in ("", "1") else f"{name}/{port}"
         elif _FACTORY.match(text):
             values[f"{far}device"] = guid if is_switch else NAMELESS
-        elif switch := _SWITCH.match(text):
-            name = switch["device"]
+        else:
+            switch = _SWITCH.match(text)
+            name = switch["device"] if switch else text
             taken = is_switch and switches.setdefault(name, guid) != guid
             values[f"{far}device"] = f"{name} {guid}" if taken else name
         values[f"{far}port"] = values.get(f"{far}port", "").removesuffix("/P1")

@@ -138,6 +138,8 @@ NOT_PROVOKED = {
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {
+    "as-built": "outputs of devices; tests/verify/test_outputs.py",
+    "as-built-limit": "outputs of devices; tests/verify/test_outputs.py",
     "the folder of parts cannot be read ({}); make it readable": "rights; tests/workflow/test_part_folders.py",
     "the folder leads out of its folder tree": "a link; tests/workflow/test_part_folders.py",
     "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",

@@ -53,7 +53,7 @@ VIEWS: dict[str, Callable[[str, bool], str]] = {
     "switches unnamed": lambda planned, is_switch: fresh_name(planned) if is_switch else planned,
     "spines unnamed": lambda planned, _: fresh_name(planned) if "spine" in planned else planned,
     "nothing named": lambda planned, is_switch: fresh_name(planned) if is_switch else site_name(planned),
-    "adapters without names": lambda planned, _: "" if planned.endswith("05") else planned,
+    "adapters without names": lambda planned, is_switch: planned if is_switch or planned[-2:] != "05" else "",
 }
 
 
