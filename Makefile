@@ -103,11 +103,11 @@ fit: $(INSTALLED) ## fit the prediction of training time to bomgen/data/measured
 	$(BIN)/python tools/fit/fit.py
 	$(MAKE) --no-print-directory accuracy
 
-accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of training time is off
+accuracy: $(INSTALLED) ## write docs/accuracy.md and its CSV files: how far predictions are off
 	$(BIN)/python tools/fit/accuracy.py
 	$(BIN)/python tools/fit/serving_accuracy.py
 
-docs: $(INSTALLED_DEV) ## write the reference designs, and draw the pictures of README and page (Chromium)
+docs: $(INSTALLED_DEV) ## write the reference designs and samples, and draw the pictures of README and pages (Chromium)
 	$(BIN)/python tests/reference/designs.py
 	$(BIN)/python tests/reference/compute_defaults.py
 	$(BIN)/python tools/pages/pictures.py

@@ -1,4 +1,4 @@
-"""The kept results in the tree: the drawing of their ratios, and the tables of docs/speed.md."""
+"""The kept results in the tree: the drawing of their ratios, and the table of docs/speed.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import beside
 from drawing import drawing
 from measuring import CHECKOUT
 from results import FOLDER, Result, compared_with, heading, last_before, table
@@ -24,17 +23,9 @@ def write(history: Sequence[Result]) -> Iterator[Path]:
 
 
 def filled(page: str, history: Sequence[Result]) -> str:
-    """A page with its tables as the last results have them, each between two marks of its own."""
-    for name, text in _tables(history):
-        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
-        page = re.sub(f"(?<={begin}).*?(?={end})", lambda _, text=text: f"\n{text}\n\n", page, flags=re.DOTALL)
-    return page
-
-
-def _tables(history: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    last = [result for result in history if result["works"]][-1:]
-    for result in last:
-        old = last_before(result, history)
-        yield "ratios", f"{heading(result)}\n\n{table(result, old)}\n\n{compared_with(result, old)}"
-    for result in [result for result in history if result["peers"]][-1:]:
-        yield "peers", f"{heading(result)}\n\n{beside.table(result)}"
+    """Return a page with its table as the last result has it, between the two marks."""
+    last = [result for result in history if result["works"]][-1]
+    old = last_before(last, history)
+    text = f"{heading(last)}\n\n{table(last, old)}\n\n{compared_with(last, old)}"
+    begin, end = "<!-- ratios: begin -->\n", "<!-- ratios: end -->"
+    return re.sub(f"(?<={begin}).*?(?={end})", lambda _: f"\n{text}\n\n", page, flags=re.DOTALL)

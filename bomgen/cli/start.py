@@ -15,10 +15,14 @@ from bomgen.cli.command import QUIET, complain, is_set, print_text
 from bomgen.cli.options import give, option, proposed, root_option, show, talk_options, working_on, write_new_file
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import language
+from bomgen.core.messages import ENGLISH
+from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE
-from bomgen.serve.calls import Workspace
+from bomgen.serve.calls import Data, Workspace
+from bomgen.serve.form import GOALS, PURPOSE, form, with_values
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.workflow import starters
+from bomgen.workflow.inquiry import answer_inquiry
 from bomgen.workflow.pipeline import check_plan, size_plan
 from bomgen.workflow.plan_files import PlanFile, open_plan
 from bomgen.workflow.starters import (
@@ -34,6 +38,8 @@ from bomgen.workflow.starters import (
     starter,
 )
 
+MOST_CHOICES = 12
+"""Words of a question that are listed with it."""
 COUNT = click.IntRange(min=1)
 
 
@@ -52,21 +58,23 @@ COUNT = click.IntRange(min=1)
 @option("--extends FILE", "File that the plan extends, such as seller.yaml.", "files")
 @option("--price-book FILE", "Price book. [default: indicative]", "files")
 @option("--customer NAME", "Customer named on the quote.")
+@option("--ask", "Ask what the cluster is for, and write the design that you choose of several.")
 @option("--seller", "Write seller.yaml, the base of a seller's plans, instead of a plan.")
 @talk_options
-def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
+def init(name: str | None, design: str | None, listed: bool, ask: bool, seller: bool, **asked: Any) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.
 
     With --gpu it is the plan of an inquiry, which is checked before it is written; the server is the default one for
-    the GPU, such as a DGX, unless --server names another, such as an HGX. Nothing is asked, and no file is ever
-    written over. Where the schema of plans lies beside it (bomgen schema plan > bomgen.schema.json), the first
-    line of the plan leads editors to it.
+    the GPU, such as a DGX, unless --server names another, such as an HGX. With --ask the questions of an inquiry are
+    asked one by one, and priced designs that answer it stand side by side. No file is ever written over. Where the
+    schema of plans lies beside it (bomgen schema plan > bomgen.schema.json), the first line of the plan leads editors
+    to it.
     """
     if listed:
         _echo_designs()
         return
     if seller:
-        if name or design or any(value is not None for value in asked.values()):
+        if name or ask or design or any(value is not None for value in asked.values()):
             raise click.UsageError("--seller writes seller.yaml and no plan; remove the other options")
         write_new_file(starters.seller().encode(), "seller.yaml")
         return
@@ -82,7 +90,11 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
         hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
         raise click.UsageError(f"no design '{design}'; {hint}")
     beside = Path(SCHEMA_FILE).is_file()
-    if any(value is not None for value in asked.values()):
+    if ask:
+        if design or any(value is not None for value in asked.values()):
+            raise click.UsageError("--ask asks for everything; remove the other options")
+        text = _ask(name)
+    elif any(value is not None for value in asked.values()):
         text = _checked(name, inquired(name, _inquiry(design, asked), beside))
         default, alternatives = starters.server_of(asked["gpu"]) or ("", ())
         if asked["server"] is None and alternatives and not is_set(QUIET):
@@ -90,6 +102,37 @@ def init(name: str | None, design: str | None, listed: bool, seller: bool, **ask
     else:
         text = started_from(design, name, beside) if design else starter(name, beside)
     write_new_file(text.encode(), f"{name}.yaml")
+
+
+def _ask(name: str) -> str:
+    """Return the plan that answers an inquiry, whose questions are those of the page."""
+    here = Path.cwd()
+    workspace, path = Workspace(here), f"{name}.yaml"
+    goal = click.prompt("What the cluster should do", type=click.Choice(list(GOALS)))
+    answered = form(workspace, {"path": path, "text": "", "goal": goal})
+    told = set[str]()
+    while open_questions := [question for question in answered["questions"] if question["key"] not in told]:
+        question = open_questions[0]
+        told.add(question["key"])
+        answer = click.prompt(question["title"] or "Purpose", default=question["value"] or "", type=_type_of(question))
+        key = PURPOSE if question["id"] == PURPOSE else question["key"]
+        request = {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}}
+        answered = form(workspace, request)
+    file, words = PlanFile(path, answered["text"].encode(), here, here), language(ENGLISH)
+    with working_on(file):
+        designs = answer_inquiry(file)
+    table = offers_table(designs.offers, words)
+    give(Document("", words.code, (Section(table.id, "", tables=(table,)),)), words)
+    chosen = click.prompt(
+        "Design to write", default=designs.recommended + 1, type=click.IntRange(1, len(designs.offers))
+    )
+    return with_values(answered["text"], designs.offers[chosen - 1].changes)
+
+
+def _type_of(question: Data) -> click.ParamType[Any]:
+    """Return a type that takes a word of a short list, or any text."""
+    words = [choice["value"] for choice in question["choices"]]
+    return click.Choice(["", *words]) if 0 < len(words) <= MOST_CHOICES else click.STRING
 
 
 def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:

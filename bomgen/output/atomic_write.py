@@ -2,7 +2,7 @@
 
 New files are written into a hidden folder next to their destination and synced to disk; the old ones get a second name
 there. Only then are the new ones renamed, one by one; if that fails, the old ones are renamed back. Signals are
-deferred meanwhile, and other runs wait for the folder. docs/faults.md lists what this does not protect against.
+deferred meanwhile, and other runs wait for the folder. docs/limits.md lists what this does not protect against.
 """
 
 from __future__ import annotations

@@ -48,12 +48,15 @@ _LONG = 15
 """Number of rows above which a table other than the bill is folded on screen."""
 _STACKED = ("vendor", "details", "place", "piece")
 """Columns of a bill that a page shows in the cells of others: part number, description, quantity."""
-_MAY_BE_EMPTY = ("spare", "discount", "details")
+_FIRST = ("number", "description")
+"""Columns that a page shows before the others of a bill."""
+_MAY_BE_EMPTY = ("spare", "discount", "details", "place")
 """Columns of a quote that are omitted if all their cells are 0 or empty."""
 _PARTS = 20
 """Column widths are given in twentieths of the page."""
 _ROOM = 4
 """Extra characters per column for spacing and wide letters."""
+_MINUS = "\N{MINUS SIGN}"
 _AMOUNT_COLUMN = "amount"
 _BEFORE_TAX = (PRICE, AMOUNT)
 """The column with a total per group of the bill."""
@@ -97,6 +100,7 @@ class Field(NamedTuple):
 
 def markdown(document: Document, language: Language) -> bytes:
     """Return a document as Markdown in UTF-8, for repository hosting sites."""
+    document = document.printed or document
     environment = _environment(document, language, autoescape=False)
     return environment.get_template(f"{document.kind}.md.j2").render(document=document).encode("utf-8")
 
@@ -106,6 +110,7 @@ def html(document: Document, language: Language, alone: bool = True) -> bytes:
 
     Not `alone` it is for a frame of the page of `bomgen serve`, which runs no script and has the face.
     """
+    document = document.printed or document
     environment = _environment(document, language, autoescape=True)
     name = document.kind
     script = _Asset(text(folder("templates") / f"{name}.js")) if alone and not document.cover else None
@@ -229,16 +234,17 @@ class _View:
     def bill_columns(self, table: Table, stacked: bool) -> list[int]:
         """Return the non-empty columns of a bill, without those that stand in the cells of others if `stacked`.
 
-        Prices including tax take the place of those before tax.
+        Prices including tax take the place of those before tax. What is sold then comes before its part number.
         """
         hidden = _BEFORE_TAX if any(column.key == INCLUSIVE_PRICE for column in table.columns) else ()
-        return [
+        shown = [
             index
             for index, column in enumerate(table.columns)
             if column.key not in hidden
             and not (stacked and column.key in _STACKED)
             and (column.key not in _MAY_BE_EMPTY or any(row.cells[index].value for row in table.rows))
         ]
+        return sorted(shown, key=lambda index: table.columns[index].key not in _FIRST) if stacked else shown
 
     def stacked(self, fields: Sequence[Field], table: Table) -> dict[str, str]:
         """Return the texts of a bill line that a page shows in the cells of others, by the key of their column."""
@@ -321,6 +327,7 @@ class _View:
             text = self.language.exact_share(Fraction(value)) if column.key == _DISCOUNT else self.language.share(value)
         else:
             text = self.language.cell(cell)
+        text = f"{_MINUS}{text[1:]}" if text.startswith("-") and column.kind != "text" else text
         title = self.language.word("ui-derived", value=text) if link else ""
         look = f"{kind} long" if kind == "number" and len(text) > _WIDE else kind
         rank = "" if value is None or isinstance(value, str) else f"{float(value):.15g}"

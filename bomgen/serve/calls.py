@@ -342,11 +342,15 @@ class Complete(Plan):
 
 
 class Form(Sent):
-    """A plan, and answers to write into it, by the keys of the questions; its path names one that they begin."""
+    """A plan, and answers to write into it, by the keys of the questions; its path names one that they begin.
+
+    The goal of an inquiry asks only the questions of that goal.
+    """
 
     path: NotRequired[str]
     text: str
     answers: NotRequired[dict[str, Scalar]]
+    goal: NotRequired[str]
 
 
 class Space(Sent):
@@ -529,6 +533,7 @@ CALLS = {
     "form": Call("form", "form", Form),
     "space": Call("form", "space", Space),
     "set": Call("form", "set_values", Set),
+    "offers": Call("form", "offers", Plan, long=True),
     "picture": Call("engine", "picture", Picture, long=True),
     "prices": Call("received", "prices", Prices, long=True),
     "xray": Call("received", "xray", Bill, long=True),

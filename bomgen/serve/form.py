@@ -18,11 +18,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import read
+from bomgen.documents.offers import Offer, offers_table
 from bomgen.plan.schema import Declaration, declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
 from bomgen.plan.search_space import KEY as SEARCH_KEY
@@ -30,7 +31,7 @@ from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.cells import PERCENT
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
 from bomgen.workflow.inputs import source_of
-from bomgen.workflow.starters import DEFAULT, STARTER_NAME, Inquiry, inquired, nearest_name, server_of
+from bomgen.workflow.starters import DEFAULT, STARTER_NAME, USUAL_GPU, Inquiry, inquired, nearest_name, server_of
 
 INVALID = "refused-no-yaml"
 """The message about text that cannot be read."""
@@ -113,8 +114,8 @@ POWER, BUDGET = BOUNDS = ("cluster", "power"), ("cluster", "budget")
 """What the largest cluster has to fit within."""
 SIZES = SERVERS, ("cluster", "gpus"), *BOUNDS
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
-FIRST_GPU, FIRST_SERVERS = "h100-sxm", 4
-"""The GPU of a new plan, which is that of the starter, and the servers of a fixed size: those of a scalable unit."""
+FIRST_SERVERS = 4
+"""The servers of a fixed size: those of a scalable unit."""
 CHARGES, SUPPORT = ("quote", "charges"), "support"
 SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 """A new charge, until its years are others: a contract of three years; its share is an assumption until it is given."""
@@ -206,17 +207,47 @@ QUESTIONS = (
     Question("language", (QUOTE, LANGUAGE), "choice", QUOTE),
 )
 """Questions in the order of the form. Those about support have the kind of the charge in place of its position."""
+GOALS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "serve": {INFERENCE: ("model", "requests", "prompt", "output", "tpot", "gpu")},
+    "train": {TRAINING: ("model", "tokens", "days", "gpu")},
+    "tune": {
+        FINE_TUNING: (PURPOSE, "model", "tokens", "days", "gpu"),
+        REINFORCEMENT: (PURPOSE, "model", "steps", "days", "gpu"),
+    },
+    "count": {NONE: (PURPOSE, "gpu", "gpus", "topology"), COMPUTE: (PURPOSE, "flops", "precision", "gpu")},
+    "budget": {NONE: ("budget", "site-power", "gpu")},
+}
+"""What an inquiry asks for: by purpose its questions in their order, the purpose itself where there is a choice."""
+PRICE_BOOK = ".".join((QUOTE, "price_book"))
 OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len(CHARGES)] == CHARGES)
 
 
 def form(_workspace: Workspace, request: Request) -> Data:
-    """Return the questions with the answers of a plan; with `answers` also its text with these answers."""
-    text = request["text"]
+    """Return the questions with the answers of a plan; with `answers` also its text with these answers.
+
+    With a `goal` the questions are those of an inquiry, which has prices and, if it serves, any GPU to begin with.
+    """
+    text, goal = request["text"], request.get("goal")
     answers = request.get("answers")
+    if goal is not None and goal not in GOALS:
+        raise Refused(unknown("goal", goal, GOALS))
+    if goal and not text:
+        purpose = next(iter(GOALS[goal]))
+        any_gpu = {".".join(GPU): ""} if purpose == INFERENCE else {}
+        answers = {PURPOSE: purpose, PRICE_BOOK: INDICATIVE, **any_gpu, **(answers or {})}
     if answers is not None:
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
         text = _answered(text, answers, name, language_of(request))
-    return {"text": text, "questions": _questions(data_of(text))}
+    questions = _questions(data_of(text))
+    return {"text": text, "questions": _of_inquiry(GOALS[goal], questions) if goal else questions}
+
+
+def _of_inquiry(purposes: Mapping[str, Sequence[str]], questions: Sequence[Data]) -> list[Data]:
+    """Return the questions that an inquiry asks of a plan, with its purposes only."""
+    asked = {question["id"]: question for question in questions}
+    purpose = asked[PURPOSE]
+    purpose["choices"] = [choice for choice in purpose["choices"] if choice["value"] in purposes]
+    return [asked[id] for id in purposes.get(purpose["value"], ())]
 
 
 def _questions(data: Data) -> list[Data]:
@@ -311,7 +342,7 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language)
             if data is None:
                 comments = f"{text.rstrip()}\n\n" if text.strip() else ""
                 quote = {} if words.code == ENGLISH else {LANGUAGE: words.code}
-                inquiry = Inquiry({"gpu": FIRST_GPU, "servers": FIRST_SERVERS}, {}, quote)
+                inquiry = Inquiry({"gpu": USUAL_GPU, "servers": FIRST_SERVERS}, {}, quote)
                 text = comments + inquired(name, inquiry, words=words)
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
             elif not isinstance(data, dict):
@@ -409,6 +440,42 @@ def _as_typed(answer: Any) -> Any:
     if not isinstance(answer, str) or len(answer) > MOST_DIGITS or not _NUMBER.fullmatch(answer):
         return answer
     return Decimal(answer) if "." in answer else int(answer)
+
+
+# inquiries -----------------------------------------------------------------------------------------------------------
+
+
+def offers(workspace: Workspace, request: Request) -> Data:
+    """Return the designs that answer an inquiry, and those with other GPUs, each with its plan.
+
+    Raises PlanErrors if nothing can be built for it.
+    """
+    from bomgen.workflow.inquiry import answer_inquiry
+
+    answer, words = answer_inquiry(plan_of(workspace, request)), language_of(request)
+    [_, *others] = _offers_data((answer.offers[0], *answer.others), request["text"], words)
+    return {
+        "offers": _offers_data(answer.offers, request["text"], words),
+        "recommended": answer.recommended,
+        "others": others,
+    }
+
+
+def _offers_data(designs: Sequence[Offer], text: str, words: Language) -> list[Data]:
+    """Return title, rows and plan of each design; a row has a label, a value and the range of an estimate."""
+    table = offers_table(designs, words)
+    return [
+        {
+            "title": column.title,
+            "text": with_values(text, design.changes),
+            "rows": [
+                [row.id, words.cell(row.cells[0]), *words.figure(row.cells[at])]
+                for row in table.rows
+                if row.cells[at].value is not None
+            ],
+        }
+        for at, (design, column) in enumerate(zip(designs, table.columns[1:], strict=True), 1)
+    ]
 
 
 # searches -------------------------------------------------------------------------------------------------------------

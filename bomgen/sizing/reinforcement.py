@@ -3,7 +3,7 @@
 Replicas of the serving engine generate all responses of a step at a time: the batch falls as responses end, and the
 step waits for the longest. Log-probabilities are forward passes, updates whole steps of the training prediction, over
 micro-batches that are packed with responses. A refit brings the updated weights to the engine. What published steps
-take beyond these predictions is in the cited figures of `Experience`; `docs/prediction.md` compares both.
+take beyond these predictions is in the cited figures of `Experience`; `docs/training.md` compares both.
 """
 
 from __future__ import annotations

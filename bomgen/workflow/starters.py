@@ -25,6 +25,8 @@ STARTER_NAME = "my-cluster"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LENGTH = 64
 """Maximum length of a plan's name, as in the plan schema."""
+USUAL_GPU = "h100-sxm"
+"""The GPU of a new plan, which is that of the starter."""
 RULE = (
     f"lower-case letters, digits and hyphens, a letter or digit first, {NAME_LENGTH} characters at most, "
     "and no device of Windows"

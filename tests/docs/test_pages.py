@@ -30,6 +30,7 @@ KEPT = (
     *(CHECKOUT / name for name in ("README.md", "README.zh.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
 )
+ROLES = ("sellers", "engineers", "buyers", "planners")
 PLAN = plan_schema.document("plan")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -226,7 +227,9 @@ def test_sessions_of_python_do_what_they_show(page: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("one", "other"), [("README.md", "README.zh.md"), ("docs/manual.md", "docs/zh/manual.md")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in ROLES)]
+)
 def test_the_chinese_page_shows_the_same(one: str, other: str) -> None:
     """Commands, outputs, files and pictures are those of the English page."""
     english, chinese = ((CHECKOUT / name).read_text("utf-8") for name in (one, other))
@@ -235,3 +238,21 @@ def test_the_chinese_page_shows_the_same(one: str, other: str) -> None:
     pictures = re.compile(r"!\[[^]]*\]\(([^)]+)\)")
     assert pictures.findall(chinese) == pictures.findall(english)
     assert chinese.count("\n**") == english.count("\n**")
+
+
+def test_an_entry_of_the_menu_is_the_title_of_its_page() -> None:
+    """A reader who follows the menu arrives at what it said."""
+    menu = re.findall(r"^ +- (.+): ([a-z/-]+\.md)$", (CHECKOUT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    kept = [(entry, CHECKOUT / "docs" / page) for entry, page in menu if (CHECKOUT / "docs" / page).is_file()]
+    assert len(kept) > 30
+    assert [entry for entry, page in kept if not page.read_text("utf-8").startswith(f"# {entry}\n")] == []
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (CHECKOUT / "docs" / "zh").glob("*.md")))
+def test_the_chinese_page_has_as_many_headings(page: str) -> None:
+    """Of the same levels, so that a chapter that lags behind is seen."""
+    levels = [
+        re.findall(r"^(#+) ", FENCED.sub("", (CHECKOUT / "docs" / folder / page).read_text("utf-8")), re.MULTILINE)
+        for folder in ("", "zh")
+    ]
+    assert levels[1] == levels[0]

@@ -300,8 +300,8 @@ def test_what_is_not_sold_is_pointed_out(tmp_path: Path, kind: str) -> None:
 
 
 def test_every_reason_code_is_documented_and_shown() -> None:
-    """docs/connections.md lists the codes; each has a transcript, and each rule of the catalogue has one of them."""
-    codes = set(CODE.findall((ROOT / "docs" / "connections.md").read_text(encoding="utf-8")))
+    """docs/networks.md lists the codes; each has a transcript, and each rule of the catalogue has one of them."""
+    codes = set(CODE.findall((ROOT / "docs" / "networks.md").read_text(encoding="utf-8")))
     errors = read_cases(*(ROOT / "tests" / "errors" / "cases").glob("*.yaml"))
     logs = [case["says"].splitlines()[0] for case in errors.values()]
     assert set() == {code for code in codes if not any(line.endswith(f"[{code}]") for line in logs)}

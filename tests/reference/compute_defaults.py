@@ -1,10 +1,12 @@
-"""Writes docs/compute-defaults.md: `compute: default` for every accelerator of the catalogue, by size.
+"""Writes docs/evidence/compute-defaults.csv: `compute: default` for every accelerator of the catalogue, by size.
 
-`python tests/reference/compute_defaults.py` writes the page anew; a test holds it to what it would write.
+`python tests/reference/compute_defaults.py` writes it anew; a test holds it to what it would write.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,18 +16,9 @@ import bomgen
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Assumed
 
-PAGE = Path(__file__).parents[2] / "docs" / "compute-defaults.md"
+CSV = Path(__file__).parents[2] / "docs" / "evidence" / "compute-defaults.csv"
 SERVERS, RACKS = (1, 2, 8, 128), (1, 2, 8)
-HEAD = """# Default compute fabrics
-
-What `compute: default`, or a compute fabric without `switch:`, builds for every accelerator of the catalogue with its
-default server: switches by tier (leaf + spine + core) and topology. Rates are those of a link; links of two planes have
-half the rate of a port. One server needs no compute fabric. A confidence of low means that no vendor publishes a
-design: confirm it before it is quoted. This page is written by `make docs`.
-
-| accelerator | size | compute fabric | rate | default | confidence, first source |
-|---|--:|---|--:|---|---|
-"""
+HEAD = ("accelerator", "size", "compute fabric", "rate", "default", "confidence, first source")
 
 
 class Choice(NamedTuple):
@@ -93,20 +86,18 @@ def _choice(gpu: str, key: str, size: int) -> Choice:
     )
 
 
-def page() -> str:
-    """The whole page."""
-    rows = []
-    for choice in choices():
-        if choice.refusal:
-            cells = (choice.gpu, choice.size, f"refused: {choice.refusal}", "", "", "")
-        elif choice.rate is None:
-            cells = (choice.gpu, choice.size, "none", "", "", "")
-        else:
-            rate = f"{choice.rate}G"
-            cells = (choice.gpu, choice.size, choice.switches, rate, f"`{choice.default}`", choice.source)
-        rows.append(f"| {' | '.join(cells)} |\n")
-    return HEAD + "".join(rows)
+def as_csv() -> str:
+    """Return the whole file."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([HEAD, *map(_row, choices())])
+    return file.getvalue()
+
+
+def _row(choice: Choice) -> tuple[str, ...]:
+    if choice.refusal or choice.rate is None:
+        return (choice.gpu, choice.size, f"refused: {choice.refusal}" if choice.refusal else "none", "", "", "")
+    return (choice.gpu, choice.size, choice.switches, f"{choice.rate}G", choice.default, choice.source)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    CSV.write_text(as_csv(), encoding="utf-8")

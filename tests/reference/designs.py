@@ -1,16 +1,19 @@
-"""Writes docs/reference-designs.md: every published cell of `fabrics.yaml` beside bomgen's, and why they differ.
+"""Writes docs/reference-designs.md and its CSV file: every published number beside bomgen's, and why they differ.
 
-`python tests/reference/designs.py` writes the page anew; a test holds it to what it would write.
+`python tests/reference/designs.py` writes both anew; a test holds them to what it would write.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import operator
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -22,14 +25,30 @@ TABLES = Path(__file__).with_name("fabrics.yaml")
 COMPONENTS = Path(__file__).with_name("components.yaml")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference-designs.md"
-WIDTH = 120
+CSV = ROOT / "docs" / "evidence" / "reference-designs.csv"
 SIGNS = {"+": operator.add, "/": operator.floordiv}
 HEAD = """# Reference designs
 
-Published fabrics, each built from a plan of a few lines. The first line of every row is the published
-number, the second is bomgen's. If they differ, the reason is below the table. This page is written by
-`make docs` from the tables in `tests/reference/fabrics.yaml`, which the tests hold bomgen to.
+Published fabrics and bills, each built from a plan of a few lines.
+[reference-designs.csv](evidence/reference-designs.csv) has every published number beside bomgen's, with its source
+and the reason where they differ; `tests/reference/` has the plans, and tests that hold bomgen to them. `make docs`
+writes this page.
+
+| design | numbers | different |
+|---|--:|--:|
 """
+
+
+class Comparison(NamedTuple):
+    """A published number beside bomgen's."""
+
+    design: str
+    row: str
+    number: str
+    published: str
+    bomgen: str
+    why: str
+    source: str
 
 
 def lay_over(plan: dict[str, Any], path: str, value: Any) -> None:
@@ -79,11 +98,45 @@ def built(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def page() -> str:
-    """The whole page."""
-    tables = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
-    components = yaml.safe_load(COMPONENTS.read_text(encoding="utf-8"))
-    lines = (*_lines(tables), *(line for each in components for line in _component_lines(each)))
-    return HEAD + "".join(f"\n{line}\n" if line.startswith("## ") else f"{line}\n" for line in lines)
+    """Return the whole page."""
+    rows = []
+    for table in (*_read(TABLES), *_read(COMPONENTS)):
+        name = f"[{table['title']}]({table['url']})" if "url" in table else str(table["title"])
+        compared = [each.published != each.bomgen for each in comparisons() if each.design == table["title"]]
+        rows.append(f"| {name} | {len(compared)} | {sum(compared) or ''} |\n")
+    return HEAD + "".join(rows)
+
+
+def as_csv() -> str:
+    """Return every number, as the file beside the page has them."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([Comparison._fields, *comparisons()])
+    return file.getvalue()
+
+
+@cache
+def comparisons() -> tuple[Comparison, ...]:
+    """Return every published number beside bomgen's."""
+    fabrics = (row for table in _read(TABLES) for row in _compare_fabrics(table))
+    return (*fabrics, *(row for components in _read(COMPONENTS) for row in _compare_components(components)))
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    tables: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tables
+
+
+def _compare_fabrics(table: dict[str, Any]) -> Iterator[Comparison]:
+    cages = {path: f"the document counts cages of {links} links" for path, links in table.get("printed_in", {}).items()}
+    errata = {(each["row"], each["cell"]): each["why"] for each in table.get("errata", ())}
+    for number, row in enumerate(table["rows"]):
+        bom = built(plan_of(table, number))
+        for path, value in printed(table, number).items():
+            texts = (_short(path), _text(value), _text(cell_of(bom, path)))
+            why = errata.get((number, path), cages.get(path, ""))
+            yield Comparison(
+                table["title"], ", ".join(map(str, row[: len(table["given"])])), *texts, why, table["source"]
+            )
 
 
 def pieces_by_line(components: dict[str, Any]) -> dict[str, int]:
@@ -93,68 +146,13 @@ def pieces_by_line(components: dict[str, Any]) -> dict[str, int]:
     return {line["id"]: line["quantity"] for line in built(plan)["lines"]}
 
 
-def _component_lines(components: dict[str, Any]) -> Iterator[str]:
-    pieces = pieces_by_line(components)
-    yield f"## {components['title']}"
-    yield ""
-    source = f"[{components['source']}]({components['url']})" if "url" in components else components["source"]
-    yield f"Source: {source}. The plan is `{components['plan']}`."
-    if "note" in components:
-        yield f"{components['note'][0].upper()}{components['note'][1:]}."
-    yield ""
-    yield "| component | published | bomgen | why they differ |"
-    yield "|---|---|---|---|"
+def _compare_components(components: dict[str, Any]) -> Iterator[Comparison]:
+    title, source, pieces = components["title"], components["source"], pieces_by_line(components)
     for row in components["rows"]:
-        ours, theirs = (_text(each) for each in (sum(pieces[line] for line in row["lines"]), row["printed"]))
-        yield f"| {row['component']} | {theirs} | {ours if ours == theirs else f'**{ours}**'} | {row.get('why', '')} |"
+        ours = sum(pieces[line] for line in row["lines"])
+        yield Comparison(title, "", row["component"], _text(row["printed"]), _text(ours), row.get("why", ""), source)
     for line, why in components.get("besides", {}).items():
-        yield f"| `{line}` | – | **{_text(pieces[line])}** | {why} |"
-
-
-def _lines(tables: list[dict[str, Any]]) -> Iterator[str]:
-    for table in tables:
-        yield f"## {table['title']}"
-        yield ""
-        source = f"[{table['source']}]({table['url']})" if "url" in table else table["source"]
-        yield f"Source: {source}."
-        if "note" in table:
-            yield f"{table['note'][0].upper()}{table['note'][1:]}."
-        yield ""
-        names = [_short(path) for path in (*table["given"], *table["expect"])]
-        yield f"| | {' | '.join(names)} |"
-        yield f"|---|{'---|' * len(names)}"
-        for number in range(len(table["rows"])):
-            yield from _row(table, number)
-        yield ""
-        yield "<details markdown><summary>The plan of the first row</summary>"
-        yield ""
-        yield "```yaml"
-        yield yaml.safe_dump(plan_of(table, 0), sort_keys=False, width=WIDTH).rstrip()
-        yield "```"
-        yield ""
-        yield "</details>"
-        reasons = list(_reasons(table))
-        if reasons:
-            yield ""
-            yield from reasons
-
-
-def _row(table: dict[str, Any], number: int) -> Iterator[str]:
-    given = [_text(value) for value in table["rows"][number][: len(table["given"])]]
-    bom = built(plan_of(table, number))
-    published = [_text(value) for value in printed(table, number).values()]
-    ours = [_text(cell_of(bom, path)) for path in table["expect"]]
-    yield f"| published | {' | '.join((*given, *published))} |"
-    marked = [own if own == theirs else f"**{own}**" for own, theirs in zip(ours, published, strict=True)]
-    yield f"| bomgen | {' | '.join((*given, *marked))} |"
-
-
-def _reasons(table: dict[str, Any]) -> Iterator[str]:
-    for path, links in table.get("printed_in", {}).items():
-        yield f"- {_short(path)}: a cell of the document counts cages of {links} links each."
-    for erratum in table.get("errata", ()):
-        row = table["rows"][erratum["row"]][0]
-        yield f"- {_short(erratum['cell'])}, row {row}: {erratum['why']}."
+        yield Comparison(title, "", line, "", _text(pieces[line]), why, source)
 
 
 def _short(path: str) -> str:
@@ -173,3 +171,4 @@ def _text(value: Any) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    CSV.write_text(as_csv(), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from compute_defaults import PAGE, Choice, choices, page
+from compute_defaults import CSV, Choice, as_csv, choices
 
 import bomgen
 from bomgen.catalog import part_records
@@ -47,9 +47,9 @@ def _own_port(gpu: str) -> int:
     return int(ports.gbps.value)
 
 
-def test_the_page_is_as_the_program_writes_it() -> None:
-    """docs/compute-defaults.md is up to date."""
-    assert page() == PAGE.read_text(encoding="utf-8")
+def test_the_file_is_as_the_program_writes_it() -> None:
+    """docs/evidence/compute-defaults.csv is up to date."""
+    assert as_csv() == CSV.read_text(encoding="utf-8")
 
 
 def test_every_server_and_nic_says_which_protocols_its_ports_speak() -> None:

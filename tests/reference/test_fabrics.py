@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from designs import COMPONENTS, PAGE, cell_of, consistent, page, pieces_by_line, plan_of
+from designs import COMPONENTS, CSV, PAGE, as_csv, cell_of, consistent, page, pieces_by_line, plan_of
 from designs import TABLES as FILE
 
 TABLES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
@@ -64,3 +64,4 @@ def test_every_table_states_its_source() -> None:
 def test_the_page_of_reference_designs_is_written_from_these_tables() -> None:
     """docs/reference-designs.md says what the tables and bomgen say."""
     assert page() == PAGE.read_text(encoding="utf-8")
+    assert as_csv() == CSV.read_text(encoding="utf-8")

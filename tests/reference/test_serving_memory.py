@@ -119,16 +119,14 @@ def test_weights_are_as_logged(row: dict[str, str]) -> None:
 
 
 def test_the_page_has_the_errors() -> None:
-    """`docs/serving-memory.md` shows every log with what is expected of it."""
-    page = Path(__file__).parents[2].joinpath("docs", "serving-memory.md").read_text("utf-8")
-    for row in KV:
-        found = predicted(row)
-        assert found.room is not None
-        expected = float((found.room.value - found.weights.value) / GIBI)
-        assert f" {float(row['gib_per_gpu']):.1f} | {expected:.1f} | {kv_error(row):+.1%} |" in page
-    for row in WEIGHTS:
-        expected = float(predicted(row).weights.value / GIBI)
-        assert f" {float(row['gib_per_gpu']):.1f} | {expected:.1f} | {weights_error(row):+.1%} |" in page
+    """`docs/serving.md` says how many logs there are, and how far the cache is off."""
+    page = " ".join(Path(__file__).parents[2].joinpath("docs", "serving.md").read_text("utf-8").split())
+    errors = [abs(kv_error(row)) for row in KV]
+    large = [abs(kv_error(row)) for row in KV if float(row["gib_per_gpu"]) > LARGE_CACHE]
+    said = f"The median error of the cache is {median(errors):.1%}; above {LARGE_CACHE} GiB"
+    said += f" it is {median(large):.1%} and at most {max(large):.1%}"
+    assert f"KV cache per GPU in {len(KV)} logs, weights in {len(WEIGHTS)}" in page
+    assert said.replace("%", " %") in page
 
 
 def test_every_log_names_its_source() -> None:

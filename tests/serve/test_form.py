@@ -10,7 +10,7 @@ import pytest
 
 from bomgen.serve import engine
 from bomgen.serve.calls import Refused, Workspace
-from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS, form
+from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS, form
 from bomgen.workflow.starters import starter
 
 TEXT = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 4} # kept\nfabrics: {compute: {topology: fat-tree}}\n"
@@ -57,6 +57,24 @@ def test_each_purpose_begins_a_plan_with_a_price(workspace: Workspace, purpose: 
     assert built["headline"][0][1].endswith("USD"), built["problems"]
     defaults = {question["id"]: question["default"] for question in found["questions"]}
     assert (defaults["spare-servers"], defaults["topology"]) == (0, "fat-tree")
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_a_goal_asks_few_questions(workspace: Workspace, goal: str) -> None:
+    """At most six, each of them of one of its purposes, over a plan with prices."""
+    begun = form(workspace, {"path": "first.yaml", "text": "", "goal": goal})
+    assert 3 <= len(begun["questions"]) <= 6
+    assert "price_book: indicative" in begun["text"]
+    for purpose in GOALS[goal]:
+        asked = form(workspace, {"text": begun["text"], "goal": goal, "answers": {PURPOSE: purpose}})["questions"]
+        assert tuple(question["id"] for question in asked) == GOALS[goal][purpose]
+        assert all({choice["value"] for choice in q["choices"]} == {*GOALS[goal]} for q in asked if q["id"] == PURPOSE)
+
+
+def test_an_unknown_goal_is_refused(workspace: Workspace) -> None:
+    """The nearest one is named."""
+    with pytest.raises(Refused, match="serve"):
+        form(workspace, {"text": "", "goal": "server"})
 
 
 def test_a_bound_takes_the_place_of_a_size(workspace: Workspace) -> None:

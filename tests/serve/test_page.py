@@ -10,7 +10,7 @@ import pytest
 from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.serve.engine import WIRING
-from bomgen.serve.form import NONE, PURPOSE, PURPOSES, QUESTIONS
+from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
 OWN = sorted(path for path in PAGE.rglob("*.*") if path.suffix in (".js", ".css", ".html") and path.name != "editor.js")
@@ -61,8 +61,8 @@ def test_every_word_is_used_and_known() -> None:
     used = {name for text in sources for name in re.findall(r"""["'`]([\w-]+)["'`]""", text)}
     asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
     asked["groups"] = {question.group for question in QUESTIONS}
-    goals = (PAGE / "start.js").read_text("utf-8").partition("GOALS = {")[2].partition("};")[0]
-    asked["goals"] = asked["hints"] = set(re.findall(r"^  (\w+): \{", goals, re.MULTILINE))
+    actions = (PAGE / "start.js").read_text("utf-8").partition("ACTIONS = {")[2].partition("};")[0]
+    asked["goals"] = asked["hints"] = {*GOALS, *re.findall(r"(\w+): \(\w*\) =>", actions)}
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
     asked["values"] = {*PURPOSES, NONE, *proposed, *languages()}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}

@@ -31,9 +31,10 @@ VALID: dict[str, dict[str, Any]] = {
     "build": {**OPENED, "base": PLAN, "language": "en", "tabs": ["bill"]},
     "complete": {**OPENED, "line": 3, "column": 12},
     "formats": OPENED,
-    "form": {**OPENED, "answers": {"cluster.gpu": "h200-sxm", "purpose": "training"}},
+    "form": {**OPENED, "answers": {"cluster.gpu": "h200-sxm", "purpose": "training"}, "goal": "train"},
     "space": {"text": PLAN, "language": "en"},
     "set": {"text": PLAN, "set": {"cluster.servers": 4}},
+    "offers": OPENED,
     "picture": {"name": "a100-32-zh", "language": "en"},
     "prices": {**FILE, **OPENED, "answers": {"price": "price=B"}, "entered": True},
     "xray": {**FILE, "answers": {"quantity": "quantity=B"}, "language": "zh"},
@@ -46,7 +47,7 @@ VALID: dict[str, dict[str, Any]] = {
 """A request of each call, with all of its fields."""
 PAGES = SimpleNamespace(stop=lambda _: None, leave=lambda _: None)
 SENT = {name: call.sent for name, call in (CALLS | OWN_CALLS).items()}
-SLOW = ("picture", "share", "compare", "search", "download")
+SLOW = ("offers", "picture", "share", "compare", "search", "download")
 """Calls that take long with any request that is not refused."""
 ODD = ["", "5", "-", "[", "{}", "a: b", "*a", "&a [*a]", "&a {b: *a}", "\0", "\ufeff", "1e999", "2..9", "!x", "%", "…"]
 KEYS = [

@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md: how far the prediction of training time is off, and how often its intervals hold.
+"""Write the evidence of the prediction of training time: how far it is off, and how often its intervals hold.
 
 Every number comes from fits that have not seen what they predict, except the columns called in-sample.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+import evidence
 import numpy as np
 from evaluate import COVERAGES, by_label, errors, everything, held, mean_of_clusters, predict_unseen, widths
 from hierarchy import Array, Fit
@@ -19,7 +19,8 @@ from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.predict import Members
 
-PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
+SHOWN = ("By generation", "Width of the intervals")
+"""Sections of the page; all of them are in the CSV file."""
 VTRAIN = "vtrain-multi"
 VTRAIN_ALL = ("vtrain-multi", "vtrain-single")
 UNTUNED = "selene-2021-zero3"
@@ -32,10 +33,8 @@ Mask = NDArray[np.bool_]
 
 
 def main() -> None:
-    """Write the page."""
-    table, left_out = read()
-    PAGE.write_text("\n".join(page(table, left_out)) + "\n", encoding="utf-8")
-    print(PAGE)
+    """Write the evidence."""
+    evidence.write("training", page(*read()), SHOWN)
 
 
 def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
@@ -50,11 +49,10 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     most_of_stacks = held(table, stacks, clusters, coverage=90).astype(float)
     columns = (whole, apart, of_stacks, of_models, half, most, most_of_stacks)
 
-    yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted training time\n"
     yield (
         f"{len(table)} measured steps of {len(set(table.labels[CLUSTER]))} clusters, {len(left_out)} left out. Errors "
         "are absolute and relative to the measured step. Means over clusters give every cluster the same weight: two "
-        "thirds of the rows are one cluster's. How the prediction works: [Predicted training time](prediction.md)\n"
+        "thirds of the rows are one cluster's.\n"
     )
     yield "- In-sample: the fit has seen the row; the peculiarities of its cluster are left out, as for a new cluster."
     yield (
@@ -175,7 +173,7 @@ def goals(table: Steps, apart: tuple[Array, Array], inside: Array) -> Iterator[s
         "Ten folds and model sizes of vTrain use what the fit found particular to that cluster from the rows left in, "
         f"as a user's own measurements would. {UNTUNED} has six runs of DeepSpeed ZeRO-3 of 2021 on up to 2 240 GPUs, "
         "which their authors ran as a baseline: its gathers take several times what the links could do, and no other "
-        "cluster shows it. What was tried for goals that are not reached: [Predicted training time](prediction.md)\n"
+        "cluster shows it.\n"
     )
 
 

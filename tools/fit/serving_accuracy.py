@@ -1,4 +1,4 @@
-"""Write docs/serving-accuracy.md: how far the prediction of serving is off, and how often its intervals hold.
+"""Write the evidence of the prediction of serving: how far it is off, and how often its intervals hold.
 
 Every number comes from fits that have not seen what they predict, except the columns called in-sample.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import backtest
+import evidence
 import numpy as np
 import serving
 from evaluate import by_label, errors, everything, predict_unseen
@@ -22,7 +22,12 @@ from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.serving import REQUEST, TPOT, TTFT
 from bomgen.sizing.prediction.serving_terms import inverse_efficiency
 
-PAGE = Path(__file__).parents[2] / "docs" / "serving-accuracy.md"
+SHOWN = (
+    "By what the fit has not seen",
+    "Times held by their 90 % interval, model left out",
+    "Choice and number, model left out",
+)
+"""Sections of the page; all of them are in the CSV file."""
 KINDS = {TPOT: "TPOT", TTFT: "TTFT", REQUEST: "throughput", BATCH: "batches"}
 BANDS = ((0, 8), (8, 32), (32, 128), (128, np.inf))
 KIND_NAMES = {"dense": "dense", "mixtures": "moe"}
@@ -33,10 +38,8 @@ Mask = NDArray[np.bool_]
 
 
 def main() -> None:
-    """Write the page."""
-    table, left_out = serving.read()
-    PAGE.write_text("\n".join(page(table, left_out)) + "\n", encoding="utf-8")
-    print(PAGE)
+    """Write the evidence."""
+    evidence.write("serving", page(*serving.read()), SHOWN)
 
 
 def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
@@ -57,13 +60,12 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     whole = columns["in-sample"]
     rows = len({row.number for row in table.rows})
 
-    yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted serving\n"
     yield (
         f"{rows} measured rows give {len(table)} times; {len(left_out)} rows are left out. Errors are absolute and "
         "relative to the measured number: median / 90th percentile. Throughput is tokens/s, computed from TTFT and "
         "TPOT where both were measured. With single rows left out, what the other rows of the same model, accelerator, "
         "engine and format deviate corrects the prediction. Batches are static: all requests of a batch start "
-        "together. How the prediction works: [Serving](serving.md)\n"
+        "together.\n"
     )
     yield "## By what the fit has not seen\n"
     yield f"| | {' | '.join(KINDS.values())} |\n|---|{'---|' * len(KINDS)}"

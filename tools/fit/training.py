@@ -66,7 +66,7 @@ OTHER_BASE_SPREAD = 0.6
 DEVIATION = 0.1
 """Standard deviation of the log by which all terms of a member of a level deviate together.
 
-Deviations of each term alone, thousands of them, predicted unseen clusters no better: docs/prediction.md.
+Deviations of each term alone, thousands of them, predicted unseen clusters no better: docs/training.md.
 """
 EXPERTS_DEVIATION = 0.2
 """The same of the terms of experts in a version: Megatron-Bridge 26.08 needs a third less than 26.04."""

@@ -9,6 +9,8 @@ from mkdocs.structure.files import File, Files
 from written import pages
 
 CHINESE = "zh/"
+EVIDENCE = ("accuracy.md", "reference-designs.md", "speed.md", "limits.md")
+"""Pages of evidence, whose many numbers would hide what a search is for."""
 TABLE = re.compile(r"<table>\n.*?</table>\n", re.DOTALL)
 PLACE = re.compile(r'<div data-table="([0-9]+)"></div>')
 _TABLES: list[str] = []
@@ -26,6 +28,13 @@ def on_files(files: Files, config: Any) -> Files:
 def _kept(table: re.Match[str]) -> str:
     _TABLES.append(table[0])
     return f'<div data-table="{len(_TABLES) - 1}"></div>\n'
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
+    """Keep the evidence out of the search."""
+    if page.file.src_uri in EVIDENCE:
+        page.meta["search"] = {"exclude": True}
+    return markdown
 
 
 def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:  # noqa: ARG001 - MkDocs passes them

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from bomgen.catalog.descriptions import describe_airflow
 from bomgen.catalog.identity import key_of
 from bomgen.core.document import Cell, Column, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
@@ -256,6 +257,7 @@ def _switches(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
         Column("sku", word("column-sku"), "text", 28),
         Column("airflow", word("column-airflow"), "text", 34, main=True),
     )
+    usual = word("airflow-usual")
     rows = tuple(
         row_of(
             writer.fabric_title(built.plan.name),
@@ -263,23 +265,12 @@ def _switches(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
             writer.language.message(tier.switch.identity.name),
             tier.count.value,
             tier.switch.identity.sku or word("no-part-number"),
-            _airflow(writer, tier.switch.airflow),
+            writer.language.message(describe_airflow(airflow)) if (airflow := tier.switch.airflow) else usual,
         )
         for built in fabrics
         for tier in built.fabric.tiers
     )
     return Table("switches", word("table-switches"), columns, rows)
-
-
-def _airflow(writer: Writer, airflow: str | None) -> str:
-    """Return the direction of the air through a switch; the vendor's abbreviations are explained.
-
-    Where the catalogue has none, it is the usual one: that of most switches of the catalogue that state it.
-    """
-    if airflow is None:
-        return writer.word("airflow-usual")
-    key = f"airflow-{airflow.partition(',')[0].lower().replace(' ', '-')}"
-    return writer.word(key) if key in writer.language.words else airflow
 
 
 def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:

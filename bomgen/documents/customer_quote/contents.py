@@ -55,10 +55,19 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
 
     For an expansion it describes the changes on site, without a floor plan, because existing racks stay in place.
     """
+    printed = _document(_merge_lines(quote, language), language, networks, floors, printed=True)
+    return replace(_document(quote, language, networks, floors), printed=printed)
+
+
+def _document(
+    quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings, printed: bool = False
+) -> Document:
+    """Return the quote for a workbook, or as it is printed: with one line for a part number and price."""
+    order_list = _order_list(quote, language)
     sections = (
         _offer(quote, language),
-        _bill(quote, language),
-        _order_list(quote, language),
+        _bill(quote, language, order_list.tables[1:] if order_list and printed else (), printed),
+        None if printed else order_list,
         *([quote.expansion.changes] if quote.expansion else quote.alternatives),
         _not_included(quote, language),
         Section("notes", language.word("quote-notes"), text=quote.notes) if quote.notes else None,
@@ -223,7 +232,7 @@ def _same_lines(totals: Totals) -> str:
 def _period(indicative: Indications, language: Language) -> str:
     """Return the sentence about indications: their dates, and how unit prices and the total follow from them."""
     word, dates = language.word, indicative.dates
-    period = language.months(dates[0], dates[-1]) if dates else word("quote-prices-no-date")
+    period = language.ages(dates) if dates else word("quote-prices-no-date")
     if dates and indicative.undated:
         period = word("quote-prices-undated", period=period, undated=language.integer(indicative.undated))
     said = [word("quote-prices-of", period=period)]
@@ -382,7 +391,7 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
     )
 
 
-def _bill(quote: CustomerQuote, language: Language) -> Section:
+def _bill(quote: CustomerQuote, language: Language, required: tuple[Table, ...], printed: bool) -> Section:
     word, currency = language.word, quote.totals.currency
     columns: tuple[Column, ...] = (
         Column("number", word("quote-line"), "number", 6),
@@ -405,7 +414,54 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
         added = (_price_cells(line, currency) for line in including_tax(lines, quote.totals))
         rows = tuple(replace(row, cells=(*row.cells, *cells)) for row, cells in zip(rows, added, strict=True))
     title, lead = word("section-bill"), word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
-    return Section("bill", title, tables=(Table("bill", title, columns, rows, lead, open=True),))
+    if printed:
+        lead = word("list-sentences").join((lead, word("quote-bill-pieces")))
+    return Section("bill", title, tables=(Table("bill", title, columns, rows, lead, open=True), *required))
+
+
+def _merge_lines(quote: CustomerQuote, language: Language) -> CustomerQuote:
+    """Return a quote with one line for each part, price and discount, spares included in its quantity.
+
+    The same if with so few lines its sum were a total, or no longer one.
+    """
+    merged = list[QuotedLine]()
+    for lines in group_by(_counted(quote), _price_key).values():
+        one = _merge(lines, quote.totals.currency, language)
+        merged += [one] if one else [_with_spares(line, language) for line in lines]
+    charged = lines_to_price(merged)
+    priced = sum(line.amount is not None for line in charged)
+    totals = quote.totals._replace(lines=len(charged), priced_lines=priced)
+    if is_total(totals, merged) != is_total(quote.totals, _counted(quote)):
+        return quote
+    return quote._replace(lines=(*merged, *(line for line in quote.lines if not line.counted)), totals=totals)
+
+
+def _price_key(line: QuotedLine) -> tuple[object, ...]:
+    place = line.place if line.charge else ""
+    return line.category, line.part_number, line.description, line.unit_price, line.discount, line.in_stock, place
+
+
+def _merge(lines: Sequence[QuotedLine], currency: str, language: Language) -> QuotedLine | None:
+    """Return lines as one; None if its amount, which a buyer works out, were not the sum of theirs."""
+    first, amounts = lines[0], [line.amount for line in lines if line.amount is not None]
+    together = first._replace(
+        quantity=sum(line.quantity for line in lines),
+        spare=sum(line.spare for line in lines),
+        amount=sum(amounts, Decimal(0)) if amounts else None,
+        details=tuple(dict.fromkeys(text for line in lines for text in line.details)),
+    )
+    if len(lines) > 1 and first.unit_price is not None:
+        price = rounded(together.pieces * Fraction(first.unit_price) * (1 - first.discount), currency)
+        if price != together.amount:
+            return None
+    return _with_spares(together, language)
+
+
+def _with_spares(line: QuotedLine, language: Language) -> QuotedLine:
+    """Return a line whose quantity includes the spare pieces; of a charge it says what it is a share of."""
+    said = [*line.details, line.place] if line.charge and line.place else [*line.details]
+    said += [language.word("quote-of-them-spare", count=language.integer(line.spare))] if line.spare else []
+    return line._replace(quantity=line.pieces, spare=0, details=tuple(said), place="")
 
 
 def _price_cells(line: QuotedLine, currency: str) -> tuple[Cell, Cell]:

@@ -6,6 +6,7 @@ confidence and the seller's costs cannot reach the document.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -59,6 +60,9 @@ PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
+_LAST_COMMA = re.compile(r"[,，] ?(?=[^,，]+$)")
+CONFIGURED = ("cpu", "memory", "nvme")
+"""What a plan may order a server with."""
 
 
 class QuotedLine(NamedTuple):
@@ -240,7 +244,7 @@ def open_items(writer: Writer, counted: bool = True) -> Iterator[Note]:
         if counted and not item.quantity and item.parts[0].category == COOLING and (most := power.get(item.cluster)):
             heat[names] = writer.joined(*filter(None, (item.cluster, writer.shown(most))))
     for (unknown, alternatives), quantity in sorted(quantities.items(), key=lambda item: item[0][0]):
-        machines, name = required_by[unknown, alternatives], word("list-or").join(alternatives)
+        machines, name = required_by[unknown, alternatives], join_alternatives(alternatives, writer.language)
         parts = word("list-comma").join(machines)
         if unknown:
             vendors = word("list-comma").join(dict.fromkeys(machines.values()))
@@ -261,6 +265,16 @@ def name_parts(item: OpenItem, language: Language) -> tuple[str, ...]:
     if item.included is None and item.any_cord:
         return (language.word("power-cords"),)
     return tuple(language.message(part.name) for part in item.parts)
+
+
+def join_alternatives(names: Sequence[str], language: Language) -> str:
+    """Return the names of parts to select from; a name that differs only after its last comma, as in years, is once."""
+    parts = [_LAST_COMMA.split(name) for name in names]
+    word, head = language.word, parts[0][0]
+    if len(names) == 1 or any(len(part) == 1 or part[0] != head for part in parts):
+        return word("list-or").join(names)
+    *first, last = (part[1] for part in parts)
+    return word("name-in").join((head, word("list-or").join((word("list-comma").join(first), last))))
 
 
 def _fingerprint(quote: CustomerQuote) -> str:
@@ -318,8 +332,13 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         unnumbered=_word_without_number(writer, line),
         vendor=None if line.vendor == GENERIC else line.vendor,
         unit=writer.word(f"quote-unit-{line.category}"),
-        details=tuple(_details(writer, line)),
+        details=(*_details(writer, line), *_lead_time(writer, priced)),
     )
+
+
+def _lead_time(writer: Writer, priced: QuoteLine) -> Iterator[str]:
+    if priced.lead_days:
+        yield writer.word("quote-line-lead-time", time=duration(priced.lead_days, writer.language))
 
 
 def _word_without_number(writer: Writer, line: Line) -> str:
@@ -341,8 +360,10 @@ def _report_of(writer: Writer, line: Line) -> Report:
 
 
 def _details(writer: Writer, line: Line) -> Iterator[str]:
-    """Yield the configuration of a server, and the reason for management servers."""
+    """Yield what a part is, the configuration of a server, and the reason for management servers."""
     word, number = writer.word, writer.language.number
+    if line.identity and line.identity.facts:
+        yield word("list-comma").join(map(writer.language.message, line.identity.facts))
     cluster = _report_of(writer, line).plan.cluster
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:
@@ -351,6 +372,10 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
         return
     for key, texts in server.configuration.items():
         yield word(f"quote-server-{key}", text=word("list-comma").join(texts))
+    known = {*server.configuration, *(["memory"] if server.host_memory else [])}
+    to_order = [word(f"quote-order-{key}") for key in CONFIGURED if key not in known]
+    if to_order and not server.base_command_manager:
+        yield word("quote-server-to-order", parts=word("list-comma").join(to_order))
     trays = int(server.trays.value) if server.trays else 1
     parts, unnamed = Counter[str](), list[str]()
     if server.gpus_included:
@@ -381,10 +406,12 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
 
 def _describe(writer: Writer, line: Line) -> str:
     """Return the description of a line; for a charge with its unit, such as `Support (per year)`."""
-    charge = line.charge
+    charge, part = line.charge, line.identity
     name = writer.described(line if charge else line._replace(vendor=None))
     if charge is None:
-        return _capitalize(name)
+        kind = f"quote-named-{part.kind}" if part else ""
+        says = kind not in writer.language.words or writer.word(kind, name="").strip().casefold() in name.casefold()
+        return _capitalize(name) if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else []
     if not units:
@@ -451,11 +478,16 @@ def _cluster(writer: Writer) -> QuotedCluster:
     labelled = Column("name", word("quote-item"), "text", 50), Column("value", word("column-value"), "number", 20)
     site = Table(f"site-{name}", writer.named(word("section-site")), labelled, tuple(_site(writer)), open=True)
     return QuotedCluster(
-        name, writer.named(_headline(writer)), tuple(summarize_cluster(writer)), requirements(writer), networks, site
+        name,
+        writer.named(describe_cluster(writer)),
+        tuple(summarize_cluster(writer)),
+        requirements(writer),
+        networks,
+        site,
     )
 
 
-def _headline(writer: Writer) -> str:
+def describe_cluster(writer: Writer) -> str:
     """Return what a cluster is, on one line: servers, compute network, storage, racks.
 
     Where no servers are offered: the pieces of each category, and the existing network that they are for.

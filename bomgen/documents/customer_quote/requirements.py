@@ -12,7 +12,7 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import Plan, Targets
 
 
-class _Demand(NamedTuple):
+class Demand(NamedTuple):
     """A demand that a plan may state, and the number that answers it."""
 
     asked: Callable[[Plan], Figure | None]
@@ -29,14 +29,14 @@ def _days(plan: Plan) -> Figure | None:
 
 
 DEMANDS = (
-    _Demand(lambda plan: plan.inference and plan.inference.requests_per_minute, ("workload", "requests_per_minute")),
-    _Demand(lambda plan: (targets := _targets(plan)) and targets.ttft, ("workload", "latency", "ttft_seconds")),
-    _Demand(
+    Demand(lambda plan: plan.inference and plan.inference.requests_per_minute, ("workload", "requests_per_minute")),
+    Demand(lambda plan: (targets := _targets(plan)) and targets.ttft, ("workload", "latency", "ttft_seconds")),
+    Demand(
         lambda plan: (targets := _targets(plan)) and targets.tpot, ("workload", "latency", "decode_seconds_per_token")
     ),
-    _Demand(_days, ("workload", "days")),
-    _Demand(lambda plan: plan.compute and plan.compute.target, ("workload", "peak_flops")),
-    _Demand(lambda plan: plan.cluster.gpus, ("cluster", "gpus")),
+    Demand(_days, ("workload", "days")),
+    Demand(lambda plan: plan.compute and plan.compute.target, ("workload", "peak_flops")),
+    Demand(lambda plan: plan.cluster.gpus, ("cluster", "gpus")),
 )
 """Demands in the order of the table."""
 

@@ -2,7 +2,7 @@
 
 A component is a line of bom.json, in the assembly it is built into; spare pieces are separate components, so that
 quantities add up. Properties beginning with `cdx:` are from the CycloneDX property taxonomy, those beginning with
-`bomgen:` are described in docs/cyclonedx.md. Prices are omitted: the standard has no field for them, and a BOM may be
+`bomgen:` are described in docs/templates.md. Prices are omitted: the standard has no field for them, and a BOM may be
 passed on to third parties.
 """
 

@@ -5,11 +5,11 @@ export const nameOf = (asked) => (asked.id === "purpose" ? "purpose" : asked.key
 
 const unsaid = (asked) => (asked.held ? word("in-yaml") : asked.default === null ? word(asked.kind === "choice" ? "by-design" : "none") : words().values[asked.default] ?? String(asked.default));
 
-/** A field for a question; `answer(name, value)` gets what is answered, `only` limits the choices. */
-export function question(asked, answer, only = null) {
+/** A field for a question; `answer(name, value)` gets what is answered. */
+export function question(asked, answer) {
   const label = words().questions[asked.id] ?? asked.title, name = nameOf(asked);
   const change = ({ target }) => { if (target.checkValidity()) answer(name, target.value); };
-  const choices = asked.choices.filter((choice) => !only || only.includes(choice.value)).map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
+  const choices = asked.choices.map((choice) => make("option", { value: choice.value }, words().values[choice.value] ?? choice.label));
   if (asked.kind === "choice" && choices.length && choices.length < 12) {
     if (name !== "purpose") choices.unshift(make("option", { value: "" }, unsaid(asked)));
     return field(label, make("select", { name, onchange: change }, ...choices));

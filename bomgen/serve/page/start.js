@@ -2,20 +2,9 @@
 import { call } from "./api.js";
 import { byId, button, complaint, make, table, word, words } from "./dom.js";
 import { fill, nameOf, question } from "./questions.js";
-import { unlisted } from "./tools.js";
+import { long, unlisted } from "./tools.js";
 
-/** Goals in the order of their cards: by purpose the questions in the words of the customer, at most five, the purpose
-    itself included where there is a choice. A goal without questions is an action of the page. */
-const GOALS = {
-  serve: { inference: ["model", "requests", "prompt", "output", "tpot"] },
-  train: { training: ["model", "tokens", "days", "gpu"] },
-  tune: { fine_tuning: ["purpose", "model", "tokens", "days", "gpu"], reinforcement: ["purpose", "model", "steps", "days", "gpu"] },
-  count: { none: ["purpose", "gpu", "gpus", "topology"], compute: ["purpose", "flops", "precision", "gpu"] },
-  budget: { none: ["budget", "site-power", "gpu"] },
-  extend: {},
-  bill: {},
-};
-const PRICED = { "quote.price_book": "indicative" }; // a first answer has a price
+const ACTIONS = { extend: () => byId("plans").querySelector("input").focus(), bill: (page) => page.importBill() }; // goals without questions
 const DESIGNS = 6;
 
 const pictures = new Map();
@@ -25,15 +14,13 @@ export const forgetPictures = () => pictures.clear();
 /** Show the start. `page` has `begin(text)` for the plan of an inquiry, `load(request)` for one that exists, and `importBill()`. */
 export async function showStart(page) {
   const mine = ++turn, place = byId("start"), inquiry = make("div", { className: "inquiry", hidden: true });
-  const cards = Object.entries(GOALS).map(([goal, asked]) => {
-    const isInquiry = Object.keys(asked).length > 0;
-    const card = make("button", { type: "button", ariaExpanded: "false", onclick: choose }, words().goals[goal], make("small", {}, words().hints[goal]));
+  const cards = Object.entries(words().goals).map(([goal, title]) => {
+    const card = make("button", { type: "button", ariaExpanded: "false", onclick: choose }, title, make("small", {}, words().hints[goal]));
     function choose() {
-      for (const each of cards) each.ariaExpanded = String(each === card && isInquiry);
-      inquiry.hidden = !isInquiry;
-      if (isInquiry) showInquiry(page, inquiry, asked);
-      else if (goal === "bill") page.importBill();
-      else byId("plans").querySelector("input").focus();
+      for (const each of cards) each.ariaExpanded = String(each === card && !(goal in ACTIONS));
+      inquiry.hidden = goal in ACTIONS;
+      if (goal in ACTIONS) ACTIONS[goal](page);
+      else showInquiry(page, inquiry, goal);
     }
     return card;
   });
@@ -48,20 +35,19 @@ export async function showStart(page) {
   }
 }
 
-/** Show the questions of a goal over a plan that is written as they are answered. */
-function showInquiry(page, place, questions) {
-  const purposes = Object.keys(questions);
-  const fields = make("div", { className: "fields" }), failed = make("p", { className: "error", role: "alert" });
+/** Show the questions of a goal over a plan that is written as they are answered, and below them the designs that meet it. */
+function showInquiry(page, place, goal) {
+  const fields = make("div", { className: "fields" }), failed = make("p", { className: "error", role: "alert" }), offers = make("div");
   let text = "", last = Promise.resolve();
   const answer = (answers) => { last = last.then(() => write(answers)); };
   async function write(answers) {
     try {
-      const found = await call("form", { path: page.newPath, text, answers });
+      const found = await call("form", { path: page.newPath, text, answers, goal }), shown = found.questions;
       ({ text } = found);
       failed.textContent = "";
-      const of = Object.fromEntries(found.questions.map((asked) => [asked.id, asked])), shown = questions[of.purpose.value].map((id) => of[id]);
+      offers.replaceChildren();
       if ([...fields.querySelectorAll("[name]")].map((input) => input.name).join() !== shown.map(nameOf).join()) {
-        fields.replaceChildren(...shown.map((asked) => question(asked, (name, value) => answer({ [name]: value }), asked.id === "purpose" ? purposes : null)));
+        fields.replaceChildren(...shown.map((asked) => question(asked, (name, value) => answer({ [name]: value }))));
         fields.querySelector("[name]").focus();
       }
       for (const asked of shown) fill(fields.querySelector(`[name="${nameOf(asked)}"]`), asked);
@@ -69,16 +55,35 @@ function showInquiry(page, place, questions) {
       failed.textContent = complaint(error);
     }
   }
-  const done = async () => {
+  const answered = async (then) => {
     const input = document.activeElement;
     if (fields.contains(input) && input.value !== input.dataset.known) input.dispatchEvent(new Event("change"));
     await last;
-    if (text) page.begin(text);
+    if (text) then();
   };
-  const form = make("form", { onsubmit: (event) => { event.preventDefault(); done(); } }, fields, failed,
-    make("div", { className: "said" }, make("span", {}, word("assumed")), make("button", { className: "main" }, word("show-quote"))));
-  place.replaceChildren(form);
-  answer({ purpose: purposes[0], ...PRICED });
+  const form = make("form", { onsubmit: (event) => { event.preventDefault(); answered(() => showOffers(page, offers, text)); } }, fields, failed,
+    make("div", { className: "said" }, make("span", {}, word("assumed")), make("button", { className: "main" }, word("show-offers"))));
+  place.replaceChildren(form, offers);
+  answer({});
+}
+
+/** Show the designs that meet an inquiry side by side, and below them those with other GPUs. */
+async function showOffers(page, place, text) {
+  const found = await long(page, place, "offers", { path: page.newPath, text });
+  if (!found) return;
+  const use = (design, className) => button(word("use-design"), () => page.begin(design.text), { className });
+  const shown = ([, , value, range]) => [value, range ? make("small", {}, range) : ""];
+  const list = (rows = []) => make("dl", {}, ...rows.flatMap((row) => [make("dt", {}, row[1]), make("dd", {}, ...shown(row))]));
+  const card = (design, at) => {
+    const best = at === found.recommended, { why, total, difference, figure, design: whole } = Object.groupBy(design.rows, ([id]) => id ?? "figure");
+    return make("section", { className: best ? "card best" : "card" }, make("h3", {}, design.title, best ? make("span", { className: "chip accent" }, word("recommended")) : ""),
+      make("p", {}, why[0][2]), make("p", { className: "total" }, ...shown(total?.[0] ?? ["", "", word("no-price")])), list(difference), list(figure), list(whole), use(design, best ? "main" : "edged"));
+  };
+  const columns = ["total", "difference", "design"], cell = ({ rows }, column) => make("div", { className: "stacked" }, ...shown(rows.find(([id]) => id === column) ?? ["", "", "–"]));
+  const heads = columns.map((column) => found.offers.flatMap(({ rows }) => rows).find(([id]) => id === column)?.[1]);
+  place.replaceChildren(make("div", { className: "offers" }, ...found.offers.map(card)), found.others.length ? make("details", {}, make("summary", {}, word("other-gpus", found.others.length)),
+    table([words().questions.gpu, ...heads, ""], found.others.map((design) => [design.title, ...columns.map((column) => cell(design, column)), use(design, "edged")]))) : "");
+  place.scrollIntoView({ block: "start" });
 }
 
 /** The plans of the folder as a table that is searched by words. */

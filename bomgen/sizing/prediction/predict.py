@@ -80,7 +80,7 @@ class SoftwareStack(NamedTuple):
     messages: int
     """Collectives in which the weights of a layer are gathered."""
     exchange: str
-    """How tokens are exchanged with experts; see `docs/prediction.md`."""
+    """How tokens are exchanged with experts; see `docs/training.md`."""
 
 
 class Members(NamedTuple):
@@ -166,7 +166,7 @@ FAMILIES = {"bf16": "16-bit", "fp16": "16-bit", "fp8": "fp8", "mxfp8": "mxfp8", 
 """Family of a precision, by its name in plans."""
 GATHERS_OF_STAGE = {2: 1.0, 3: ALL_GATHERS}
 """Collectives of all weights per micro-batch, by stage of ZeRO."""
-FIT_REFERENCE = Reference("bomgen, docs/prediction.md and docs/accuracy.md: fitted to published measurements")
+FIT_REFERENCE = Reference("bomgen, docs/training.md and docs/accuracy.md: fitted to published measurements")
 SPREADS = message("prediction-spread")
 
 

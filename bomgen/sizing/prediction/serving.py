@@ -52,7 +52,7 @@ from bomgen.sizing.serving.cache_tiers import cached_share, loading_of_prompt
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 FILE = "serving-fit.json"
-_FIT = Reference("bomgen, docs/serving.md and docs/serving-accuracy.md: fitted to published measurements")
+_FIT = Reference("bomgen, docs/serving.md and docs/accuracy.md: fitted to published measurements")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
 LEVELS = ("engine", "generation")
 MEASURED, PREDICTED, UNMEASURED = "measured", "predicted", "unmeasured"

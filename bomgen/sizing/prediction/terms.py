@@ -2,7 +2,7 @@
 
 Matrix products run at the peak of the GPU, memory traffic at its bandwidth, collectives at the bandwidth of the links
 between their GPUs. The time of a step is the sum of the terms, each times an inverse efficiency, the prediction
-coefficient that is fitted to published measurements. `docs/prediction.md` describes the terms.
+coefficient that is fitted to published measurements. `docs/training.md` describes the terms.
 
 `line_rate_terms` is a calculation, for single numbers, NumPy arrays and figures alike: a search over thousands of
 splits, a plan and its explanation get the same number.

@@ -34,7 +34,7 @@ export default {
   near: "Unknown part numbers that are close to unpriced parts of the plan:",
   "compare-none": "This folder has no other plan. Save a copy of this one and change it, or compare with a design.",
   "save-copy-as": "Save a copy under this name", "compare-designs": "Designs",
-  "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-quote": "Show the quote",
+  "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-offers": "Show designs", "use-design": "Use this design", recommended: "Recommended", "no-price": "No price yet", "other-gpus": "Other GPUs that meet it: {0}",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
   goals: {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",

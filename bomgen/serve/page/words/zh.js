@@ -34,7 +34,7 @@ export default {
   near: "未识别的料号，与方案中待报价部件的料号相近：",
   "compare-none": "此文件夹中没有其他方案。可将当前方案另存为副本后修改，或与参考设计对比。",
   "save-copy-as": "以此文件名另存", "compare-designs": "参考设计",
-  "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-quote": "查看报价",
+  "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-offers": "查看方案", "use-design": "采用此设计", recommended: "推荐", "no-price": "尚无价格", "other-gpus": "其他满足需求的 GPU：{0}",
   title: "标题", number: "编号", customer: "客户", date: "日期",
   goals: {
     serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
@@ -70,7 +70,7 @@ export default {
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
   stages: {
     "plan": "读取方案", "sizes": "计算规模", "fabrics and racks": "设计网络与机柜", "bill and prices": "配置清单与价格", "checks": "检查",
-    "quote": "报价单", "chapters and drawings": "章节与图", "templates": "模板", "cables": "线缆", "alternative": "备选方案",
+    "quote": "报价单", "chapters and drawings": "章节与图", "templates": "模板", "cables": "线缆", "alternative": "备选方案", "designs": "备选设计",
     "hardware": "硬件", "sizing": "规模", "search": "搜索", "next": "超出上限的方案", "whole": "完整计算",
   },
   formats: {

@@ -1,0 +1,151 @@
+"""The answer to an inquiry: a few priced designs to choose from, and the other GPUs that meet it.
+
+An inquiry is a plan that may leave the GPU open; then the cheapest GPU that meets it is taken. A GPU competes if it is
+sold, in a server of a maker, and has a price. Every design is calculated as `build` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
+from typing import Any, NamedTuple
+
+from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.identity import identity
+from bomgen.catalog.parts import AVAILABLE, GENERIC
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.jobs import report_count
+from bomgen.documents.offers import Changes, Offer
+from bomgen.pricing.price_book import net_price
+from bomgen.pricing.quote import unpriced_gpus
+from bomgen.results.result import Report
+from bomgen.workflow.inputs import Inputs, read_all
+from bomgen.workflow.pipeline import part_names, work_out_variant
+from bomgen.workflow.plan_files import PlanFile, extended
+from bomgen.workflow.starters import USUAL_GPU
+
+GPU, SERVER, SERVERS, SPARE_SERVERS = (f"cluster.{key}" for key in ("gpu", "server", "servers", "spare_servers"))
+SIZES = frozenset(("gpus", "servers", "racks", "budget", "power"))
+"""Keys of the cluster that say how large it is; without one the workload does."""
+GROWTH = Fraction(3, 2)
+"""The load that a design with room to grow carries, as a multiple of what was asked."""
+MOST_OFFERS = 3
+"""Designs that are put side by side."""
+
+
+class Answer(NamedTuple):
+    """The designs for an inquiry."""
+
+    offers: tuple[Offer, ...]
+    recommended: int
+    """The index of the offer that is recommended."""
+    others: tuple[Offer, ...]
+    """A design with each other GPU, the cheapest first."""
+
+
+def answer_inquiry(file: PlanFile) -> Answer:
+    """Return the designs that answer a plan. Raises PlanErrors if it cannot be built."""
+    file = file._replace(lock=None)
+    data = extended(file, (), {}).data
+    cluster: Mapping[str, Any] = data.get("cluster") or {} if isinstance(data, dict) else {}
+    open_gpu = {} if cluster.get("gpu") else {GPU: USUAL_GPU}
+    inputs = read_all(file, _settings(open_gpu))
+    designed = [*_design(inputs, "gpu", open_gpu)]
+    others = [] if SERVER in cluster else [*_with_other_gpus(inputs, [offer.report for offer in designed])]
+    others.sort(key=_cost)
+    if open_gpu:
+        designed = sorted([*designed, *others], key=_cost)
+        others = designed[1:]
+    if not designed:
+        work_out_variant(inputs)  # raises why
+    first = designed[0]._replace(kind="asked" if SIZES & cluster.keys() else "smallest")
+    vendors = (offer._replace(kind="vendor") for offer in others if offer.gpu_vendor != first.gpu_vendor)
+    offers = {_size(first): first}
+    for offer in (*_with_spare(inputs, first), *_grown(inputs, first), *vendors):
+        offers.setdefault(_size(offer), offer)
+    offered = tuple(offers.values())[:MOST_OFFERS]
+    serves = first.report.plan.inference is not None
+    recommended = next((at for at, offer in enumerate(offered) if serves and offer.kind == "spare"), 0)
+    return Answer(offered, recommended, tuple(others))
+
+
+def _settings(changes: Changes) -> tuple[str, ...]:
+    return tuple(f"{key}={value}" for key, value in changes.items())
+
+
+def _design(inputs: Inputs, kind: str, changes: Changes) -> Iterator[Offer]:
+    """Yield the design with changes of the plan, if it can be built."""
+    with suppress(PlanErrors):
+        yield Offer(kind, changes, work_out_variant(read_all(inputs.file, _settings(changes), earlier=inputs)))
+
+
+def _size(offer: Offer) -> tuple[object, ...]:
+    """Return what two designs share only if they are the same."""
+    report = offer.report
+    return report.plan.cluster.gpu.identity.id, report.design.sizing.gpus.value, report.quote.totals.amount
+
+
+def _cost(offer: Offer) -> tuple[bool, Decimal]:
+    totals = offer.report.quote.totals
+    return not totals.complete, totals.amount
+
+
+def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Offer]:
+    """Yield a design with each GPU that competes and is in none of those that are designed already."""
+    sold = dict(_sold(inputs.catalog))
+    for report in designed:
+        sold = {gpu: server for gpu, server in sold.items() if _has_price(report, gpu, server)}
+        sold.pop(report.plan.cluster.gpu.identity.id, None)
+    for number, (gpu, server) in enumerate(sold.items()):
+        report_count("designs", number, len(sold))
+        for offer in _design(inputs, "gpu", {GPU: gpu, SERVER: server.id}):
+            if not unpriced_gpus(offer.report.quote.lines):
+                yield offer
+
+
+def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
+    """Yield each GPU that is sold with a server that has it: its default server, if a maker sells that."""
+    for gpu in Catalog().all("gpu"):
+        default = catalog.default_server(gpu.id)
+        servers = [*([default] if default else []), *catalog.records_where("server", "gpu", gpu.id)]
+        named = (server for server in servers if identity(server).vendor not in (None, GENERIC))
+        server = next((server for server in named if identity(server).availability == AVAILABLE), None)
+        if server and identity(gpu).availability == AVAILABLE:
+            yield gpu.id, server
+
+
+def _has_price(report: Report, gpu: str, server: Record) -> bool:
+    """Return whether the price books of a plan have a price of a GPU or of its server."""
+    parts = (("gpu", gpu), ("server", server.id))
+    quoted, catalog = report.plan.quote, report.catalog
+    return any(net_price(part_names(catalog, *part), part[0], 1, quoted, report.books) is not None for part in parts)
+
+
+def _with_spare(inputs: Inputs, first: Offer) -> Iterator[Offer]:
+    """Yield the design with a server more; one that serves carries the load while a server is down."""
+    plan, servers = first.report.plan, first.report.design.sizing.servers
+    if servers is None or (plan.inference and plan.inference.spare_replicas and plan.inference.spare_replicas.value):
+        return
+    if first.kind == "smallest" and plan.inference:
+        trays = plan.cluster.server and plan.cluster.server.trays
+        changes = {SERVERS: int(servers.value) + (int(trays.value) if trays else 1)}
+    else:
+        changes = {SPARE_SERVERS: 1}
+    yield from _design(inputs, "spare", {**first.changes, **changes})
+
+
+def _grown(inputs: Inputs, first: Offer) -> Iterator[Offer]:
+    """Yield the design for a larger load, if the workload has one that determines the size."""
+    plan = first.report.plan
+    run, served = plan.reinforcement or plan.training, plan.inference
+    block = next(iter(inputs.source.data.get("workload") or ()), "")
+    if first.kind == "smallest" and served and served.requests_per_minute:
+        changes = {f"workload.{block}.requests_per_minute": ceil(served.requests_per_minute.value * GROWTH)}
+    elif first.kind == "smallest" and run and run.target_days:
+        changes = {f"workload.{block}.target_days": f"{float(run.target_days.value / GROWTH):.3g}"}
+    else:
+        return
+    yield from _design(inputs, "growth", {**first.changes, **changes})

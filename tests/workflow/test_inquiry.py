@@ -1,0 +1,103 @@
+"""The designs that answer an inquiry: what each is for, what it costs, and that all are built from the plan it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bomgen.catalog.files import Catalog, Record
+from bomgen.cli.command import main
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.language import language
+from bomgen.documents.offers import offers_table
+from bomgen.workflow import inquiry
+from bomgen.workflow.inquiry import Answer, answer_inquiry
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
+
+SERVING = """bomgen: 1
+name: asked
+workload: {inference: {model: llama-3.1-70b, requests_per_minute: 5000, prompt_tokens: 1000, output_tokens: 500}}
+cluster: {gpu: h200-sxm}
+fabrics: {compute: default}
+quote: {price_book: indicative}
+"""
+COMPETING = {"h100-sxm": "dgx-h100", "h200-sxm": "dgx-h200", "b200-sxm": "dgx-b200", "mi300x": "dell-xe9680-mi300x"}
+
+
+@pytest.fixture(autouse=True)
+def few_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a few GPUs compete, which takes seconds less."""
+
+    def sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
+        return ((gpu, catalog.find("server", server)) for gpu, server in COMPETING.items())
+
+    monkeypatch.setattr(inquiry, "_sold", sold)
+
+
+def answered(text: str) -> Answer:
+    """Return the designs for a plan."""
+    return answer_inquiry(PlanFile("asked.yaml", text.encode(), Path.cwd(), Path.cwd()))
+
+
+def test_a_service_is_recommended_with_a_spare_server() -> None:
+    """A server more than the smallest; one that grows carries half as much again."""
+    answer = answered(SERVING)
+    assert [offer.kind for offer in answer.offers] == ["smallest", "spare", "growth"]
+    smallest, spare, growth = (offer.report for offer in answer.offers)
+    servers = [report.design.sizing.servers for report in (smallest, spare)]
+    assert servers[1].value == servers[0].value + 1
+    assert growth.plan.inference.requests_per_minute.value == 7500
+    assert answer.offers[answer.recommended].kind == "spare"
+    assert {offer.report.plan.cluster.gpu.identity.id for offer in answer.others} == COMPETING.keys() - {"h200-sxm"}
+
+
+def test_without_a_gpu_the_cheapest_is_first() -> None:
+    """Its price is not above that of any other, and the changes lead to the same plan."""
+    answer = answered(SERVING.replace("cluster: {gpu: h200-sxm}\n", ""))
+    first, *_ = answer.offers
+    amounts = [offer.report.quote.totals.amount for offer in (first, *answer.others)]
+    assert amounts == sorted(amounts)
+    assert len({offer.report.plan.cluster.gpu.identity.id for offer in (first, *answer.others)}) == len(COMPETING)
+    settings = tuple(f"{key}={value}" for key, value in first.changes.items())
+    file = PlanFile("asked.yaml", SERVING.encode(), Path.cwd(), Path.cwd())
+    assert work_out(file, settings).quote.totals == first.report.quote.totals
+
+
+def test_a_budget_holds_for_each_design() -> None:
+    """The spare server is paid from it, too; one of another vendor is offered in place of growth."""
+    head, _, cluster = SERVING.partition("workload")
+    answer = answered(head + cluster.partition("\n")[2].replace("sxm}", "sxm, budget: 2 M USD}"))
+    assert [offer.kind for offer in answer.offers] == ["asked", "spare", "vendor"]
+    assert all(offer.report.quote.totals.amount <= Decimal(2_000_000) for offer in answer.offers)
+    assert answer.recommended == 0
+
+
+def test_what_cannot_be_built_says_why() -> None:
+    """A GPU that is named and cannot serve the model is an error at its place in the plan."""
+    with pytest.raises(PlanErrors, match="no gpu 'h2000'"):
+        answered(SERVING.replace("h200-sxm", "h2000"))
+
+
+def test_totals_without_a_price_are_unknown() -> None:
+    """Nothing is compared by money that nobody knows."""
+    table = offers_table(answered(SERVING.replace("quote: {price_book: indicative}\n", "")).offers, language("zh"))
+    assert {row.id for row in table.rows} == {"why", None, "design"}
+
+
+def test_the_command_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers come line by line, a blank one takes what is proposed; the plan that is written builds."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["init", "asked", "--ask"], input="serve\n\n5000\n\n\n\nh200-sxm\n1\n")
+    assert done.exit_code == 0, done.output
+    written = (tmp_path / "asked.yaml").read_text("utf-8")
+    assert "requests_per_minute: 5000" in written
+    assert (
+        work_out(PlanFile("asked.yaml", written.encode(), tmp_path, tmp_path)).plan.cluster.gpu.identity.id
+        == "h200-sxm"
+    )
+    assert CliRunner().invoke(main, ["init", "other", "--ask", "--gpu", "h200-sxm"]).exit_code == 2
