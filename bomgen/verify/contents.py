@@ -17,7 +17,7 @@ from bomgen.cabling.types import NOWHERE
 from bomgen.core.document import Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
-from bomgen.output.wiring.columns import ACTION, KEEP, NAMES, TODAY, label_cables, tables
+from bomgen.output.wiring.columns import ACTION, KEEP, NAMES, TODAY, list_labels, tables
 from bomgen.verify.findings import ASSUMED, MISSING, NOT_ASKED, NOT_YET, RIGHT, Verification, Work
 from bomgen.verify.naming import NO_PORT, SeenEnd, SeenLink
 
@@ -39,7 +39,7 @@ def list_rows(verification: Verification) -> Iterator[dict[str, Any]]:
     wiring = verification.planned.wiring
     pieces = [work.piece for work in verification.work if work.piece is not None]
     columns: dict[str, list[Any]] = {name: [] for name in NAMES}
-    listed = replace(wiring, labels=label_cables(wiring)).take_cables(np.array(pieces, dtype=np.int64))
+    listed = replace(wiring, labels=list_labels(wiring)).take_cables(np.array(pieces, dtype=np.int64))
     for table in tables(listed):
         for name, values in columns.items():
             values += table[name].tolist()

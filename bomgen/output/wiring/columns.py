@@ -171,7 +171,7 @@ def _module(module: Module | None) -> str | None:
     return module.identity.part_number or module.identity.id if module else None
 
 
-def label_cables(wiring: Wiring) -> tuple[str, ...]:
+def list_labels(wiring: Wiring) -> tuple[str, ...]:
     """Return the label of every cable."""
     return tuple(_Labels(wiring).labels(np.arange(wiring.pieces, dtype=np.int64)).tolist())
 
