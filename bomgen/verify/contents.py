@@ -39,7 +39,7 @@ def list_rows(verification: Verification) -> Iterator[dict[str, Any]]:
     wiring = verification.planned.wiring
     pieces = [work.piece for work in verification.work if work.piece is not None]
     columns: dict[str, list[Any]] = {name: [] for name in NAMES}
-    listed = replace(wiring, labels=list_labels(wiring)).take_cables(np.array(pieces, dtype=np.int64))
+    listed = replace(wiring, labels=tuple(list_labels(wiring))).take_cables(np.array(pieces, dtype=np.int64))
     for table in tables(listed):
         for name, values in columns.items():
             values += table[name].tolist()

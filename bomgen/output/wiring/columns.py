@@ -171,11 +171,6 @@ def _module(module: Module | None) -> str | None:
     return module.identity.part_number or module.identity.id if module else None
 
 
-def list_labels(wiring: Wiring) -> tuple[str, ...]:
-    """Return the label of every cable."""
-    return tuple(_Labels(wiring).labels(np.arange(wiring.pieces, dtype=np.int64)).tolist())
-
-
 def words_of(wiring: Wiring) -> Iterator[str]:
     """Yield every text that a table may contain."""
     if wiring.changes:
