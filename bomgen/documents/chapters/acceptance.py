@@ -13,6 +13,7 @@ from bomgen.core.document import Cell, Column, Path, Row, Section, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.results.what_if import losses
 
 MACHINES: tuple[Path, ...] = (("cluster", "servers"), ("cluster", "gpus"))
@@ -39,8 +40,6 @@ OF_FABRIC = (
     ("bisection", ("bisection_gbps",)),
     ("oversubscription", ("oversubscription", "leaf")),
 )
-SERVER_LEAF = "server-leaf"
-"""The kind of links of which reserved ports are part, which have no cable yet."""
 LOSSES = {"leaf-endpoints": "leaf", "leaf-server": "leaf", "spine-share": "spine"}
 """The switch that a test turns off, by the name of what its loss costs."""
 
@@ -75,7 +74,8 @@ def _tests_of_fabric(writer: Writer, built: BuiltFabric) -> Iterator[Row]:
     name, kind = built.plan.name, _protocol(built)
     reserved = built.plan.reserved_ports
     for links in built.fabric.links:
-        without_cable = int(reserved.value) if reserved and links.kind == SERVER_LEAF else 0
+        # Reserved ports are among the links, and have no cable yet.
+        without_cable = int(reserved.value) if reserved and links.kind == SERVER_LEAF.name else 0
         count = Cell(int(links.count.value) - without_cable, "links")
         yield _row(writer, _labelled(writer, built, ("links", links.kind)), count, f"links-{kind}")
     steps: Path = ("link_gbps",)

@@ -72,8 +72,14 @@ def _port_map(report: Report, words: Language) -> Iterator[Section]:
     keys = ("label", *(f"{end}_{key}" for end in "ab" for key in ENDS), "sku", "length_m")
     cables = [cable for part in tables(wiring) for cable in zip(*(part[key] for key in keys), strict=True)]
     columns = tuple(Column(key, _title(key, words), "text", 12, main=key.endswith(("device", "port"))) for key in keys)
-    rows = tuple(_row(cable, words) for cable in sorted(cables, key=lambda cable: (str(cable[1]).zfill(6), cable[3:5])))
+    rows = tuple(_row(cable, words) for cable in sorted(cables, key=_place))
     yield Section(name, title, tables=(Table(name, title, columns, rows),))
+
+
+def _place(cable: tuple[object, ...]) -> tuple[int, str, str, int, str]:
+    """Return what cables are sorted by: rack, device and port of their first end, numbers by their size."""
+    _, rack, _, device, port, *_ = map(str, cable)
+    return len(rack), rack, device, len(port), port
 
 
 def _title(key: str, words: Language) -> str:
