@@ -107,7 +107,7 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md and its CSV files: how far pred
 	$(BIN)/python tools/fit/accuracy.py
 	$(BIN)/python tools/fit/serving_accuracy.py
 
-docs: $(INSTALLED_DEV) ## write the reference designs, and draw the pictures of README and page (Chromium)
+docs: $(INSTALLED_DEV) ## write the reference designs and samples, and draw the pictures of README and pages (Chromium)
 	$(BIN)/python tests/reference/designs.py
 	$(BIN)/python tests/reference/compute_defaults.py
 	$(BIN)/python tools/pages/pictures.py

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache
+from math import log
 from pathlib import Path
 from statistics import median, median_low
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ import yaml
 from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
+from bomgen.catalog.parts import GENERIC
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "bomgen" / "data"
@@ -51,9 +53,6 @@ class Accuracy(NamedTuple):
 FEASIBILITY = Accuracy(0.7, 1.5, f"{ESTIMATE_CLASSES}, class 4: -30 % to +50 %")
 SCREENING = Accuracy(0.5, 2.0, f"{ESTIMATE_CLASSES}, class 5: -50 % to +100 %")
 """https://soma-website.pages.dev/resources/glossary/aace-18r-97/ (read 2026-11-28)"""
-OTHER_PARTS_OF_A_SERVER = 32_010
-"""What a DGX H100 has beside its 8 GPUs, USD, 2023-05: Epoch AI, training-cost-trends, quoting SemiAnalysis."""
-OTHER_PARTS_SOURCE = "Epoch AI, training-cost-trends: 32,010 USD of other parts in a DGX H100, quoting SemiAnalysis"
 FLASH_PRICE = 27_000 / 122.88
 """USD per TB of QLC flash at street prices of 2026."""
 FLASH_SHARE = 0.9
@@ -68,15 +67,14 @@ and https://www.pulse.bot/hardware/news/ (VDURA CEO sees the end of the all-flas
 TB = {"TB": 1, "PB": 1000}
 SAME = ("rate_gbps", "fibre")
 """Fields by which modules are priced that a replacement has from the module that it replaces."""
-GPUS_OF_A_BASEBOARD = 8
-PRICED_SWITCH = "qm9700"
+GPUS_OF_A_SERVER = 8
+PRICED_INFINIBAND, PRICED_ETHERNET = "qm9700", ("sn4700", "sn5600")
+"""Switches with ports of 400 Gb/s and more that have a price: the two of Ethernet say how it grows with capacity."""
 PDU_PRICE = {"price": 900, "min": 400, "max": 3000}
 """USD: the dearest monitored PDU of a buyer's guide, within monitored ones to switched ones with metered outlets."""
 PDU_SOURCE = "IP Security Depot, Rack PDU Buyer's Guide (https://www.ipsecuritydepot.com/guides/rack-pdu-buyer-guide/)"
-CHEAPEST_GBPS = 33_894 / (64 * 800)
-"""Per Gb/s: the list price of the FS N9600-64OD of 2026-09, 33,894 EUR, taken as USD for the low end of switches."""
 CORE_PORT = 400
-"""Gb/s: switches with faster ports cost less for each Gb/s."""
+"""Gb/s of the slowest switches whose price grows less than their capacity."""
 HEAD = f"""\
 # yaml-language-server: $schema=../../schemas/prices.schema.json
 # What the catalogue's sources say that parts cost: list prices, street prices, notes. Good enough to compare designs in
@@ -102,7 +100,8 @@ def _entries() -> Iterator[dict[str, Any]]:
             if entry := _entry_of(kind, record, records):
                 yield {"part": part} | _not_below_its_parts(entry, record)
             if "gpu_slots" in record:
-                yield _by_rule(f"{part}-chassis", price_rules.CARD_SERVER)
+                chassis = _by_rule(f"{part}-chassis", price_rules.CARD_SERVER)
+                yield chassis | {"max": price_rules.HOST_OF_EIGHT.price}
     for part, record in _records("cable").items():
         yield from _cables(part, record)
     for part, record in _records("panel").items():
@@ -190,11 +189,11 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
 
 def _estimated(kind: str, record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
     if kind == "server":
-        return _from_gpus(record)
+        return _from_same_rack(record, records) if "trays" in record else _from_gpus(record)
     if kind == "storage":
         return _from_flash(record)
     if kind == "switch":
-        return _from_capacity(record, records[PRICED_SWITCH])
+        return _from_capacity(record, records)
     if kind == "accessory":
         return _from_like_accessory(record)
     if kind in ("nic", "transceiver"):
@@ -218,15 +217,22 @@ def _from_gpus(record: dict[str, Any]) -> dict[str, Any] | None:
     gpus, count = _gpu_price(record), round(_number(record["gpus"]))
     if gpus is None:
         return None
-    if count == GPUS_OF_A_BASEBOARD:
-        others, others_source = float(OTHER_PARTS_OF_A_SERVER), OTHER_PARTS_SOURCE
-    elif _is_card(record):
-        others, others_source = price_rules.CARD_SERVER.price, price_rules.CARD_SERVER.source
-    else:
+    whole = count == GPUS_OF_A_SERVER and not (_is_card(record) and record["vendor"] == GENERIC)
+    if not whole and not _is_card(record):
         return None
-    price = round(gpus["price"] * count + others)
-    source = f"estimate: {count} x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {others_source}"
+    others = price_rules.HOST_OF_EIGHT if whole else price_rules.CARD_SERVER
+    price = round(gpus["price"] * count + others.price)
+    source = f"estimate: {count} x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {others.source}"
     return _estimate(price, source, gpus.get("date"))
+
+
+def _from_same_rack(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the price of a rack of the same GPUs: racks of one kind cost alike whoever sells them."""
+    for other in records.values():
+        if other.get("trays") and other["gpu"] == record["gpu"] and (known := _published(other)):
+            found = _estimate(known["price"], f"estimate: {other['name']}; {known['source']}", known.get("date"))
+            return found | {end: known[end] for end in ("min", "max") if end in known}
+    return None
 
 
 def _from_flash(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -240,7 +246,7 @@ def _from_flash(record: dict[str, Any]) -> dict[str, Any] | None:
     return found | {"min": flash}
 
 
-def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, Any] | None:
+def _from_capacity(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
     port = max((_number(group["port_gbps"]) for group in _ports(record)), default=0)
     if not port or "chassis" in record or record.get("price_indications"):
         return None
@@ -252,15 +258,22 @@ def _from_capacity(record: dict[str, Any], priced: dict[str, Any]) -> dict[str, 
         found = _estimate(
             round(per_gbps.price * _rate(record)), f"estimate: by capacity; {per_gbps.source}", per_gbps.day
         )
-        cheapest = price_rules.CHEAPEST_ETHERNET_GBPS
+        found["min"] = min(found["min"], round(price_rules.CHEAPEST_ETHERNET_GBPS * _rate(record)))
     else:
-        known = _published(priced) or {}
+        smaller, larger = (_rate_and_price(records[part]) for part in PRICED_ETHERNET)
+        growth = log(larger[1]["price"] / smaller[1]["price"]) / log(larger[0] / smaller[0])
+        part = PRICED_INFINIBAND if record["protocol"] == "infiniband" else PRICED_ETHERNET[-1]
+        gbps, known = _rate_and_price(records[part])
         source = (
-            f"estimate: a QM9700 at {known['price']:,} USD by capacity ({known['source'].partition(';')[2].strip()})"
+            f"estimate: {records[part]['name']} at {known['price']:,} USD, by capacity to the power of {growth:.2f}"
+            f" ({known['source'].partition(';')[2].strip()})"
         )
-        found = _estimate(round(known["price"] / _rate(priced) * _rate(record)), source, known["date"])
-        cheapest = CHEAPEST_GBPS
-    return found | {"min": min(found["min"], round(cheapest * _rate(record)))}
+        found = _estimate(round(known["price"] * (_rate(record) / gbps) ** growth), source, known["date"])
+    return found
+
+
+def _rate_and_price(record: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    return _rate(record), _published(record) or {}
 
 
 def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:

@@ -58,11 +58,22 @@ ETHERNET_GBPS = Known(
 """USD for each Gb/s of switches with ports of 25 to 200 Gb/s."""
 CHEAPEST_ETHERNET_GBPS = 2_630 / CE6881_GBPS
 """A Huawei CE6881-48S6CQ in marketplaces, 2026-09: IDC and marketplace listings of switches, second hand."""
+SERVER_OF_EIGHT, RTX_PRO_6000 = 265_928, 16_000
+HOST_OF_EIGHT = Known(
+    SERVER_OF_EIGHT - 8 * RTX_PRO_6000,
+    "2026-07-16",
+    "AMD, AAI 2026, note 8: OEM list price of a server with eight RTX PRO 6000, less the cards at 16,000 USD",
+)
+"""What a server with eight GPUs costs beside them.
+
+https://ir.amd.com/news-events/press-releases/detail/1294/aai-2026-amd-delivers-full-stack-compute-for-the-agentic-ai-era
+(quoted by a cost comparison of 2026-10-10, read 2026-11-30)
+"""
 CHASSIS, MEMORY, DRIVES, BOOT_DRIVES = 11_500, 4_250, 2_200, 225
 CARD_SERVER = Known(
     CHASSIS + MEMORY + DRIVES + BOOT_DRIVES, "2026-09-01", f"{DATACENTRE}: a server of two sockets without its GPUs"
 )
-"""Chassis with two processors, 512 GB, four NVMe drives and two boot drives, for two cards."""
+"""Chassis with two processors, 512 GB, four NVMe drives and two boot drives, for two cards: the low end."""
 
 # modules -----------------------------------------------------------------------------------------------------------
 # The prices that are known are of compatible modules.

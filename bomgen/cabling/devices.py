@@ -16,23 +16,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.types import NOWHERE, Column, DeviceKind, Places, Wiring
+from bomgen.cabling.types import GONE, NOWHERE, Column, DeviceKind, Places, Wiring
 from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Appliance, Identity, Pdu, Server
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.enumeration import HOST
 from bomgen.fabric.types import Tier
 from bomgen.optics.uses import JUMPER, TRUNKED
-from bomgen.plan.types import OUT_OF_BAND, PDUS, SWITCHES, Hosts, Site, StorageServers
+from bomgen.plan.types import (
+    IN_USE,
+    OUT_OF_BAND,
+    PDUS,
+    SPARE,
+    SWITCHES,
+    Hosts,
+    Installed,
+    Place,
+    Site,
+    StorageServers,
+    switches_of,
+)
 from bomgen.site import floor_plan
-from bomgen.site.facility import fill_rooms, rooms_of_racks
+from bomgen.site.facility import describe_servers, fill_rooms, open_hall, rooms_of_racks
 from bomgen.site.floor_plan import Floor, FloorPositions, MachineGroup, Route
+from bomgen.site.installed import COMPUTE, MANAGEMENT, Machines
 from bomgen.site.racks import compute_capacity, management_capacity
 
 SERVERS = "server"
 LEAST_DIGITS = 2
+UNKNOWN_UNIT = 0
+"""The unit of an installed machine whose height is unknown."""
 
 
 class DeviceTable(NamedTuple):
@@ -224,11 +240,11 @@ def locate_devices(design: Design, machines: DeviceTable, site: Site, racks: Flo
     """Return row, rack and unit of every device, as far as they are known."""
     count = machines.kinds[-1].start + machines.kinds[-1].number
     rack, unit = (np.full(count, NOWHERE, dtype=np.int64) for _ in range(2))
-    positions = (
-        *_server_places(design, machines, racks),
-        *_others(design, machines, site, racks),
-        *_pdus(site, machines, racks),
-    )
+    if site.installed:
+        standing = _around_installed(design, machines, site, site.installed, racks)
+    else:
+        standing = itertools.chain(_server_places(design, machines, racks), _others(design, machines, site, racks))
+    positions = (*standing, *_pdus(site, machines, racks))
     for kind, position in positions:
         rows = slice(kind.start, kind.start + kind.number)
         rack[rows], unit[rows] = position
@@ -249,6 +265,78 @@ def _server_places(design: Design, machines: DeviceTable, racks: Floor) -> Itera
     yield kind, FloorPositions(filled.rack[: kind.number], filled.unit[: kind.number])
     if spare:
         yield spare, FloorPositions(filled.rack[before:], filled.unit[before:])
+
+
+def list_kinds(machines: DeviceTable) -> dict[str, DeviceKind]:
+    """Return the kinds of machine that can be installed, by the names under which their places are known."""
+    tiers = {switches_of(*fabric_and_tier): kind for fabric_and_tier, kind in machines.tiers.items()}
+    spare = {SPARE: machines.spare} if machines.spare else {}
+    return {IN_USE: machines.servers, **spare, **tiers, **machines.hosts}
+
+
+def list_installed(design: Design) -> Installed | None:
+    """Return the places of the machines of a design; None without a layout or racks."""
+    last = number_devices(design).kinds[-1]
+    return find_installed(design, design, np.arange(last.start + last.number, dtype=np.int64))
+
+
+def find_installed(old: Design, new: Design, numbers: Column) -> Installed | None:
+    """Return what stands in an old design as the places of machines of the new one; None without a layout or racks.
+
+    `numbers` are those of the old devices in the new design, GONE where there is none.
+    """
+    site, racks, before = old.plan.site, build_floor(old), number_devices(old)
+    if site is None or racks is None or not site.layout.given:
+        return None
+    places, today = locate_devices(old, before, site, racks), list_kinds(before)
+    now = number_devices(new)
+    origin = np.full(now.kinds[-1].start + now.kinds[-1].number, GONE, dtype=np.int64)
+    origin[numbers[numbers != GONE]] = np.flatnonzero(numbers != GONE)
+    found: dict[str, dict[int, Place]] = {}
+    for name, kind in list_kinds(now).items():
+        if name not in today or _part(today[name]) != _part(kind):
+            continue
+        devices = origin[kind.start : kind.start + kind.number : kind.of_box]
+        stand = np.flatnonzero((devices != GONE) & (places.rack[devices] != NOWHERE))
+        of_machines = zip(places.rack[devices[stand]].tolist(), places.unit[devices[stand]].tolist(), strict=True)
+        found[name] = {
+            box: (rack, max(unit, UNKNOWN_UNIT)) for box, (rack, unit) in zip(stand.tolist(), of_machines, strict=True)
+        }
+    digits = {kind.stem: kind.digits for kind in before.kinds}
+    return Installed(floor_plan.list_rows(racks), found, digits)
+
+
+def _part(kind: DeviceKind) -> str | None:
+    return kind.identity.id if kind.identity else None
+
+
+def _around_installed(
+    design: Design, machines: DeviceTable, site: Site, installed: Installed, racks: Floor
+) -> Iterator[tuple[DeviceKind, FloorPositions]]:
+    """Yield the positions of servers and other machines, where installed ones stay."""
+    names = {kind.start: name for name, kind in list_kinds(machines).items() if kind.number}
+    server, per_rack = design.facility.server, design.facility.servers_per_rack
+    of_rack = server.trays if server and server.trays else per_rack
+    servers = [kind for kind in (machines.servers, machines.spare) if kind and kind.number and server and of_rack]
+    packed = stack_of_machines(design, machines, site)
+    groups = [
+        Machines(group.pieces, group.height_u, group.power_w, installed.places.get(names[kind.start], {}))
+        for kind, group in zip(packed.kinds, packed.standing, strict=True)
+    ]
+    of_servers = [
+        describe_servers(server, kind.number, installed.places.get(names[kind.start], {})) for kind in servers if server
+    ]
+    hall = open_hall(site, installed, _whole(of_rack))
+    by_kind = hall.stand(of_servers, groups, shared=not len(racks.management))
+    numbers = {COMPUTE: racks.compute, MANAGEMENT: racks.management}
+    for kind, places in zip((*servers, *packed.kinds), by_kind, strict=True):
+        standing = floor_plan.no_positions(kind.number)
+        for box, place in enumerate(places):
+            if place and place.rack < len(numbers[place.kind]):
+                devices = slice(box * kind.of_box, (box + 1) * kind.of_box)
+                standing.rack[devices] = numbers[place.kind][place.rack]
+                standing.unit[devices] = place.unit or NOWHERE
+        yield kind, standing
 
 
 class RackContents(NamedTuple):
@@ -316,8 +404,22 @@ def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[Dev
     unit = np.concatenate([np.tile(pdu_units(site, pdu, pdus), len(column)) for column, pdus, pdu in rack_groups])[
         : kind.number
     ]
-    if len(rack) == kind.number:
-        yield kind, FloorPositions(rack, unit)
+    if len(rack) != kind.number:
+        return
+    order = np.arange(len(rack), dtype=np.int64)
+    if site.installed:
+        order = _keep_slots(rack + 1, np.maximum(unit, UNKNOWN_UNIT), site.installed.places.get(PDUS, {}))
+    yield kind, FloorPositions(rack[order], unit[order])
+
+
+def _keep_slots(rack: Column, unit: Column, installed: Mapping[int, Place]) -> Column:
+    """Return the slot of each PDU, by the racks and units of the slots; installed PDUs stay in theirs."""
+    slots = zip(rack.tolist(), unit.tolist(), strict=True)
+    free = group_by(enumerate(slots), lambda slot: slot[1])
+    kept = {number: free[place].pop(0)[0] for number, place in sorted(installed.items()) if free.get(place)}
+    left = sorted(slot for slots_of_place in free.values() for slot, _ in slots_of_place)
+    new = iter(left)
+    return np.array([kept[number] if number in kept else next(new) for number in range(len(rack))], dtype=np.int64)
 
 
 def pdu_units(site: Site, pdu: Pdu | None, pdus: Figure) -> Column:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.matching import (
+    NUMBER,
     MovedEnds,
     count_devices,
     match_devices,
@@ -25,6 +26,7 @@ from bomgen.cabling.matching import (
 )
 from bomgen.cabling.types import GONE, NOWHERE, CableChanges, Column, Places, Wiring, plugged_parts
 from bomgen.catalog.parts import Module
+from bomgen.plan.types import Installed, Place
 
 MOST_CABLES = 2_000_000
 """Maximum links of a wiring to compare; nobody carries out a longer list of moves, and comparing takes seconds."""
@@ -93,6 +95,10 @@ class _End(NamedTuple):
     lane: Column
 
 
+PORT_COLUMNS = tuple(f"{side}_{name}" for side in SIDES for name in _End._fields[1:])
+"""The columns of a wiring that say where a cable is plugged in at its devices."""
+
+
 def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
     """Return the moves from one wiring to another; `renamed` are the new names of renamed fabrics."""
     numbers = match_devices(old, new, renamed)
@@ -102,6 +108,84 @@ def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Mov
 def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
     """Return the new wiring with the names and ports of the old one where they stay, and with the changes."""
     return _grow(old, new, {}, match_devices(old, new, {}))[0]
+
+
+def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[str, Place, Place]]:
+    """Yield the name of each installed machine that the new network has elsewhere, and both places; rack 0: none.
+
+    `numbers` are those of the old devices in the new network, GONE where there is none.
+    """
+    if old.places is None or new.places is None:
+        return
+    rows = np.flatnonzero(numbers != GONE)
+    rows = rows[old.places.rack[rows] != NOWHERE]
+    places = [
+        np.stack((positions.rack[devices], positions.unit[devices]), axis=1).clip(0).tolist()
+        for positions, devices in ((old.places, rows), (new.places, numbers[rows]))
+    ]
+    for device, (rack, unit), (now_rack, now_unit) in zip(rows.tolist(), *places, strict=True):
+        if (rack, unit) != (now_rack, now_unit):
+            yield old.names[device], (rack, unit), (now_rack, now_unit)
+
+
+def record_network(planned: Wiring, grown: Wiring, labels: Sequence[str]) -> Installed:
+    """Return what a grown network has otherwise than the one that its plan alone gives, and the labels of cables."""
+    before, after = (
+        np.stack([getattr(wiring, column) for column in PORT_COLUMNS], axis=1) for wiring in (planned, grown)
+    )
+    rows = np.flatnonzero((before != after).any(axis=1))
+    ends = tuple(
+        (row, grown.ports[a_port], a_cage, a_lane, grown.ports[b_port], b_cage, b_lane)
+        for row, (a_port, a_cage, a_lane, b_port, b_cage, b_lane) in zip(
+            rows.tolist(), after[rows].tolist(), strict=True
+        )
+    )
+    names = [[tuple(map(kind.name, range(kind.number))) for kind in wiring.kinds] for wiring in (planned, grown)]
+    by_stem = zip((kind.stem for kind in planned.kinds), *names, strict=True)
+    runs = list[tuple[str, int]]()
+    following = None
+    for label in labels:
+        first, cables = runs.pop() if runs and label == following else (label, 0)
+        runs.append((first, cables + 1))
+        following = _next_label(label)
+    return Installed((), {}, {}, {stem: now for stem, was, now in by_stem if was != now}, tuple(runs), ends)
+
+
+def restore_network(planned: Wiring, installed: Installed) -> Wiring:
+    """Return the wiring of a plan with the names, labels and ports that `record_network` has found in it."""
+    numbers = {name: number for number, name in enumerate(planned.ports)}
+    for _, a_port, _, _, b_port, _, _ in installed.ends:
+        numbers.setdefault(a_port, len(numbers))
+        numbers.setdefault(b_port, len(numbers))
+    ends = [
+        (row, numbers[a_port], a_cage, a_lane, numbers[b_port], b_cage, b_lane)
+        for row, a_port, a_cage, a_lane, b_port, b_cage, b_lane in installed.ends
+        if row < len(planned)
+    ]
+    rows = np.array(ends, dtype=np.int64).reshape(-1, 1 + len(PORT_COLUMNS))
+    columns = {column: getattr(planned, column).copy() for column in PORT_COLUMNS}
+    for number, column in enumerate(columns.values(), start=1):
+        column[rows[:, 0]] = rows[:, number]
+    labels = list[str]()
+    if sum(cables for _, cables in installed.labels) == planned.pieces:
+        for label, cables in installed.labels:
+            following = label
+            for _ in range(cables):
+                labels.append(following)
+                following = _next_label(following)
+    kinds = tuple(
+        kind._replace(name=called.__getitem__)
+        if len(called := installed.names.get(kind.stem, ())) == kind.number and called
+        else kind
+        for kind in planned.kinds
+    )
+    return replace(planned, **columns, ports=tuple(numbers), kinds=kinds, labels=tuple(labels) or None)
+
+
+def _next_label(label: str) -> str:
+    """Return the label after one: the next number, with as many digits."""
+    match = NUMBER.search(label)
+    return f"{label[: match.start()]}{int(match[0]) + 1:0{len(match[0])}}" if match else label
 
 
 def sum_moves(moves_by_cluster: Mapping[str, Moves]) -> Moves:
@@ -307,15 +391,31 @@ def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Col
     alike, alike_today = _number_sockets(new, old)
     wanted = np.where(_has_port(new_end, alike, today, alike_today, seat.ravel()), seat.ravel(), GONE)
     kept = _seat(new, new_end, today, wanted, alike)
-    for clashing in (_seat(new, new_end, today, _planned_seats(new_end, alike, today, wanted), alike), new_end):
+    shapes, _ = _number_sockets(new, old, by_part=False)
+    planned = _planned_seats(new_end, alike, today, wanted)
+    others = (_seat(new, new_end, today, wanted, shapes), _seat(new, new_end, today, planned, alike), new_end)
+    for clashing in others:
         clash = _find_clashes(new, new_end, kept)[new_end.device]
         kept = _End(*(np.where(clash, theirs, ours) for ours, theirs in zip(kept, clashing, strict=True)))
+    kept = _number_cages(new, new_end, kept)
     columns = zip(_End._fields[1:], kept[1:], strict=True)
     return {
         f"{side}_{name}": half
         for name, column in columns
         for side, half in zip(SIDES, np.split(column, len(SIDES)), strict=True)
     }
+
+
+def _number_cages(new: Wiring, planned: _End, kept: _End) -> _End:
+    """Return ends with the cages that their ports have in the new list: fabrics added before others shift the cages."""
+    ports, kinds = len(new.ports), new.kind_numbers
+    known, first = np.unique(kinds[planned.device] * ports + planned.port, return_index=True)
+    wanted = kinds[kept.device] * ports + kept.port
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    listed, source = known[at] == wanted, first[at]
+    return kept._replace(
+        cage=np.where(listed, planned.cage[source], kept.cage), lane=np.where(listed, planned.lane[source], kept.lane)
+    )
 
 
 def _planned_seats(ends: _End, alike: Column, today: _End, seat: Column) -> Column:
@@ -377,14 +477,18 @@ def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
     return sockets
 
 
-def _number_sockets(*wirings: Wiring) -> list[Column]:
-    """Return a number for the cage, part and device of each end of all links; equal ends may be exchanged."""
+def _number_sockets(*wirings: Wiring, by_part: bool = True) -> list[Column]:
+    """Return a number for the cage, part and device of each end of all links; equal ends may be exchanged.
+
+    Unless `by_part`, ends of different parts are equal: ports of a cage that takes either.
+    """
     numbers, sockets = dict[tuple[object, ...], int](), list[Column]()
     for wiring in wirings:
         parts = [kind.identity.id if kind.identity else kind.stem for kind in wiring.kinds]
         columns = list[Column]()
         for side, names in zip(SIDES, _name_sockets(wiring), strict=True):
-            table = [[numbers.setdefault((part, *name), len(numbers)) for part in parts] for name in names]
+            shapes = names if by_part else [name[1:] for name in names]
+            table = [[numbers.setdefault((part, *shape), len(numbers)) for part in parts] for shape in shapes]
             device = _end(wiring, side).device
             columns.append(np.array(table, dtype=np.int64)[wiring.cable_type, wiring.kind_numbers[device]])
         sockets.append(np.concatenate(columns))

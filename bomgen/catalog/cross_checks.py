@@ -6,7 +6,6 @@ contradiction is a warning: a data sheet may be right against every rule here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -14,6 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from bomgen.catalog.files import NOT_PARTS, Catalog, Record, UnknownPart
+from bomgen.catalog.identity import supply_capacity
 from bomgen.catalog.parts import ANY, parse_pcie
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.jobs import spend
@@ -22,7 +22,6 @@ RULE = "cross-check"
 SHOWN_OTHERS = 5
 """Parts that a message lists."""
 GBPS_PER_TBPS = 1000
-WATTS_A_KILOWATT = 1000
 LANES = {"sr": 1, "dr1": 1, "fr1": 1, "sr4": 4, "vr4": 4, "dr4": 4, "fr4": 4, "lr4": 4, "sr8": 8, "vr8": 8, "dr8": 8}
 """Lanes of one engine, by optic (IEEE 802.3)."""
 FIBRES = {"sr": "multimode", "vr": "multimode", "dr": "single-mode", "fr": "single-mode", "lr": "single-mode"}
@@ -42,7 +41,6 @@ SHORTEST_READ, LONGEST_READ = Fraction(5, 1000), 1
 """Plausible seconds to read a GPU's whole memory once: 13 ms (Rubin) to 0.47 s (DGX Spark)."""
 CAPACITY_TOLERANCE = Fraction(1, 100)
 """Rounding of a capacity that a data sheet states in Tb/s."""
-_RATING = re.compile(r"(\d+) x ([\d.]+) ?(k?W)\b")
 
 
 class Contradiction(NamedTuple):
@@ -153,12 +151,10 @@ def _power_and_supplies(record: Record, _catalog: Catalog) -> Iterator[Contradic
     count, needed = (record.value("power_supplies", key) for key in ("count", "needed"))
     if count and needed and needed > count:
         yield Contradiction("power_supplies", f"{needed} power supplies are needed, but there are {count}")
-    rating, power = _RATING.match(str(record.value("psu") or "")), record.figure("power", "W")
-    if rating and needed and power:
-        watts = needed * Fraction(rating[2]) * (WATTS_A_KILOWATT if rating[3] == "kW" else 1)
-        if power.value > watts:
-            text = f"a power of {float(power.value):g} W, but the supplies needed give {float(watts):g} W"
-            yield Contradiction("power", text)
+    carried, power = supply_capacity(record), record.figure("power", "W")
+    if needed and carried and power and power.value > carried.value:
+        text = f"a power of {float(power.value):g} W, but the supplies needed give {float(carried.value):g} W"
+        yield Contradiction("power", text)
 
 
 def _lanes_and_rate(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:

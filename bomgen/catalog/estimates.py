@@ -1,8 +1,8 @@
 """Figures that a maker does not publish, estimated by rules fitted to the parts of the catalogue that publish them.
 
-Power of NICs and modules from their rate, of servers from their GPUs by the form of cooling; height of switches from
-their cages; weight of devices from the height, and power of storage systems and appliances; usable capacity of storage
-from its drives, and its bandwidth from its ports; one management port of a server.
+Power of NICs and modules from their rate, of switches from their ports and typical power, of servers from their GPUs;
+height of switches from their cages; weight of devices from the height, and power of storage systems and appliances;
+usable capacity of storage from its drives, and its bandwidth from its ports; one management port of a server.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ from math import ceil
 from bomgen.catalog.files import built_in_assumption
 from bomgen.catalog.parts import GENERIC, Gpu, Server
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula, product
+from bomgen.core.provenance import Figure, formula, minimum, product
 from bomgen.core.units import BITS_A_BYTE, GIGA
 
 GBPS_PER_STEP = 100
 """The rate by which the power of NICs and modules rises."""
+GBPS_PER_TBPS = 1000
+FAST_PORT_GBPS = 200
+"""Rate of the fastest port from which on the power of a switch is estimated from that of similar ones."""
+GPUS_OF_WHOLE_HOST = 4
+"""GPUs from which on a server has all of the other parts that the estimate of its power counts."""
 
 rate_of_ports = product("rate_of_ports", "Gb/s", "ports", "port_gbps")
 """Total rate of the ports of a NIC."""
@@ -32,6 +37,8 @@ write_of_read = product("write_of_read", "bytes/s", "read", "write_to_read")
 """Write bandwidth of a storage system, estimated from its read bandwidth."""
 power_of_trays = product("power_of_trays", "W", "trays", "tray_w")
 """Maximum power of a rack-scale system, estimated from the power of its trays."""
+power_within_supplies = minimum("power_within_supplies", "W", "power_w", "supply_capacity_w")
+"""Maximum power of a machine, at most what its power supplies carry."""
 
 
 @formula("W")
@@ -41,9 +48,21 @@ def power_from_rate(total_gbps: int, base_w: int, per_100g: int) -> int:
 
 
 @formula("W")
-def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction) -> int:
-    """Maximum power of a server, estimated from the power of its GPUs."""
-    return ceil(gpus * gpu_power_w * to_gpus)
+def power_of_server(gpus: int, gpu_power_w: int, to_gpus: Fraction, others_w: int) -> int:
+    """Maximum power of a server, estimated from the power of its GPUs and of its other parts."""
+    return ceil(gpus * gpu_power_w * to_gpus + Fraction(others_w * min(gpus, GPUS_OF_WHOLE_HOST), GPUS_OF_WHOLE_HOST))
+
+
+@formula("W")
+def power_from_capacity(capacity_gbps: int, base_w: int, per_tbps: int) -> int:
+    """Maximum power of a switch, estimated from the bandwidth of its ports."""
+    return ceil(base_w + Fraction(capacity_gbps, GBPS_PER_TBPS) * per_tbps)
+
+
+@formula("W")
+def power_from_typical(typical_w: int, to_typical: Fraction, of_capacity_w: int) -> int:
+    """Maximum power of a switch, estimated from its typical power and the bandwidth of its ports."""
+    return ceil((typical_w * to_typical + of_capacity_w) / 2)
 
 
 @formula("W")
@@ -78,11 +97,20 @@ def rack_units_of_cages(cages: Fraction, cages_per_unit: int) -> int:
 
 def estimate_power_of_rate(kind: str, rate_gbps: Figure) -> Figure:
     """Return the unpublished power [W] of a part of kind `nic` or `module`, with its range."""
-    base, slope, low, high = (
-        built_in_assumption(f"{kind}-power-{name}") for name in ("base", "per-100g", "low", "high")
-    )
-    power = power_from_rate(rate_gbps, base, slope)
-    return power.between(power.value * low.value, power.value * high.value)
+    base, slope = (built_in_assumption(f"{kind}-power-{name}") for name in ("base", "per-100g"))
+    return _with_range(kind, power_from_rate(rate_gbps, base, slope))
+
+
+def estimate_power_of_switch(
+    capacity_gbps: Figure, fastest_gbps: int, typical_w: Figure | None, supply_capacity_w: Figure | None
+) -> Figure:
+    """Return the unpublished maximum power [W] of a switch, with its range."""
+    slow = "" if fastest_gbps >= FAST_PORT_GBPS else "-slow"
+    base, per_tbps = (built_in_assumption(f"switch-power-{name}{slow}") for name in ("base", "per-tbps"))
+    power = power_from_capacity(capacity_gbps, base, per_tbps)
+    if typical_w:
+        power = power_from_typical(typical_w, built_in_assumption(f"switch-power-to-typical{slow}"), power)
+    return _within(_with_range("switch", power), supply_capacity_w)
 
 
 def estimate_weight(kind: str, rack_units: Figure) -> Figure:
@@ -96,9 +124,11 @@ def estimate_unpublished(server: Server, gpu: Gpu) -> Server:
     Power needs that of the GPU, weight the height of the server.
     """
     if server.power_w is None and gpu.power_w:
-        to_gpus = _ranged("server-power-to-gpus-liquid" if server.liquid_cooled else "server-power-to-gpus")
-        power = power_of_server(server.gpus, gpu.power_w, to_gpus)
-        server = server._replace(power_w=power_of_trays(server.trays, power) if server.trays else power)
+        form = "-liquid" if server.liquid_cooled else "-cards" if server.gpu_slots else ""
+        to_gpus, others = (built_in_assumption(f"server-power-{name}") for name in (f"to-gpus{form}", "others"))
+        power = _with_range("server", power_of_server(server.gpus, gpu.power_w, to_gpus, others))
+        whole = power_of_trays(server.trays, power) if server.trays else _within(power, server.supply_capacity_w)
+        server = server._replace(power_w=whole)
     if server.weight_kg is None and server.rack_units and not server.rack_scale:
         server = server._replace(weight_kg=estimate_weight("server", server.rack_units))
     return server
@@ -158,6 +188,16 @@ def estimate_read(ports: Figure | None, port_gbps: Figure | None) -> Figure | No
 def estimate_write(read: Figure | None) -> Figure | None:
     """Return the write bandwidth [bytes/s] of a storage system with a read bandwidth, with its range."""
     return write_of_read(read, _ranged("storage-write-to-read")) if read else None
+
+
+def _with_range(kind: str, power_w: Figure) -> Figure:
+    """Return the estimated power of a part of a kind, with the range that holds nine of ten published ones."""
+    low, high = (built_in_assumption(f"{kind}-power-{end}") for end in ("low", "high"))
+    return power_w.between(power_w.value * low.value, power_w.value * high.value)
+
+
+def _within(power_w: Figure, supply_capacity_w: Figure | None) -> Figure:
+    return power_within_supplies(power_w, supply_capacity_w) if supply_capacity_w else power_w
 
 
 def _ranged(id: str) -> Figure:

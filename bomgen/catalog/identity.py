@@ -12,7 +12,8 @@ from bomgen.catalog.descriptions import SUPPLIES, describe
 from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message, record_text
-from bomgen.core.provenance import Mark, formula
+from bomgen.core.provenance import Figure, Mark, formula
+from bomgen.core.units import parse
 
 CORDS = ("cord-c14", "cord-c20", "cord-c22")
 """The power cords of servers and switches, by the inlet of their power supplies."""
@@ -118,6 +119,8 @@ def ascii_slug(name: str) -> str:
 # Records of racks, PDUs and power supplies as data.
 
 OUTLETS = ("c13", "c19", "either")
+_RATING = re.compile(r"(\d{1,3}) x (\d{1,6}(?:\.\d{1,3})? ?k?W)\b")
+"""Number and rating of power supplies, as in `6 x 3.3 kW, 4+2`."""
 MILLIMETRES_OF_A_METRE = 1000
 
 
@@ -141,6 +144,20 @@ def supplies(record: Record) -> parts.PowerSupplies | None:
         message = f"{needed.value} of {count.value} power supplies are needed; at most all of them"
         raise PlanErrors([Problem(mark, "error", message, "range")])
     return parts.PowerSupplies(count, needed, str(record.value(SUPPLIES, "inlet")))
+
+
+def supply_capacity(record: Record) -> Figure | None:
+    """Return the power [W] of the supplies that carry a machine; None when their rating is unknown.
+
+    If it is not known how many carry it, they are all, but of two one is the spare, as of every switch of the catalogue
+    that publishes its power.
+    """
+    rating = _RATING.match(str(record.value("psu") or ""))
+    if rating is None:
+        return None
+    needed = record.figure("needed", "count", SUPPLIES) if record.value(SUPPLIES) else None
+    count = needed.value if needed else 1 if rating[1] == "2" else int(rating[1])
+    return Figure(parse(rating[2], "W") * count, "W", record.origin("psu"))
 
 
 def rack(record: Record) -> parts.Rack:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bomgen.catalog import estimates, model_matrices, models, parts
 from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
-from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies
+from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies, supply_capacity
 from bomgen.catalog.switch_records import fitted_with, switch
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
@@ -131,6 +131,7 @@ def server(record: Record) -> parts.Server:
         bmc_ports=record.figure("bmc_ports", "count"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
+        supply_capacity_w=supply_capacity(record),
         host_memory=record.figure("host_memory", "bytes"),
         weight_kg=record.figure("weight", "kg"),
         liquid_cooled=parts.LIQUID in str(record.value("cooling")),

@@ -181,6 +181,8 @@ class Server(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     """Maximum power of the unit bought: the server, or the whole rack; an estimate where none is published."""
+    supply_capacity_w: Figure | None = None
+    """Power of the supplies that carry the server; None if their rating is unknown."""
     weight_kg: Figure | None = None
     """Weight of the unit bought; an estimate where none is published."""
     liquid_cooled: bool = False

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from math import ceil
 
 from bomgen.catalog import estimates, parts
 from bomgen.catalog.descriptions import airflow_of
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
-from bomgen.catalog.identity import identity, name_part, slug, supplies
+from bomgen.catalog.identity import identity, name_part, slug, supplies, supply_capacity
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
@@ -49,11 +48,6 @@ PORT_NAMES = "port_names"
 CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
-GBPS_PER_TBPS = 1000
-NO_MORE_THAN_TYPICAL = 1
-"""The lowest ratio of maximum to typical power."""
-FAST_PORT_GBPS = 200
-"""Rate of the fastest port from which on the power of a switch is estimated from similar ones."""
 NARROW_CAGES = ("rj45", "sfp", "sfp28", "dsfp")
 NARROW_PORTS_PER_CAGE = 2
 """SFP cages and RJ45 jacks, stacked in two rows, in the width of a QSFP cage."""
@@ -84,7 +78,7 @@ def switch(record: Record) -> parts.Switch:
         groups=groups,
         switches_per_unit=shared,
         rack_units=rack_units,
-        power_w=_maximum_power(record, groups, shared),
+        power_w=record.figure("power", "W") or _estimate_power(record, groups, shared),
         port_names=_port_names(record, built, groups),
         chassis=built,
         weight_kg=record.figure("weight", "kg") or estimates.estimate_weight("switch", rack_units),
@@ -126,12 +120,6 @@ def _cages(groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Fi
     return cages_of_box(cages, switches_per_unit) if switches_per_unit.value > 1 else cages
 
 
-@formula("W")
-def power_from_typical(typical_w: int, to_typical: Fraction) -> int:
-    """Maximum power of a switch, estimated from its typical power."""
-    return ceil(typical_w * to_typical)
-
-
 capacity = product("capacity", "Gb/s", "ports", "port_gbps")
 """Total one-way bandwidth of the ports of a switch."""
 sum_of_capacity = sum_of("sum_of_capacity", "Gb/s", "capacity_gbps", "more_gbps")
@@ -140,26 +128,14 @@ capacity_of_box = product("capacity_of_box", "Gb/s", "capacity_gbps", "switches_
 """Total one-way bandwidth of the ports of the switches in one box."""
 
 
-@formula("W")
-def power_from_capacity(capacity_gbps: int, per_tbps: int) -> int:
-    """Maximum power of a switch, estimated from the bandwidth of its ports."""
-    return ceil(Fraction(capacity_gbps, GBPS_PER_TBPS) * per_tbps)
-
-
-def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
-    """Return the maximum power of a box, estimated where none is published."""
-    published, typical = record.figure("power", "W"), record.figure("power_typical", "W")
-    if published:
-        return published
-    slow = "" if max(group.port_gbps.value for group in groups) >= FAST_PORT_GBPS else "-slow"
-    if typical:
-        ratio, highest = (built_in_assumption(f"switch-power-to-typical{slow}{end}") for end in ("", "-high"))
-        return power_from_typical(typical, ratio.between(NO_MORE_THAN_TYPICAL, highest.value))
+def _estimate_power(record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
+    """Return the estimated maximum power of a box."""
     carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
     if switches_per_unit.value > 1:
         carried = capacity_of_box(carried, switches_per_unit)
-    usual, low, high = (built_in_assumption(f"switch-power-per-tbps{slow}{end}") for end in ("", "-low", "-high"))
-    return power_from_capacity(carried, usual.between(low.value, high.value))
+    fastest = max(group.port_gbps.value for group in groups)
+    typical = record.figure("power_typical", "W")
+    return estimates.estimate_power_of_switch(carried, fastest, typical, supply_capacity(record))
 
 
 def _port_names(

@@ -13,21 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from bomgen.cli.command import QUIET, VERBOSE, WRONG_PLAN, Outcome, complain, ends_on_errors, is_set, on_terminal, say
+from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
+    build_today,
     check_names,
     choose_form,
     locked_option,
     named_path,
-    open_given,
     open_plans,
     option,
     output_options,
@@ -37,12 +36,11 @@ from bomgen.cli.options import (
     proposed,
     refuse_overwriting,
     show,
-    show_problems,
     watched,
     work_out_one,
     write_out,
 )
-from bomgen.core.diagnostics import PlanErrors, unknown
+from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import Language, language
 from bomgen.core.provenance import Figure
@@ -383,6 +381,7 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
     "sides",
 )
+@option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
 @option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
 @plan_options
 def wiring(
@@ -391,6 +390,7 @@ def wiring(
     output: str | None,
     fabrics: tuple[str, ...],
     old: str | None,
+    allow_moves: bool,
     cluster: str | None,
     settings: tuple[str, ...],
     root: str | None,
@@ -409,9 +409,9 @@ def wiring(
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     refuse_overwriting(output, plan, "the plan itself")
-    file, report = work_out_one(plan, root, settings)
+    today = {cluster or "": _chosen(build_today(old, root), cluster)} if old else {}
+    file, report = work_out_one(plan, root, settings, today=today, allow_moves=allow_moves)
     report = _chosen(report, cluster)
-    today = _build_today(old, root, cluster) if old else None
     fabric_names = [built.plan.name for built in report.design.fabrics]
     if strange := [name for name in fabrics if name not in fabric_names]:
         raise click.UsageError(unknown("fabric", strange[0], fabric_names))
@@ -420,24 +420,14 @@ def wiring(
     try:
         with ends_on_errors(partial(text_of, file)):
             with watched(file.name):
-                cables = list_cables(report, fabrics, today)
+                existing = next((list_cables(network) for network in today.values()), None)
+                cables = list_cables(report, fabrics, existing)
             with _bar(cables.each_cable.pieces, output is not None) as step:
                 written = write_wiring(cables, form, Path(output) if output else None, step)
     except Unsuitable as error:
         raise click.UsageError(f"{form}: {error}") from None
     for path in written:
         say(f"{path}")
-
-
-def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
-    """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
-    with TemporaryDirectory(prefix="bomgen-") as folder:
-        existing = open_given(name, (), root, Path(folder))
-        try:
-            return _chosen(work_out(existing.file(), ()), cluster)
-        except PlanErrors as errors:
-            show_problems(errors.problems, existing)
-            sys.exit(WRONG_PLAN)
 
 
 def _chosen(report: Report, cluster: str | None) -> Report:

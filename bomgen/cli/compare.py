@@ -7,7 +7,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -52,9 +51,10 @@ from bomgen.output.markdown_html import comment
 from bomgen.output.writer import render_difference
 from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill
-from bomgen.results.result import Report, result
-from bomgen.workflow.inputs import read_all, text_of
-from bomgen.workflow.pipeline import BrokenResult, list_cables, work_out
+from bomgen.results.result import Report
+from bomgen.workflow.inputs import text_of
+from bomgen.workflow.library import compared_result
+from bomgen.workflow.pipeline import BrokenResult, is_laid_out, list_cables, without_cluster_name, work_out
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.xray.contents import open_bill, rebuild_plan
 
@@ -201,9 +201,12 @@ def _found(
                 read.append((side_of_bill(require_whole(bill)), None))
                 continue
             data = bill_in(plan.content, plan.name)
-            read.append(
-                _build_side(plan.file(), of_side) if data is None else (compared_result_of(data, plan.name), None)
-            )
+            if data is not None:
+                read.append((compared_result_of(data, plan.name), None))
+                continue
+            file = plan.file()
+            with watched(file.name):
+                read.append(compared_result(file, of_side))
         except PlanErrors as errors:
             show_problems([problem for problem in errors.problems if str(problem) not in shown], plan)
             shown |= {str(problem) for problem in errors.problems}
@@ -215,24 +218,15 @@ def _found(
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
     difference = compare_sides(old, new)
-    return (difference if difference.expansion is None else _moved(difference, old_report, new_report)), new_report
-
-
-def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[ComparedResult, Report]:
-    """Return the side of a plan. Raises PlanErrors with its problems."""
-    with watched(file.name):
-        report = work_out(inputs := read_all(file, settings))
-    side = compared_result_of(result(report), file.name, inputs.source)
-    rates = {category: Fraction(rate.value) for category, rate in report.plan.quote.tax.items()}
-    totals = side.totals._replace(rates=rates)
-    shares = {charge.id: Fraction(charge.share.value) for charge in report.plan.quote.charges if charge.share}
-    return side._replace(totals=totals, shares=shares), report
-
-
-def _unnamed(report: Report) -> Report:
-    """Return the result for a cluster with the device names of an only one, because a cluster may be renamed."""
-    design = report.design
-    return report._replace(design=design._replace(plan=design.plan._replace(cluster_name="")))
+    if difference.expansion is None:
+        return difference, new_report
+    if old_report and new_report and is_laid_out(old_report):
+        existing = {cluster.plan.cluster_name: cluster for cluster in old_report.each_cluster}
+        today = {now: existing[name] for name, now in difference.names.clusters.items()}
+        with watched(opened[1].name):
+            new, new_report = compared_result(opened[1].file(), settings[1], today)
+        difference = compare_sides(old, new)
+    return _moved(difference, old_report, new_report), new_report
 
 
 def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:
@@ -250,8 +244,8 @@ def _moved(difference: Difference, old: Report | None, new: Report | None) -> Di
         )
         of_each = {
             now: compare_wirings(
-                list_cables(_unnamed(before[name])),
-                list_cables(_unnamed(after[now])),
+                list_cables(without_cluster_name(before[name])),
+                list_cables(without_cluster_name(after[now])),
                 own_names(difference.names, name),
             )
             for name, now in difference.names.clusters.items()

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -22,6 +23,7 @@ from bomgen.cli.command import (
     FORCE,
     QUIET,
     VERBOSE,
+    WRONG_PLAN,
     Outcome,
     Unreadable,
     colour,
@@ -34,7 +36,7 @@ from bomgen.cli.command import (
     print_text,
     say,
 )
-from bomgen.core.diagnostics import Problem, unknown
+from bomgen.core.diagnostics import PlanErrors, Problem, unknown
 from bomgen.core.document import Document
 from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.language import Language
@@ -469,16 +471,40 @@ def open_one_plan(plan: str, root: str | None) -> PlanFile:
         raise Unreadable(f"the plan '{plan}'" if of_plan else f"the lock '{error.filename}'", error) from None
 
 
-def work_out_one(plan: str, root: str | None, settings: Sequence[str], quiet: bool = False) -> tuple[PlanFile, Report]:
-    """Return the file and the report of a plan, and show its warnings; what is wrong with it ends the command."""
+def work_out_one(
+    plan: str,
+    root: str | None,
+    settings: Sequence[str],
+    quiet: bool = False,
+    today: Mapping[str, Report] | None = None,
+    allow_moves: bool = False,
+) -> tuple[PlanFile, Report]:
+    """Return the file and the report of a plan, and show its warnings; what is wrong with it ends the command.
+
+    The machines of `today`, reports by cluster, stay where they stand, unless moves are allowed.
+    """
     file = open_one_plan(plan, root)
     with working_on(file):
-        from bomgen.workflow.pipeline import work_out  # which commands without a plan do not wait for
+        from bomgen.workflow.inputs import read_all  # which commands without a plan do not wait for
+        from bomgen.workflow.pipeline import work_out_around
 
-        report = work_out(file, settings)
+        report = work_out_around(read_all(file, settings), today or {}, allow_moves)
     if not quiet:
         show((*report.problems, *report.stale), file)
     return file, report
+
+
+def build_today(name: str, root: str | None) -> Report:
+    """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
+    from bomgen.workflow.pipeline import work_out
+
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        existing = open_given(name, (), root, Path(folder))
+        try:
+            return work_out(existing.file(), ())
+        except PlanErrors as errors:
+            show_problems(errors.problems, existing)
+            sys.exit(WRONG_PLAN)
 
 
 def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:

@@ -247,10 +247,10 @@ class Language(NamedTuple):
         """Return a date, given in ISO form."""
         return self._dated(iso, self.date_format)
 
-    def months(self, first: str, last: str) -> str:
-        """Return the months of two dates, given in ISO form, as a period; one alone if they are the same."""
-        ends = [self._dated(iso, self.month_format) for iso in (first, last)]
-        return ends[0] if ends[0] == ends[1] else self.word("range-ends", low=ends[0], high=ends[1])
+    def ages(self, dates: Sequence[str]) -> str:
+        """Return the months of the median and of the oldest of ISO dates in order; one alone if they are the same."""
+        oldest, middle = (self._dated(iso, self.month_format) for iso in (dates[0], dates[len(dates) // 2]))
+        return oldest if oldest == middle else self.word("median-and-oldest", median=middle, oldest=oldest)
 
     def _dated(self, iso: str, form: str) -> str:
         year, month, day = iso.split("-")

@@ -30,7 +30,7 @@ from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
 from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import ADDED, USUAL, Attachment
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan, switches_of
 from bomgen.site import facility
 from bomgen.site.facility import Facility
 from bomgen.site.racks import cards_of_rack, power_with_cards
@@ -264,6 +264,7 @@ def list_equipment(
             tier.switch.rack_units,
             weight_kg=tier.switch.weight_kg,
             supplies=tier.switch.supplies,
+            kind=switches_of(each.plan.name, tier.name),
         )
         for each in built
         for tier in each.fabric.tiers
@@ -610,7 +611,7 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
         raise ValueError(f"nothing is bought for {hosts.name}")
     name, weight, of_storage = part.identity.name, part.weight_kg, part.identity.kind == STORAGE
     found = facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage)
-    return replace(found, weight_kg=weight, supplies=part.supplies)
+    return replace(found, weight_kg=weight, supplies=part.supplies, kind=hosts.name)
 
 
 def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
@@ -623,6 +624,7 @@ def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
             of_storage=True,
             weight_kg=part.of.weight_kg,
             supplies=part.of.supplies,
+            kind=part.of.identity.name,
         )
         for part in (sizing.stored.units if sizing.stored else ())
     )

@@ -36,6 +36,15 @@ MANAGED = (SWITCHES, PDUS)
 """Names of the hosts that an out-of-band fabric connects by itself."""
 RACK_KINDS = ("compute", "management")
 """Racks of servers, and of everything else."""
+FREE_RACK = "free"
+"""The kind of a rack on the floor in addition to those that were counted."""
+IN_USE, SPARE = "/server", "/spare"
+"""Kinds of installed machines besides those that `switches_of` and the names of hosts give."""
+
+
+def switches_of(fabric: str, tier: str) -> str:
+    """Return the kind of installed machine that the switches of a tier are."""
+    return f"{fabric}/{tier}"
 
 
 class Parallelism(NamedTuple):
@@ -660,6 +669,44 @@ class Layout(NamedTuple):
     """Slack at either end of a cable."""
 
 
+Place = tuple[int, int]
+"""The number of a rack over all rows, from 1, and the lowest unit of a machine in it, 0 if unknown."""
+
+
+CableEnds = tuple[int, str, int, int, str, int, int]
+"""The number of a link, and port, cage and lane at its lower and its upper end."""
+
+
+class Installed(NamedTuple):
+    """What stands already, so that a plan that grows leaves it there."""
+
+    rows: tuple[tuple[tuple[str, int], ...], ...]
+    """The racks of every row, kind by kind."""
+    places: Mapping[str, Mapping[int, Place]]
+    """The places of the plan's machines that are installed, by kind of machine and number in it, from 0."""
+    digits: Mapping[str, int] = {}
+    """Digits of the numbers in device names, by name prefix."""
+    names: Mapping[str, tuple[str, ...]] = {}
+    """Names of devices by prefix, where a growth has put them out of order; only while the plan is unchanged."""
+    labels: tuple[tuple[str, int], ...] = ()
+    """Labels of the cables in their order: a label, and how many are numbered on from it; likewise."""
+    ends: tuple[CableEnds, ...] = ()
+    """The links that a growth has left in other ports than the plan alone would; likewise."""
+
+    @property
+    def racks(self) -> list[tuple[int, int, str]]:
+        """Return row, position in the row from 0, and kind of every rack."""
+        return [
+            (row, position, kind)
+            for row, runs in enumerate(self.rows, start=1)
+            for position, kind in enumerate(kind for kind, racks in runs for _ in range(racks))
+        ]
+
+    def count(self, kind: str) -> int:
+        """Return the number of racks of a kind."""
+        return sum(racks for row in self.rows for of_run, racks in row if of_run == kind)
+
+
 class Site(NamedTuple):
     """Racks, power and its price."""
 
@@ -697,6 +744,8 @@ class Site(NamedTuple):
     carbon: Key[Figure | None]
     """Carbon intensity [kg CO2e per kWh]."""
     layout: Layout
+    installed: Installed | None = None
+    """What stands already; None: nothing is known to, or the plan has no layout."""
 
 
 class Plan(NamedTuple):
@@ -741,3 +790,5 @@ class Plan(NamedTuple):
     """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""
+    installed: Installed | None = None
+    """What stands already; None: nothing is known to."""

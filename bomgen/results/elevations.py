@@ -42,8 +42,6 @@ TRAY = "tray"
 """A compute tray of a rack-scale system, whose position in the rack its vendor defines."""
 PANEL = "panel"
 """A patch panel, which needs neither power nor outlets."""
-FREE = "free"
-"""A rack on the floor in addition to those that were counted."""
 MOST_NAMED = 12
 """Maximum number of rack ranges on a line."""
 NO_ROOM, NO_HEIGHT = "room", "height"

@@ -6,6 +6,7 @@ Positions are NumPy columns: thirty thousand racks are grouped by content before
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from math import ceil
 from typing import NamedTuple
 
@@ -27,7 +28,6 @@ from bomgen.core.messages import message
 from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
 from bomgen.results.elevations import (
-    FREE,
     MOST_NAMED,
     NO_HEIGHT,
     NO_ROOM,
@@ -44,7 +44,8 @@ from bomgen.results.elevations import (
     sums_of,
 )
 from bomgen.site import floor_plan
-from bomgen.site.floor_plan import COMPUTE, MANAGEMENT, Floor
+from bomgen.site.floor_plan import Floor
+from bomgen.site.installed import COMPUTE, MANAGEMENT
 from bomgen.site.rack_loads import feed_letter
 from bomgen.site.racks import watts_in_words
 
@@ -86,7 +87,7 @@ def elevations(design: Design) -> Elevations | None:
     return Elevations(
         units=ceil(site.rack_units.value),
         groups=groups,
-        rows=_drawn(floor),
+        rows=tuple(_drawn(floor)),
         unplaced=tuple(_unplaced(found.kinds, placed)),
         warnings=(*_doubts(design, site, found, placed), *doubts(site, design.facility.supply.feeds, groups)),
     )
@@ -236,16 +237,11 @@ def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 # The floor
 
 
-def _drawn(floor: Floor) -> tuple[tuple[RackBlock, ...], ...]:
-    kind = np.zeros(len(floor.row), dtype=np.int64)
-    kind[floor.compute], kind[floor.management] = 1, 2
-    named = (FREE, COMPUTE, MANAGEMENT)
-    rows: dict[int, list[RackBlock]] = {}
-    for first, last in _runs((np.diff(floor.row) != 0) | (np.diff(kind) != 0)):
-        rows.setdefault(int(floor.row[first]), []).append(
-            RackBlock(named[int(kind[first])], first + 1, last - first + 1)
-        )
-    return tuple(tuple(row) for row in rows.values())
+def _drawn(floor: Floor) -> Iterator[tuple[RackBlock, ...]]:
+    first = 1
+    for row in floor_plan.list_rows(floor):
+        *starts, first = accumulate((racks for _, racks in row), initial=first)
+        yield tuple(RackBlock(kind, start, racks) for (kind, racks), start in zip(row, starts, strict=True))
 
 
 # Devices without a rack

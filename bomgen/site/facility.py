@@ -19,7 +19,8 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import group_by, rows_below
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, first_given, formula
-from bomgen.plan.types import Site
+from bomgen.plan.types import IN_USE, RACK_KINDS, SPARE, Installed, Place, Site
+from bomgen.site.installed import COMPUTE, MANAGEMENT, Hall, Machines, RackPlace, RackSpace
 from bomgen.site.rack_loads import (
     NO_LOAD,
     NO_SUPPLY,
@@ -51,10 +52,12 @@ from bomgen.site.racks import (
     in_words,
     known_power,
     machines_that_fit,
+    management_capacity,
     management_racks,
     pdus_of_racks,
     power_of,
     power_of_facility,
+    racks_after_growth,
     racks_of_servers,
     racks_of_systems,
     servers_of_fullest_rack,
@@ -135,11 +138,74 @@ def count_racks(
     if site is None:
         return contents
     management = count_others(site, contents, machines, warnings)
+    if site.installed:
+        compute, management = _count_after_growth(site, site.installed, contents, machines, management)
     return contents._replace(
+        compute_racks=compute,
         management_racks=management,
         compute_pdus=pdus_of_racks(compute, site.pdus_per_rack) if compute else None,
         management_pdus=pdus_of_racks(management, site.management_pdus) if management else None,
     )
+
+
+def _count_after_growth(
+    site: Site, installed: Installed, contents: SiteContents, machines: Sequence[Equipment], management: Figure | None
+) -> tuple[Figure | None, Figure | None]:
+    """Return the racks of servers and those of everything else, where what is installed stays.
+
+    `management` are those of the second kind if nothing were.
+    """
+    fixed = site.management_racks
+    shared = _share_racks(installed, management)
+    hall, places = _fill_hall(site, installed, contents, machines, shared)
+    if shared and not fixed and any(place is None for of_kind in places for place in of_kind):
+        hall, _ = _fill_hall(site, installed, contents, machines, shared=False)
+    compute, other = (
+        racks_after_growth(
+            Figure(installed.count(kind), "racks", Cited(message("installed-racks"), (PLACED,), "high")),
+            Figure(len(racks) - installed.count(kind), "racks", Cited(message("new-racks"), (PLACED,), "high")),
+        )
+        for kind, racks in hall.racks.items()
+    )
+    return contents.compute_racks and compute, fixed or (other if management or other.value else None)
+
+
+def _share_racks(installed: Installed, management: Figure | None) -> bool:
+    """Return whether new machines other than servers stand in the racks of these."""
+    return management is not None and not management.value and not installed.count(MANAGEMENT)
+
+
+def _fill_hall(
+    site: Site, installed: Installed, contents: SiteContents, machines: Iterable[Equipment], shared: bool
+) -> tuple[Hall, list[list[RackPlace | None]]]:
+    """Return the racks around what is installed, and the places of servers, then of each kind of other machine."""
+    servers, server = list[Machines](), contents.server
+    if server and contents.servers and (server.trays or contents.per_rack):
+        places = (place for kind in (IN_USE, SPARE) for place in installed.places.get(kind, {}).values())
+        servers.append(describe_servers(server, int(contents.servers.value), dict(enumerate(places))))
+    others = [
+        Machines(int(count), height, power, installed.places.get(machine.kind, {}))
+        for machine, (height, power, count) in _kinds(machine for machine in machines if not machine.in_server)
+    ]
+    per_rack = server.trays if server and server.trays else contents.per_rack
+    hall = open_hall(site, installed, int(per_rack.value) if per_rack else 0)
+    return hall, hall.stand(servers, others, shared)
+
+
+def describe_servers(server: Server, pieces: int, installed: Mapping[int, Place]) -> Machines:
+    """Return servers as machines in racks; height and power of trays are those of their rack."""
+    known = (None, None) if server.trays else (server.rack_units, server.power_w)
+    height, power = (ceil(figure.value) if figure else 0 for figure in known)
+    return Machines(pieces, height, power, installed)
+
+
+def open_hall(site: Site, installed: Installed, per_rack: int) -> Hall:
+    """Return the installed racks of a site, still empty."""
+    spaces = {
+        kind: RackSpace(int(capacity.units.value), int(capacity.power_w.value))
+        for kind, capacity in zip(RACK_KINDS, (compute_capacity(site), management_capacity(site)), strict=True)
+    }
+    return Hall(installed, spaces, per_rack, site.allow_overload)
 
 
 def _server_racks(contents: SiteContents) -> ServerRacks | None:
@@ -224,28 +290,40 @@ def _lacks(site: Site, contents: SiteContents, racked: Iterable[Equipment]) -> I
     )
 
 
-def full_rack(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> FullRack | None:
+def full_rack(site: Site, contents: SiteContents, machines: Sequence[Equipment]) -> FullRack | None:
     """Return the rack of servers with the highest power, and the machines that share it."""
     beside, racked = _server_racks(contents), _kinds(machine for machine in machines if not machine.in_server)
     if contents.per_rack is None:
         return None
     management = contents.management_racks
-    if beside is None or not racked or management is None or management.value:
+    if beside is None or not racked or management is None or (management.value and not site.installed):
         return FullRack(contents.per_rack, ())
     per_rack, servers = int(beside.per_rack.value), int(beside.servers.value)
-    rooms = rooms_of_racks(site, beside.server, per_rack, servers)
-    filled = fill_rooms([kind for _, kind in racked], rooms)
+    if site.installed:
+        shared = _share_racks(site.installed, management)
+        hall, (_, *others) = _fill_hall(site, site.installed, contents, machines, shared)
+        held = [rack.servers for rack in hall.racks[COMPUTE]]
+        filled = [[0] * len(held) for _ in racked]
+        for counts, places in zip(filled, others, strict=True):
+            for place in places:
+                if place and place.kind == COMPUTE:
+                    counts[place.rack] += 1
+    else:
+        held = [min(per_rack, servers - before) for before in range(0, servers, per_rack)]
+        filled = fill_rooms([kind for _, kind in racked], rooms_of_racks(site, beside.server, per_rack, servers))
+    kinds = [kind for _, kind in racked]
+    of_server = describe_servers(beside.server, servers, {})
 
-    def power_left(rack: int) -> tuple[int, int]:
-        taken = [
-            (kind[0] * counts[rack], kind[1] * counts[rack]) for (_, kind), counts in zip(racked, filled, strict=True)
-        ]
-        return rooms[rack][1] - sum(power for _, power in taken), rooms[rack][0] - sum(units for units, _ in taken)
+    def taken(rack: int) -> tuple[int, int]:
+        """Return power and height in use in a rack."""
+        units, power = (
+            sum(kind[of] * counts[rack] for kind, counts in zip(kinds, filled, strict=True)) for of in (0, 1)
+        )
+        return power + held[rack] * of_server.power_w, units + held[rack] * of_server.height_u
 
-    fullest = min(range(len(rooms)), key=power_left)
-    held = min(per_rack, servers - fullest * per_rack)
+    fullest = max(range(len(held)), key=taken)
     return FullRack(
-        contents.per_rack if held == per_rack else _counted(held, "servers"),
+        contents.per_rack if held[fullest] == per_rack else _counted(held[fullest], "servers"),
         tuple(
             (machine, _counted(counts[fullest], machine.count.unit))
             for (machine, _), counts in zip(racked, filled, strict=True)

@@ -8,19 +8,21 @@ where one is full. Cables run inside a rack, through the side into the next rack
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.core.document import group_by
 from bomgen.core.messages import message
-from bomgen.plan.types import RACK_KINDS, Site
+from bomgen.plan.types import FREE_RACK, RACK_KINDS, Installed, Site
+from bomgen.site.installed import COMPUTE, MANAGEMENT
 from bomgen.site.racks import RackRun, pack_racks
 
 Column = NDArray[np.int64]
 NOWHERE = -1
-COMPUTE, MANAGEMENT = RACK_KINDS
 
 
 class MachineGroup(NamedTuple):
@@ -58,8 +60,15 @@ class Floor(NamedTuple):
 
 def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
     """Arrange racks in the rows of a plan. Raises ValueError when the rows have too few racks of a kind."""
-    rows = site.layout.rows
-    if rows is None:
+    rows, installed = site.layout.rows, site.installed
+    if rows is None and installed:
+        drawn = [[kind for kind, racks in row for _ in range(racks)] for row in installed.rows]
+        needed = ((COMPUTE, compute_racks), (MANAGEMENT, management_racks))
+        for new in [kind for kind, racks in needed for _ in range(racks - installed.count(kind))]:
+            if len(drawn[-1]) >= int(site.layout.racks_per_row.value):
+                drawn.append([])
+            drawn[-1].append(new)
+    elif rows is None:
         of_row = int(site.layout.racks_per_row.value)
         before = compute_racks // 2
         kinds = [COMPUTE] * before + [MANAGEMENT] * management_racks + [COMPUTE] * (compute_racks - before)
@@ -71,13 +80,38 @@ def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floo
     for kind, racks in wanted.items():
         if flat.count(kind) < racks:
             raise ValueError(f"the rows have {flat.count(kind)} {kind} racks; {racks} are needed")
-    number = np.array([kind == COMPUTE for kind in flat], dtype=bool)
-    return Floor(
+    of_kind = {kind: np.flatnonzero(np.array([rack == kind for rack in flat], dtype=bool)) for kind in RACK_KINDS}
+    ground = Floor(
         row=np.repeat(np.arange(1, len(drawn) + 1, dtype=np.int64), [len(row) for row in drawn]),
         position=np.array([position for row in drawn for position in range(len(row))], dtype=np.int64),
-        compute=np.flatnonzero(number)[:compute_racks],
-        management=np.flatnonzero(~number)[:management_racks],
+        compute=of_kind[COMPUTE][:compute_racks],
+        management=of_kind[MANAGEMENT][:management_racks],
     )
+    if installed:
+        _require_racks(installed, ground)
+    return ground
+
+
+def list_rows(ground: Floor) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """Return the kinds of the racks of every row, and how many of a kind are next to each other."""
+    kinds = np.full(len(ground.row), FREE_RACK, dtype=object)
+    kinds[ground.compute], kinds[ground.management] = COMPUTE, MANAGEMENT
+    rows = group_by(zip(ground.row.tolist(), kinds.tolist(), strict=True), lambda rack: rack[0])
+    return tuple(
+        tuple((kind, len(list(racks))) for kind, racks in groupby(kind for _, kind in row)) for row in rows.values()
+    )
+
+
+def _require_racks(installed: Installed, ground: Floor) -> None:
+    """Raise ValueError where a rack that is installed is not on the floor."""
+    planned = Installed(list_rows(ground), {}).racks
+    for number, rack in enumerate(installed.racks, start=1):
+        row, position, kind = rack
+        if kind != FREE_RACK and rack not in planned[number - 1 : number]:
+            raise ValueError(
+                f"{kind} rack {number} is installed at place {position + 1} of row {row}, where the plan has none; add "
+                "racks at the end of the last row, or in new rows"
+            )
 
 
 def place_in_order(racks: Column, machines: int, per_rack: int, height_u: int | None) -> FloorPositions:

@@ -34,6 +34,8 @@ class Equipment:
     weight_kg: Figure | None = None
     """Per machine."""
     supplies: PowerSupplies | None = None
+    kind: str = ""
+    """The kind of machine by which the places of installed ones are known."""
 
 
 # power --------------------------------------------------------------------------------------------------------------
@@ -313,6 +315,8 @@ trays_of_racks = product("trays_of_racks", "servers", "racks", "trays")
 """Compute trays of whole racks."""
 sum_of_racks = sum_of("sum_of_racks", "racks", "compute_racks", "management_racks")
 """All racks."""
+racks_after_growth = sum_of("racks_after_growth", "racks", "installed_racks", "new_racks")
+"""Racks that are installed, and those for new machines that these have no room for."""
 pdus_of_racks = product("pdus_of_racks", "pieces", "racks", "pdus_per_rack")
 """PDUs of equal racks."""
 bought_servers = sum_of("bought_servers", "servers", "servers", "spare_servers")

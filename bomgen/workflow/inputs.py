@@ -25,7 +25,7 @@ from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.schema import unknown_parts
-from bomgen.plan.types import Plan
+from bomgen.plan.types import Installed, Plan
 from bomgen.pricing import price_book
 from bomgen.pricing.costs import selling_books
 from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook, missing_rates
@@ -88,6 +88,8 @@ class Inputs(NamedTuple):
     """Contents of the files by resolved path, or the reason why one cannot be read."""
     keys: tuple[str, ...]
     """Dotted keys that settings or an alternative set; they override the plan and its lock."""
+    installed: Mapping[str, Installed] = {}
+    """What stands already, by cluster."""
 
 
 class PriceBooks(NamedTuple):
@@ -136,13 +138,24 @@ def read_all(
         from bomgen.workflow.lock import lock_of
 
         lock = lock_of(*file.lock)
-    inputs = Inputs(file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings))
+        if settings or not lock.is_of(file.content, source.files):
+            lock = lock._replace(installed=_places_alone(lock.installed))
+    installed = earlier.installed if earlier else lock.installed if lock else {}
+    inputs = Inputs(
+        file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings), installed
+    )
     return _read_named(inputs, (BOOKS, LOGO, TEMPLATES, *([COST_BOOKS] if costs else [])))
 
 
 def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
     """Return the inputs of an alternative of a plan, whose source sets `keys`."""
-    return _read_named(inputs._replace(source=source, keys=(*inputs.keys, *keys)), [BOOKS])
+    installed = _places_alone(inputs.installed)
+    return _read_named(inputs._replace(source=source, keys=(*inputs.keys, *keys), installed=installed), [BOOKS])
+
+
+def _places_alone(installed: Mapping[str, Installed]) -> dict[str, Installed]:
+    """Return what stands, without the names, labels and ports of a plan that is not this one."""
+    return {name: each._replace(names={}, labels=(), ends=()) for name, each in installed.items()}
 
 
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 from operator import eq
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.cabling.devices import number_devices
+from bomgen.cabling.devices import list_installed, list_kinds, number_devices
 from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -31,6 +32,7 @@ from bomgen.core.units import decimal, rounded
 from bomgen.core.yaml_source import Source, below, decoded, read
 from bomgen.output.price_lists import scalar
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
+from bomgen.plan.types import Installed, Place
 from bomgen.pricing import price_book as prices
 from bomgen.pricing.price_book import Price, PriceBook, price_book
 from bomgen.results.result import Report, lines_data
@@ -82,6 +84,12 @@ class Lock(NamedTuple):
     """Digits of the numbers in device names, by name prefix. Empty in an older lock."""
     defaults: dict[str, str]
     """Values of the assumptions used, by id. Empty in an older lock."""
+    installed: dict[str, Installed]
+    """The places of machines, by cluster. Empty in an older lock, and without a layout."""
+
+    def is_of(self, content: bytes, files: Sequence[tuple[str, bytes]]) -> bool:
+        """Return whether a plan, with the files that it extends, is unchanged since the lock was written."""
+        return self.plan == digest_of_plan(content, files)
 
     def covers(self, part: str) -> bool:
         """Return whether the lock has a part's price, or states that it has none."""
@@ -162,11 +170,51 @@ def lock_of(name: str, content: bytes) -> Lock:
         },
         digits=data.get("digits", {}),
         defaults=data.get("defaults", {}),
+        installed={each.get("cluster", ""): _installed(each) for each in data.get("installed", ())},
     )
 
 
+def _installed(data: Mapping[str, Any]) -> Installed:
+    """Return what stands in a cluster: machines in the order of their numbers, those without a place in rack 0."""
+    rows = tuple(tuple((kind, racks) for kind, racks in row) for row in data.get("rows", ()))
+    places = {kind: enumerate(_places(runs)) for kind, runs in data.get("places", {}).items()}
+    return Installed(
+        rows=rows,
+        places={kind: {number: at for number, at in found if at[0]} for kind, found in places.items()},
+        names={stem: tuple(names) for stem, names in data.get("names", {}).items()},
+        labels=tuple((label, cables) for label, cables in data.get("labels", ())),
+        ends=tuple(map(tuple, data.get("ends", ()))),
+    )
+
+
+def _places(runs: Iterable[Sequence[int]]) -> Iterator[Place]:
+    for rack, unit, machines, step in runs:
+        yield from ((rack, unit + number * step) for number in range(machines))
+
+
+def _runs(places: Sequence[Place]) -> Iterator[list[int]]:
+    """Yield machines at equal distances in a rack: rack, lowest unit, machines, and units from each to the next."""
+    for _, in_rack in groupby(places, lambda place: place[0]):
+        run = list[int]()
+        for rack, unit in in_rack:
+            if run and run[2] == 1:
+                run[3] = unit - run[1]
+            if run and run[3] >= 0 and unit == run[1] + run[2] * run[3] and run[2] < MOST_IN_RUN:
+                run[2] += 1
+                continue
+            if run:
+                yield run if run[2] > 1 else [*run[:3], 0]
+            run = [rack, unit, 1, 0]
+        yield run if run[2] > 1 else [*run[:3], 0]
+
+
 def _slips(source: Source) -> Iterable[Problem]:
-    """Yield invalid amounts, exchange rates of 0, and days that are not in the calendar."""
+    """Yield invalid amounts, exchange rates of 0, days that are not in the calendar, and floors beyond any site."""
+    for at, cluster in enumerate(source.data.get("installed", ())):
+        racks = sum(run[1] for row in cluster.get("rows", ()) for run in row)
+        if racks > MOST_RACKS:
+            message = f"{racks} racks on one floor; at most {MOST_RACKS}"
+            yield Problem(source.mark(("installed", at, "rows")), "error", message, "range")
     amount = source.data["amount"]
     if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
         message = f"'{amount}' is not an amount; a decimal number is expected"
@@ -207,16 +255,29 @@ def _currencies(book: PriceBook, unpinned: Sequence[Price]) -> tuple[tuple[str, 
 
 # text of a lock -------------------------------------------------------------------------------------------------------
 
+NOTHING = Installed((), {})
+NO_PLACE = (0, 0)
+"""The place of a machine that stands in no rack."""
+MOST_IN_RUN = 100
+"""Maximum machines in one entry of the places."""
+MOST_RACKS = 1_000_000
+"""Maximum racks on a floor."""
 LOCKED = ("id", "part", "quantity", "spare", "unit_price", "discount", "amount", "in_stock")
 """Keys of a bill line that its digest covers."""
 OF_LINE = 16
 """Hexadecimal digits of a line's digest, which only locates a change that the full digest reports."""
 
 
-def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str, int]) -> str:
+def lock_text(
+    report: Report,
+    files: Sequence[tuple[str, bytes]],
+    digits: Mapping[str, int],
+    networks: Mapping[str, Installed],
+) -> str:
     """Return the lock of a result that was calculated without one; `files` are those that the plan extends.
 
-    `digits` are those of an earlier lock for device names, so that a growing cluster keeps its names.
+    `digits` are those of an earlier lock for device names, so that a growing cluster keeps its names, and `networks`
+    are the names, labels and ports of each cluster.
     """
     quote = report.plan.quote
     quoted = [line.line for result in (report, *report.alternatives) for line in result.quote.lines]
@@ -252,6 +313,7 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     kinds = (kind for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds)
     found_digits = {kind.stem: kind.digits for kind in kinds}
     lines += [f"  {scalar(stem)}: {digits.get(stem, default)}" for stem, default in found_digits.items()]
+    lines += _installed_text(report, networks)
     lines.append("parts:")
     lines += [f"  - {scalar(name)}" for name in sorted(names)]
     lines.append("defaults:" if defaults(report) else "defaults: {}")
@@ -259,6 +321,31 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     lines.append("records:")
     lines += [f"  {name}: {scalar(digest)}" for name, digest in digests(report).items()]
     return "\n".join(lines) + "\n"
+
+
+def _installed_text(report: Report, networks: Mapping[str, Installed]) -> Iterator[str]:
+    """Yield the lines that say where the machines of each cluster stand, and what its network is called."""
+    yield "installed:"
+    for cluster in report.each_cluster:
+        name = cluster.plan.cluster_name
+        stands, network = list_installed(cluster.design), networks.get(name, NOTHING)
+        lines = [f"cluster: {scalar(name)}"] if name else []
+        if stands:
+            rows = ", ".join(f"[{', '.join(f'[{kind}, {racks}]' for kind, racks in row)}]" for row in stands.rows)
+            lines += [f"rows: [{rows}]", "places:" if stands.places else "places: {}"]
+            for kind, places in stands.places.items():
+                at = [places.get(number, NO_PLACE) for number in range(max(places, default=-1) + 1)]
+                lines.append(f"  {scalar(kind)}: [{', '.join(map(str, _runs(at)))}]")
+        lines.append("names:" if network.names else "names: {}")
+        lines += [f"  {scalar(stem)}: [{', '.join(map(scalar, names))}]" for stem, names in network.names.items()]
+        lines.append("labels:" if network.labels else "labels: []")
+        lines += [f"  - [{scalar(label)}, {cables}]" for label, cables in network.labels]
+        lines.append("ends:" if network.ends else "ends: []")
+        lines += [
+            f"  - [{', '.join(scalar(part) if isinstance(part, str) else str(part) for part in link)}]"
+            for link in network.ends
+        ]
+        yield from (f"  {'  ' if at else '- '}{line}" for at, line in enumerate(lines))
 
 
 def _mapping(fields: dict[str, Any]) -> str:
@@ -354,8 +441,9 @@ def stale(
         *_books(lock, current, report),
         *_rates(lock, quote, keys),
         *_unpinned(lock, report),
+        *_moved(lock, report),
     ]
-    same_plan = lock.plan == digest_of_plan(report.content, files) and not keys
+    same_plan = lock.is_of(report.content, files) and not keys
     if same_plan and not changes and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
         changes.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
@@ -486,6 +574,21 @@ def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[s
                 f"{where}, and the pinned"
                 f" {pinned.rate} of {pinned.date} {taken}"
             )
+
+
+def _moved(lock: Lock, report: Report) -> Iterator[str]:
+    """Yield the machines that no longer stand where the lock says, while they are laid out at all."""
+    names = list[str]()
+    for cluster in report.each_cluster:
+        then, now = lock.installed.get(cluster.plan.cluster_name), list_installed(cluster.design)
+        if then is None or now is None or not then.rows:
+            continue
+        for kind, machines in list_kinds(number_devices(cluster.design)).items():
+            stay = now.places.get(kind, {})
+            gone = (box for box, place in then.places.get(kind, {}).items() if box in stay and stay[box] != place)
+            names += [machines.name(box * machines.of_box) for box in gone]
+    if names:
+        yield f"machines no longer fit where they are installed: {_listed(names)}"
 
 
 def _unpinned(lock: Lock, report: Report) -> Iterator[str]:

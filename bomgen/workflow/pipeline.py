@@ -7,20 +7,21 @@ up.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
 from bomgen.core.jobs import MAX_STEPS, TooMuch, budget, report_stage, spend
-from bomgen.core.messages import message
-from bomgen.core.provenance import Mark, first_given
+from bomgen.core.messages import Message, message
+from bomgen.core.provenance import Mark, first_given, require
 from bomgen.core.yaml_source import Source
-from bomgen.design.assembly import Design, design, parts_lookup
+from bomgen.design.assembly import MAX_ROUNDS, Design, design, parts_lookup
 from bomgen.optics.compatibility import PartsLookup
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
@@ -29,7 +30,7 @@ from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
-from bomgen.plan.types import COMPUTE, Plan
+from bomgen.plan.types import COMPUTE, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,
     drop_alternatives,
@@ -161,7 +162,11 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
     plans, problems = list[Plan](), list[Problem]()
     for name, source in clusters:
         try:
-            plans.append(bind(source, inputs.catalog)._replace(cluster_name=name, digits=digits))
+            plan, installed = bind(source, inputs.catalog), inputs.installed.get(name)
+            stands = installed if installed and installed.rows and plan.site and plan.site.layout.given else None
+            site = plan.site and plan.site._replace(installed=stands)
+            of_names = installed.digits if installed and installed.digits else digits
+            plans.append(plan._replace(cluster_name=name, digits=of_names, site=site, installed=installed))
         except PlanErrors as errors:
             problems += errors.problems
     if problems:
@@ -430,6 +435,69 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         return whole._replace(stale=tuple(changed))
 
 
+def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bool) -> Report:
+    """Return the report of a plan that leaves the machines of today where they stand.
+
+    `today` are reports of the existing clusters, by the names that they have in the plan. What must move is a warning
+    if moves are allowed.
+
+    Raises PlanErrors as `work_out`, and for machines that must move, unless that is allowed.
+    """
+    from bomgen.cabling.devices import find_installed
+    from bomgen.cabling.matching import match_devices
+    from bomgen.cabling.recabling import list_moved_machines
+
+    report, moved = work_out(inputs), list[Problem]()
+    if not any(is_laid_out(existing) for existing in today.values()):
+        return report
+    wirings = {name: list_cables(without_cluster_name(existing)) for name, existing in today.items()}
+    for _ in range(MAX_ROUNDS):
+        installed, moved = dict(inputs.installed), []
+        for cluster in filter(is_laid_out, report.each_cluster):
+            name, site = cluster.plan.cluster_name, require(cluster.plan.site, "a cluster that is laid out has a site")
+            if name not in today:
+                continue
+            wiring = list_cables(without_cluster_name(cluster))
+            numbers = match_devices(wirings[name], wiring, {})
+            if found := find_installed(today[name].design, cluster.design, numbers):
+                installed[name] = found
+            for machine, was, now in list_moved_machines(wirings[name], wiring, numbers):
+                text = message("machine-moves", machine=machine, was=_in_words(was), now=_in_words(now))
+                moved.append(Problem(site.layout.mark, "warning", text, "moves", "site.layout"))
+        if installed == inputs.installed:
+            break
+        try:
+            inputs = inputs._replace(installed=installed)
+            report = work_out(inputs)
+        except PlanErrors:
+            if not allow_moves:
+                raise
+            break
+    if moved and not allow_moves:
+        hint = "leave room for it, or allow that with --allow-moves"
+        raise PlanErrors([each._replace(severity="error", message=f"{each.message}; {hint}") for each in moved])
+    return report._replace(problems=_ordered([*report.problems, *moved]))
+
+
+def is_laid_out(report: Report) -> bool:
+    """Return whether the plan of a result says how its racks stand."""
+    return any(cluster.plan.site and cluster.plan.site.layout.given for cluster in report.each_cluster)
+
+
+def without_cluster_name(report: Report) -> Report:
+    """Return the result for a cluster with the device names of an only one, because a cluster may be renamed."""
+    design = report.design
+    return report._replace(clusters=(), design=design._replace(plan=design.plan._replace(cluster_name="")))
+
+
+def _in_words(place: Place) -> Message:
+    """Return a place for a message."""
+    rack, unit = place
+    if not rack:
+        return message("no-place")
+    return message("place-in-rack", rack=rack, unit=unit) if unit else message("rack-of-place", rack=rack)
+
+
 def select_alternative(report: Report, name: str) -> Report:
     """Return an alternative of a result as a result of its own, with a name, title and quotation number of its own.
 
@@ -488,16 +556,37 @@ def require_lock(file: PlanFile, report: Report) -> None:
         raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
 
 
-def lock_result(file: PlanFile) -> tuple[str, Report]:
-    """Return the lock of a plan from its current inputs, and the result it pins. Raises PlanErrors as `work_out`."""
-    from bomgen.workflow.lock import lock_of, lock_text
+def lock_result(
+    file: PlanFile, today: Mapping[str, Report] = MappingProxyType({}), allow_moves: bool = False
+) -> tuple[str, Report]:
+    """Return the lock of a plan from its current inputs, and the result it pins. Raises as `work_out_around`.
 
-    report = work_out(inputs := read_all(file._replace(lock=None)))
-    try:
-        digits = lock_of(*file.lock).digits if file.lock else {}
-    except PlanErrors:
-        digits = {}
-    return lock_text(report, inputs.source.files, digits), report
+    Names, places, labels and ports are those that the growth from `today` leaves, else those of an earlier lock.
+    """
+    from bomgen.workflow.lock import lock_text
+
+    earlier = None
+    with suppress(PlanErrors):
+        earlier = read_all(file)
+    inputs = read_all(file._replace(lock=None))._replace(installed=earlier.installed if earlier else {})
+    report = work_out_around(inputs, today, allow_moves)
+    networks = {}
+    for cluster in report.each_cluster:
+        name = cluster.plan.cluster_name
+        with suppress(PlanErrors):  # too many cables to list one by one
+            networks[name] = _record_network(cluster, today.get(name))
+    digits = earlier.lock.digits if earlier and earlier.lock else {}
+    return lock_text(report, inputs.source.files, digits, networks), report
+
+
+def _record_network(report: Report, today: Report | None) -> Installed:
+    """Return the names, labels and ports of the cables of a cluster, as they are and in what its plan differs."""
+    from bomgen.cabling.recabling import record_network
+    from bomgen.output.wiring.columns import list_labels
+
+    planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
+    network = list_cables(report, today=list_cables(today)) if today else list_cables(report)
+    return record_network(planned, network, list_labels(network))
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
@@ -553,10 +642,10 @@ def compute_fabric(report: Report) -> tuple[str, ...]:
     return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
 
 
-def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | None = None) -> Wiring:
+def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | None = None) -> Wiring:
     """Return every cable of a report's design, port to port, optionally of some fabrics only.
 
-    Given the report of the existing network as `today`, devices and ports that remain keep their names.
+    Given the existing network as `today`, devices, ports and cables that remain keep their names and labels.
 
     Raises PlanErrors if the links of a switch fill more cages than it has, BrokenResult if a check fails, and
     ValueError for a plan with several clusters, each of which has its own wiring.
@@ -576,10 +665,21 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | Non
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if report.plan.installed and today is None and not wiring.over_panels:
+        from bomgen.cabling.recabling import restore_network
+
+        wiring = restore_network(wiring, report.plan.installed)
+        if broken := broken_rules(wiring, report.design):
+            text = (
+                f"the lock has cables in ports that cannot take them ({broken[0]}); write it again with `bomgen lock`"
+            )
+            raise PlanErrors([Problem(report.plan.mark, "error", text, "lock")])
     if today is not None:
         from bomgen.cabling.recabling import grow_wiring
+        from bomgen.output.wiring.columns import label_cables
 
-        wiring = grow_wiring(list_cables(today), wiring)
+        wiring = grow_wiring(today, wiring)
+        wiring = label_cables(wiring, wiring.changes) if wiring.changes else wiring
     if broken := broken_rules(wiring, report.design):
         raise BrokenResult("; ".join(broken))
     return wiring.select_fabrics(fabrics) if fabrics else wiring

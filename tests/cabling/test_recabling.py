@@ -91,7 +91,7 @@ def test_growth_moves_the_fewest_cables(worked: Worked, topology: str) -> None:
 
 def test_names_keep_the_digits_of_today(worked: Worked) -> None:
     """64 servers that become 128 are called as before, and those after the 99th have a third digit."""
-    grown = list_cables(worked(plan(128)), today=worked(plan(64)))
+    grown = list_cables(worked(plan(128)), today=list_cables(worked(plan(64))))
     assert {"server-01", "server-64", "server-65", "server-99", "server-100", "server-128"} <= set(grown.names)
     assert len(set(grown.names)) == len(grown.names)
 

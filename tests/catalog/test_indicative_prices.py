@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from math import floor
 from typing import Any
 
+import price_rules
+import pytest
 import yaml
-from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, book, is_of_part
+from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, YEAR, book, is_of_part
 from price_rules import LC_ADAPTER, MPO_ADAPTER
 
 from bomgen.catalog.files import id_at_length
@@ -93,6 +96,41 @@ def test_no_panel_costs_less_than_its_adapters() -> None:
         record = yaml.safe_load(path.read_text("utf-8"))
         adapter = LC_ADAPTER if record["connectors"][0].startswith("lc") else MPO_ADAPTER
         assert PRICES[path.stem]["price"] >= adapter * _value(record["ports"]), path.stem
+
+
+def test_the_anchors_of_rules_are_not_older_than_a_year() -> None:
+    """Those with a date; a rule whose anchor expires needs a new one."""
+    dated = [(name, known.day) for name, known in vars(price_rules).items() if isinstance(known, price_rules.Known)]
+    assert dated
+    assert [(name, day) for name, day in dated if day and date.fromisoformat(day) < READ - YEAR] == []
+
+
+def test_racks_of_one_kind_cost_alike() -> None:
+    """Whoever sells them: the GB300 NVL72 of NVIDIA, Dell and Supermicro."""
+    racks = ("gb300-nvl72", "dell-xe9712", "smc-srs-gb300-nvl72")
+    assert len({(PRICES[rack]["price"], PRICES[rack]["min"]) for rack in racks}) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "published"),
+    [
+        # Broadberry, 8 x B200, about 515,000 USD (a note of 2026-03-19)
+        ("hgx-b200-8-generic", 515_000),
+        # third-party estimates of 2026-10-10: 300,000 to 420,000 USD for 8 x H200, about 400,000 for 8 x B300
+        ("hgx-h200-8-generic", 360_000),
+        ("hgx-b300-8-generic", 400_000),
+        # NVIDIA's list of 2026-09, by the rule for the servers of others
+        ("dell-xe9780-b200", 485_000),
+        ("dell-xe9780-b300", 615_000),
+        # AMD, AAI 2026, note 8
+        ("dell-xe7745-rtx-pro-6000", 265_928),
+    ],
+)
+def test_estimates_of_servers_are_near_prices_of_2026(part: str, published: float) -> None:
+    """Within a factor of 1.3, and the range holds the published price."""
+    entry = PRICES[part]
+    assert 1 / 1.3 <= entry["price"] / published <= 1.3
+    assert entry["min"] <= published <= entry["max"]
 
 
 def test_a_range_holds_its_price() -> None:

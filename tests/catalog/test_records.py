@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from math import ceil
 from statistics import median
 from typing import Any
 
 import pytest
 
 from bomgen.catalog import part_records
+from bomgen.catalog.estimates import estimate_unpublished
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.yaml_source import Source
@@ -68,63 +68,91 @@ def test_every_source_was_read_on_a_day(record: Record) -> None:
     assert not [name for name, source in sources.items() if "read" in source and not DAY.fullmatch(source["read"])]
 
 
-@pytest.mark.parametrize("slow", ["", "-slow"])
-def test_estimates_of_power_are_medians_of_the_catalogue(slow: str) -> None:
-    """What stands in for a maximum that nobody publishes follows from the switches that publish one, rounded.
+def ratios_left_out(points: set[tuple[float, float]], rest: float) -> list[float]:
+    """Published watts to those estimated as `rest` and a factor of the size, the median of all points but this one."""
+    ratios = []
+    for size, watts in points:
+        others = points - {(size, watts)}
+        factor = median((watts - rest) / size for size, watts in others)
+        ratios.append(watts / (rest + factor * size))
+    return ratios
 
-    Switches of slower ports than 200 Gb/s have numbers of their own: their watts are hardly a matter of capacity.
+
+def share_within(ratios: list[float], kind: str) -> float:
+    """The share of ratios within the range of estimates of a kind."""
+    low, high = (float(CATALOG.assumption(f"{kind}-power-{end}").value) for end in ("low", "high"))
+    return sum(low <= ratio <= high for ratio in ratios) / len(ratios)
+
+
+def error_of(ratios: list[float]) -> float:
+    """The median error of estimates, as a factor."""
+    return median(max(ratio, 1 / ratio) for ratio in ratios) - 1
+
+
+@pytest.mark.parametrize("slow", ["", "-slow"])
+def test_estimates_of_switch_power_follow_from_the_published_ones(slow: str) -> None:
+    """By the size of their ports; one box under several names counts once, one with optics of its own does not.
+
+    Each switch left out once, the estimate is off by 16 or 20 % in the median, and nine of ten are in the range.
     """
-    of_typical, per_tbps, air = list[float](), list[float](), list[float]()
+    points, of_typical = set[tuple[float, float]](), list[float]()
     for record in CATALOG.all("switch"):
-        if record.value("vendor") == GENERIC or record.value("power") is None:
+        if record.value("vendor") == GENERIC or record.value("power") is None or record.value("co_packaged"):
             continue
         switch = part_records.switch(record)
         if (max(group.port_gbps.value for group in switch.groups) < 200) is not bool(slow):
             continue
-        typical = record.figure("power_typical", "W")
-        if typical:
-            of_typical.append(switch.power_w.value / typical.value)
         gbps = sum(group.ports.value * group.port_gbps.value for group in switch.groups)
-        per_tbps.append(1000 * switch.power_w.value / gbps / switch.switches_per_unit.value)
-        if "liquid" not in str(record.value("cooling")):
-            air.append(per_tbps[-1])
-    stated = {
-        f"switch-power-to-typical{slow}": round(median(of_typical), 1),
-        f"switch-power-to-typical{slow}-high": round(max(of_typical), 1),
-        f"switch-power-per-tbps{slow}": 5 * round(median(per_tbps) / 5),
-        f"switch-power-per-tbps{slow}-low": 10 * int(min(air) // 10),
-        f"switch-power-per-tbps{slow}-high": 10 * round(max(per_tbps) / 10),
-    }
-    assert {name: float(CATALOG.assumption(name).value) for name in stated} == stated
-    for record in CATALOG.all("switch"):
-        typical = record.figure("power_typical", "W")
-        if typical is None or record.value("power") is not None or record.value("vendor") == GENERIC:
-            continue
-        switch = part_records.switch(record)
-        if (max(group.port_gbps.value for group in switch.groups) < 200) is bool(slow):
-            ratio = Fraction(str(stated[f"switch-power-to-typical{slow}"]))
-            assert switch.power_w.value == ceil(typical.value * ratio)
+        points.add((gbps * switch.switches_per_unit.value / 1000, float(switch.power_w.value)))
+        if typical := record.figure("power_typical", "W"):
+            of_typical.append(switch.power_w.value / typical.value)
+    rest = float(CATALOG.assumption(f"switch-power-base{slow}").value)
+    per_tbps = median((watts - rest) / tbps for tbps, watts in points)
+    assert float(CATALOG.assumption(f"switch-power-per-tbps{slow}").value) == round(per_tbps)
+    assert float(CATALOG.assumption(f"switch-power-to-typical{slow}").value) == round(median(of_typical), 1)
+    errors = {base: error_of(ratios_left_out(points, base)) for base in (rest / 2, rest, rest * 2)}
+    assert min(errors, key=errors.__getitem__) == rest
+    assert errors[rest] < 0.21
+    assert share_within(ratios_left_out(points, rest), "switch") >= 0.9
 
 
-@pytest.mark.parametrize("liquid", [False, True])
-def test_estimates_of_server_power_are_medians_of_the_catalogue(liquid: bool) -> None:
-    """What stands in for an unpublished maximum follows from the servers with a stated one, by form of cooling.
+def test_estimates_of_server_power_follow_from_the_stated_ones() -> None:
+    """By the power of their GPUs and the form of cooling; one chassis under several names counts once.
 
-    One chassis under several names counts once; desktops and GPUs of uncertain power do not.
+    Desktops and GPUs of uncertain power do not count. Each server left out once, the estimate is off by 4 % in the
+    median, and more than nine of ten are in the range.
     """
-    to_gpus = {}
+    points: dict[str, set[tuple[float, float]]] = {"": set(), "-liquid": set(), "-cards": set()}
     for record in CATALOG.all("server"):
         server = part_records.server(record)
         chip = part_records.gpu(CATALOG.find("gpu", str(server.gpu))).power_w
         if server.power_w is None or chip is None or chip.origin.confidence == "low":
             continue
-        if record.value("vendor") != GENERIC and server.liquid_cooled is liquid and server.gpus.value > 1:
-            gpus = server.gpus.value * (server.trays.value if server.trays else 1) * chip.value
-            to_gpus[server.power_w.value, gpus] = float(server.power_w.value / gpus)
-    name, ratios = f"server-power-to-gpus{'-liquid' if liquid else ''}", to_gpus.values()
-    ends = {f"{name}-low": round(min(ratios), 2), f"{name}-high": round(max(ratios), 2)}
-    stated = {name: round(median(ratios), 2), **ends}
-    assert {id: float(CATALOG.assumption(id).value) for id in stated} == stated
+        if record.value("vendor") != GENERIC and server.gpus.value > 1:
+            form = "-liquid" if server.liquid_cooled else "-cards" if server.gpu_slots else ""
+            trays = server.trays.value if server.trays else 1
+            points[form].add((server.gpus.value * chip.value, float(server.power_w.value / trays)))
+    rest = float(CATALOG.assumption("server-power-others").value)
+    for form, sizes in points.items():
+        factor = median((watts - rest) / size for size, watts in sizes)
+        assert float(CATALOG.assumption(f"server-power-to-gpus{form}").value) == pytest.approx(factor, abs=0.01), form
+    several = [sizes for sizes in points.values() if len(sizes) > 1]
+    ratios = {base: [ratio for sizes in several for ratio in ratios_left_out(sizes, base)] for base in (0, rest, 3000)}
+    assert min(ratios, key=lambda base: error_of(ratios[base])) == rest
+    assert error_of(ratios[rest]) < 0.05
+    assert share_within(ratios[rest], "server") > 0.9
+
+
+def test_an_estimate_is_at_most_what_the_supplies_carry() -> None:
+    """Six of twelve supplies of 3.2 kW of a server, and one of two of 3 kW of a switch."""
+    gpu = part_records.gpu(CATALOG.find("gpu", "mi355x"))
+    power = estimate_unpublished(part_records.server(CATALOG.find("server", "dell-xe9785")), gpu).power_w
+    assert power is not None
+    assert power.bounds is not None
+    assert power.bounds[1] == 6 * 3200
+    switch = part_records.switch(CATALOG.find("switch", "qfx5240-64od"))
+    assert switch.power_w.bounds is not None
+    assert switch.power_w.bounds[1] == 3000
 
 
 def test_estimates_of_server_weight_are_medians_of_the_catalogue() -> None:
@@ -222,5 +250,4 @@ def test_power_of_a_box_is_estimated_for_all_its_switches() -> None:
         part_records.switch(Record("switch", "box", Source("box", "", {**ports, "switches_per_unit": count}, {}, {})))
         for count in (2, 1)
     )
-    per_tbps = CATALOG.assumption("switch-power-per-tbps").value
-    assert (box.power_w.value, one.power_w.value) == (3456, 1728) == (per_tbps * 57.6, per_tbps * 28.8)
+    assert (box.power_w.value, one.power_w.value) == (200 + 3053, 200 + 1527)

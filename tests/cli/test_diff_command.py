@@ -329,10 +329,12 @@ def test_a_plan_that_is_only_written_otherwise(run: Run) -> None:
 
 
 def test_machines_that_stand_elsewhere_are_counted(run: Run) -> None:
-    """Where racks are drawn, an expansion that shifts them says how many machines have another place."""
+    """Where racks are drawn, an expansion leaves machines where they are; it says how many must move nevertheless."""
     plan = str(ROOT / "plans" / "llama65b-quote.yaml")
-    found = run(plan, plan, "--set", "site.layout=auto", "--set-new", "workload.training.target_days=15").stdout
-    assert "machines move on the floor plan (rows in site.layout keep their places)" in found
+    more = ("--set", "site.layout=auto", "--set-new", "workload.training.target_days=15")
+    lower = ("--set-new", "site.rack.power=15kW")
+    assert "on the floor plan" not in run(plan, plan, *more).stdout
+    assert "machines move on the floor plan" in run(plan, plan, *more, *lower).stdout
 
 
 # files --------------------------------------------------------------------------------------------------------------

@@ -183,3 +183,12 @@ def test_a_half_is_rounded_up_as_in_a_workbook() -> None:
         "-707.3",
     ]
     assert words.number(Fraction(8, 3)) == "2.667"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("en", "median September 2026, oldest May 2020"), ("zh", "中位 2026年9月，最早 2020年5月")]
+)
+def test_dates_of_prices_are_said_by_the_median_and_the_oldest(code: str, said: str) -> None:
+    """The month of each; one month alone where both are of it."""
+    assert language(code).ages(("2020-05-14", "2026-09-01", "2026-09-08")).replace("\u00a0", " ") == said
+    assert "," not in language("en").ages(("2026-09-01", "2026-09-30"))

@@ -65,6 +65,7 @@ NOT_PROVOKED = {
     "{} bytes; a workbook of at most {} is read": "a file of megabytes; tests/pricing/test_price_books.py",
     "values from more than {} files": "twenty files; tests/workflow/test_base_plans.py",
     "'{}' is not an amount; a decimal": "behind the fault stands what to do about a lock",
+    "{} racks on one floor; at most": "behind the fault stands what to do about a lock",
     "`bomgen check` reports when it is stale": "a comment of locks",
     "Different parts cannot share a cage; of the port counts close": "an assumption, which the report lists",
     "{} bytes; a table of at most {} is read": "a file of megabytes; tests/pricing/test_price_books.py",

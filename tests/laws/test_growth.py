@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from depth import DEEPER, shards
+from depth import DEEPER, examples, shards
 from drawn_fabrics import draw_hosts, draw_plan, draw_switch
 from test_bill_and_cables import built, check_law
 
+from bomgen.cabling.recabling import record_network, restore_network
 from bomgen.cabling.types import Wiring, broken_rules
 from bomgen.output.wiring import csv as table
-from bomgen.workflow.pipeline import list_cables
+from bomgen.output.wiring.columns import list_labels
+from bomgen.workflow.inputs import read_all
+from bomgen.workflow.pipeline import list_cables, work_out_around
+from bomgen.workflow.plan_files import PlanFile
 
 PLANS, SHARDS = 240 * DEEPER, 8
+HALLS = 24
+"""Plans with a layout that grow."""
 LEAST_COMPARED = 0.2
 MOST_PORT_CHANGES = 44
 Row = dict[str, str]
@@ -152,7 +161,7 @@ def test_ports_are_empty_when_they_are_filled(old: dict[str, Any], new: dict[str
     today, report = built(old), built(new)
     assert today is not None
     assert report is not None
-    listed = rows(list_cables(report, today=today))
+    listed = rows(list_cables(report, today=list_cables(today)))
     assert work(rows(list_cables(today)), listed) == Counter(map(cable, rows(list_cables(report))))
     assert unplugged == any(row["action"] == "unplug" for row in listed)
 
@@ -165,7 +174,7 @@ def test_cables_between_the_same_devices_stay() -> None:
     today, report = built(fabric_plan(69, oversubscription=1.5)), built(fabric_plan(69))
     assert today is not None
     assert report is not None
-    listed = [row for row in rows(list_cables(report, today=today)) if row["action"] == "move"]
+    listed = [row for row in rows(list_cables(report, today=list_cables(today))) if row["action"] == "move"]
     devices = [[[device for device, _ in ends(row, when)] for when in ("", "today_")] for row in listed]
     assert sum(now == before for now, before in devices) <= MOST_PORT_CHANGES
 
@@ -183,8 +192,76 @@ def test_a_list_of_work_leads_from_one_network_to_the_other(shard: int) -> None:
         if today is None or report is None:
             continue
         compared += 1
-        new, grown = list_cables(report), list_cables(report, today=today)
+        new, grown = list_cables(report), list_cables(report, today=list_cables(today))
         assert work(rows(list_cables(today)), rows(grown)) == Counter(map(cable, rows(new))), seed
         assert not broken_rules(grown, report.design), seed
         check_law(grown_plan, report, grown)
     assert compared > LEAST_COMPARED * PLANS / SHARDS
+
+
+SITES: tuple[dict[str, Any], ...] = (
+    *({}, {"management": {"racks": 0}}, {"management": {"racks": 4}}, {"servers_per_rack": 1}),
+    *({"layout": {"racks_per_row": 2}}, {"layout": {"racks_per_row": 3}}, {"rack": {"power": "22 kW"}}),
+)
+NETWORKS: dict[str, Any] = {
+    "in_band": {"switch": "sn4600c", "ports_per_server": 2, "link": "100G"},
+    "out_of_band": {"switch": "sn2201", "ports_per_server": 1, "link": "1G", "pdu_ports": 1},
+    "storage": {
+        **{"switch": "sn5600", "ports_per_server": 2, "link": "400G"},
+        "hosts": [{"name": "ufm", "count": 2, "part": "generic-management-server"}],
+    },
+}
+
+
+def draw_hall(random: Random) -> dict[str, Any]:
+    """A plan with a layout, in few racks or many, with some of the usual networks."""
+    site = {"rack": {"power": "44 kW"}, "layout": "auto", **random.choice(SITES)}
+    networks = {
+        name: random.choice((fabric, "default")) for name, fabric in NETWORKS.items() if random.random() < 2 / 3
+    }
+    networks |= {"storage": NETWORKS["storage"]} if "storage" in networks else {}
+    plan = fabric_plan(random.choice((1, 2, 4, 5, 9, 16, 30)), oversubscription=random.choice((1, 2)))
+    return {**plan, "fabrics": {**plan["fabrics"], **networks}, "site": site}
+
+
+def grow_hall(random: Random, plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan with more of something that grows: servers, spare ones, networks, hosts or bandwidth."""
+    cluster, fabrics = dict(plan["cluster"]), dict(plan["fabrics"])
+    cluster["servers"] += random.choice((0, 1, 2, 8, cluster["servers"]))
+    cluster |= random.choice(({}, {"spare_servers": 2}))
+    fabrics["compute"] = {**fabrics["compute"], "oversubscription": 1}
+    if "storage" in fabrics:
+        fabrics["storage"] = {**fabrics["storage"], "hosts": [{**fabrics["storage"]["hosts"][0], "count": 3}]}
+    return {**plan, "cluster": cluster, "fabrics": {**random.choice((NETWORKS, {})), **fabrics}}
+
+
+def stands(wiring: Wiring) -> dict[str, tuple[int, int]]:
+    """Rack and unit of every machine in a rack, by its name."""
+    assert wiring.places is not None
+    places = zip(wiring.names, wiring.places.rack.tolist(), wiring.places.unit.tolist(), strict=True)
+    return {name: (rack, unit) for name, rack, unit in places if rack > 0}
+
+
+def test_what_is_installed_stays() -> None:
+    """Nothing that stands moves when a plan grows, whatever grows, and the list of work leads to what is bought."""
+    compared = 0
+    for seed in range(halls := examples(HALLS)):
+        random = Random(seed)  # noqa: S311
+        old = draw_hall(random)
+        new = grow_hall(random, old)
+        today = built(old)
+        if today is None or built(new) is None:
+            continue
+        file = PlanFile("plan.yaml", json.dumps(new).encode(), Path(), Path())
+        report = work_out_around(read_all(file), {"": today}, allow_moves=False)
+        before = list_cables(today)
+        after = list_cables(report, today=before)
+        now = stands(after)
+        assert not {name for name, place in stands(before).items() if now.get(name, place) != place}, seed
+        work(rows(before), rows(after))
+        check_law(new, report, after)
+        planned = list_cables(report)
+        read = restore_network(planned, record_network(planned, after, list_labels(after)))
+        assert rows(read) == rows(replace(after, changes=None)), "what a lock records of it is all of it"
+        compared += 1
+    assert compared > halls / 2

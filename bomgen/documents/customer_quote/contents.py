@@ -232,7 +232,7 @@ def _same_lines(totals: Totals) -> str:
 def _period(indicative: Indications, language: Language) -> str:
     """Return the sentence about indications: their dates, and how unit prices and the total follow from them."""
     word, dates = language.word, indicative.dates
-    period = language.months(dates[0], dates[-1]) if dates else word("quote-prices-no-date")
+    period = language.ages(dates) if dates else word("quote-prices-no-date")
     if dates and indicative.undated:
         period = word("quote-prices-undated", period=period, undated=language.integer(indicative.undated))
     said = [word("quote-prices-of", period=period)]

@@ -17,7 +17,8 @@ from bomgen.documents.comparison import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
 from bomgen.output.drawing.canvas import LINE, MARGIN, NARROW, Canvas, cut_words, text_width
-from bomgen.results.elevations import FREE, Elevations, RackBlock
+from bomgen.plan.types import FREE_RACK
+from bomgen.results.elevations import Elevations, RackBlock
 
 # bars ---------------------------------------------------------------------------------------------------------------
 # Bars with a common origin and scale: plain, stacked, or from one value to another.
@@ -168,7 +169,7 @@ def _draw_row(
     left, y, width, height = place
     first = row[0].first
     racks = [(block.first + index, block.kind) for block in row for index in range(block.racks)]
-    for watts, same in groupby(racks, key=lambda rack: None if rack[1] == FREE else watts_of.get(rack[0])):
+    for watts, same in groupby(racks, key=lambda rack: None if rack[1] == FREE_RACK else watts_of.get(rack[0])):
         numbers = [number for number, _ in same]
         x = left + (numbers[0] - first) * width
         known = watts is not None

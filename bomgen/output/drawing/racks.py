@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from bomgen.core.language import HEAT, Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words
-from bomgen.plan.types import RACK_KINDS, Site
+from bomgen.plan.types import FREE_RACK, RACK_KINDS, Site
 from bomgen.results.elevations import (
-    FREE,
     TRAY,
     Elevation,
     Elevations,
@@ -228,7 +227,7 @@ _FLOOR_LINE = 18
 _SIZE = 11
 """Font size, 7 points on a drawing as wide as A4."""
 COMPUTE, MANAGEMENT = RACK_KINDS
-_TONES = {COMPUTE: 0.07, MANAGEMENT: 0.3, FREE: 0.0}
+_TONES = {COMPUTE: 0.07, MANAGEMENT: 0.3, FREE_RACK: 0.0}
 _GAPS = 3
 """Rows that omissions take: two placeholders and the last row."""
 _MILLIMETRES = 1000
@@ -325,7 +324,15 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackB
 
 def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Scale) -> None:
     canvas.rectangle(
-        "rack", x, y, scale.rack, scale.depth, dashed=kind == FREE, filled=kind != FREE, tone=_TONES[kind], corner=0
+        "rack",
+        x,
+        y,
+        scale.rack,
+        scale.depth,
+        dashed=kind == FREE_RACK,
+        filled=kind != FREE_RACK,
+        tone=_TONES[kind],
+        corner=0,
     )
     upright = scale.rack < _UPRIGHT
     room = scale.depth if upright else scale.rack
@@ -357,7 +364,15 @@ def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH
         canvas.rectangle(
-            "key", x, y - _KEY / 2, _KEY, _KEY, dashed=kind == FREE, filled=kind != FREE, tone=_TONES[kind], corner=1
+            "key",
+            x,
+            y - _KEY / 2,
+            _KEY,
+            _KEY,
+            dashed=kind == FREE_RACK,
+            filled=kind != FREE_RACK,
+            tone=_TONES[kind],
+            corner=1,
         )
         name = language.word(f"rack-{kind}")
         text = name[:1].upper() + name[1:]
