@@ -81,6 +81,7 @@ fuzz: $(INSTALLED_JUDGES) ## replay what fuzzing found, and fuzz every target fo
 
 deep: $(INSTALLED_JUDGES) $(INSTALLED_TOOLS) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest -m deep
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones; QUICK=1
@@ -107,7 +108,7 @@ accuracy: $(INSTALLED) ## write docs/accuracy.md and its CSV files: how far pred
 	$(BIN)/python tools/fit/accuracy.py
 	$(BIN)/python tools/fit/serving_accuracy.py
 
-docs: $(INSTALLED_DEV) ## write the reference designs, and draw the pictures of README and page (Chromium)
+docs: $(INSTALLED_DEV) ## write the reference designs and samples, and draw the pictures of README and pages (Chromium)
 	$(BIN)/python tests/reference/designs.py
 	$(BIN)/python tests/reference/compute_defaults.py
 	$(BIN)/python tools/pages/pictures.py

@@ -12,16 +12,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import OutputError, PlanErrors, Problem
     from bomgen.core.jobs import Stopped
-    from bomgen.workflow.library import Result, build, check
+    from bomgen.workflow.library import Result, build, check, diff, find_parts, search
+    from bomgen.xray.contents import inspect_bill
 
-__all__ = ["OutputError", "PlanErrors", "Problem", "Result", "Stopped", "__version__", "build", "check"]
+__all__ = [
+    "OutputError",
+    "PlanErrors",
+    "Problem",
+    "Result",
+    "Stopped",
+    "__version__",
+    "build",
+    "check",
+    "diff",
+    "find_parts",
+    "inspect_bill",
+    "search",
+]
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "build": "workflow.library",
-    "check": "workflow.library",
-    "Result": "workflow.library",
+    **dict.fromkeys(("Result", "build", "check", "diff", "find_parts", "search"), "workflow.library"),
+    "inspect_bill": "xray.contents",
     "OutputError": "core.diagnostics",
     "PlanErrors": "core.diagnostics",
     "Problem": "core.diagnostics",

@@ -1,7 +1,8 @@
-"""Has the build backend write the files that follow from the catalogue before it packs them."""
+"""Has the build backend write what follows from the catalogue, and the commit, before it packs them."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,25 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class GeneratedFiles(BuildHookInterface[Any]):
-    """Writes what `tools/generate.py` writes."""
+    """Writes what `tools/generate.py` writes, and the commit of a checkout, which an sdist has as a file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002, the backend's interface
         """Write the files."""
-        sys.path.insert(0, str(Path(self.root) / "tools"))
+        root = Path(self.root)
+        if (root / ".git").exists():
+            command = ["git", "rev-parse", "--short=12", "HEAD"]
+            commit = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+            self._commit.write_text(commit, encoding="utf-8")
+        sys.path.insert(0, str(root / "tools"))
         import generate
 
         generate.write()
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002, as above
+        """Remove the commit from a checkout, whose next commit is another."""
+        if (Path(self.root) / ".git").exists():
+            self._commit.unlink(missing_ok=True)
+
+    @property
+    def _commit(self) -> Path:
+        return Path(self.root) / "bomgen" / "data" / "commit.txt"

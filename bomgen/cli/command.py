@@ -22,15 +22,17 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, OutputError, PlanErrors, Problem, excerpt
+from bomgen import __version__
+from bomgen.core.diagnostics import MAX_PROBLEMS, OutputError, PlanErrors, Problem, excerpt, unknown
 from bomgen.core.jobs import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
-from bomgen.core.resources import BrokenInstallation, is_out_of_memory, text
+from bomgen.core.resources import PACKAGE, BrokenInstallation, folder, is_out_of_memory, text
 from bomgen.core.safety import TURNING
 
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit codes, as the documentation promises them.
 
-PASSED: a threshold was exceeded, findings reach the given severity, or edits conflict with their plan.
+PASSED: a threshold was exceeded, findings reach the given severity, what was built differs from its plan, or edits
+conflict with theirs.
 """
 QUIET, VERBOSE, FORCE = "quiet", "verbose", "force"
 NO_TERMINAL = "dumb"
@@ -395,17 +397,20 @@ COMMANDS = {
     "diff": "Show what changed between two plans, results or revisions.",
     "xray": "Check a vendor's bill and find the designs that explain it.",
     "wiring": "List every cable, port to port.",
+    "verify": "Compare what was built with the plan.",
     "prices": "Read a vendor's price list, or list unpriced parts.",
     "apply": "Apply an edited quote.xlsx to its plan.",
     "margin": "Show the cost and margin of every line.",
     "lock": "Pin prices, rates and catalogue data in a lock file.",
     "catalog": "Show the parts of the catalogue and their sources.",
+    "mcp": "Offer the calls of the library to an assistant.",
     "schema": "Print a JSON Schema.",
+    "help": "Show a page of the documentation.",
     "completion": "Print a shell completion script.",
 }
 """The commands in the order of the help, each with its line there."""
 MODULES = {
-    "completion": "command",
+    **dict.fromkeys(("completion", "help"), "command"),
     "diff": "compare",
     "lock": "check",
     "schema": "catalog",
@@ -419,7 +424,7 @@ HELP_WIDTH = 100
 """Maximum width of a help line."""
 SECONDS = 60
 """Processor time of a command, for each plan: three times what the steps of work take on a processor of 2023."""
-SECONDS_OF = {"search": 3600, "serve": None}
+SECONDS_OF = {"search": 3600, "serve": None, "mcp": None}
 """Processor time of a search, per process, which shows what it has found; the calls of a page have their own."""
 MEMORY = 1 << 30
 """Memory of a command [bytes]."""
@@ -467,8 +472,14 @@ class _Program(click.Group):
             return super().invoke(ctx)
 
 
+def _version() -> str:
+    """Return the version, and the commit that a package was built from."""
+    commit = PACKAGE / "data" / "commit.txt"
+    return f"{__version__} ({commit.read_text('utf-8').strip()})" if commit.is_file() else __version__
+
+
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
-@click.version_option(package_name="bomgen", prog_name="bomgen")
+@click.version_option(_version(), prog_name="bomgen")
 def main() -> None:
     """Bills of materials for AI clusters from a short YAML plan.
 
@@ -487,8 +498,26 @@ def main() -> None:
       bomgen catalog switch qm9700                     the facts about a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
-    4 a threshold of diff or xray was passed, or edits conflict, 130 interrupted, 141 the reader of a pipe has gone.
+    4 a threshold of diff or xray was passed, verify has findings, or edits conflict, 130 interrupted,
+    141 the reader of a pipe has gone.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+
+
+@click.command()
+@click.argument("topic", required=False)
+def help(topic: str | None) -> None:
+    """Show a page of the documentation, or list the pages. TOPIC may also be a command that has no page."""
+    pages = {page.stem: page for page in sorted(folder("docs").glob("*.md"))}
+    if topic is None:
+        for name, page in pages.items():
+            click.echo(f"{name:20}{text(page).splitlines()[0].removeprefix('# ')}")
+    elif topic in pages:
+        click.echo(text(pages[topic]), nl=False)
+    elif topic in COMMANDS:
+        command = subcommand(topic)
+        click.echo(command.get_help(click.Context(command, info_name=f"bomgen {topic}", max_content_width=HELP_WIDTH)))
+    else:
+        raise click.UsageError(unknown("topic", topic, dict.fromkeys([*pages, *COMMANDS])))
 
 
 # completion ---------------------------------------------------------------------------------------------------------

@@ -6,11 +6,9 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import click
 
@@ -53,16 +51,10 @@ from bomgen.output.markdown_html import comment
 from bomgen.output.writer import render_difference
 from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill
-from bomgen.results.result import Report, result
-from bomgen.workflow.inputs import read_all, text_of
-from bomgen.workflow.pipeline import (
-    BrokenResult,
-    is_laid_out,
-    list_cables,
-    without_cluster_name,
-    work_out,
-    work_out_around,
-)
+from bomgen.results.result import Report
+from bomgen.workflow.inputs import text_of
+from bomgen.workflow.library import compared_result
+from bomgen.workflow.pipeline import BrokenResult, is_laid_out, list_cables, without_cluster_name, work_out
 from bomgen.workflow.plan_files import PlanFile
 from bomgen.xray.contents import open_bill, rebuild_plan
 
@@ -209,9 +201,12 @@ def _found(
                 read.append((side_of_bill(require_whole(bill)), None))
                 continue
             data = bill_in(plan.content, plan.name)
-            read.append(
-                _build_side(plan.file(), of_side) if data is None else (compared_result_of(data, plan.name), None)
-            )
+            if data is not None:
+                read.append((compared_result_of(data, plan.name), None))
+                continue
+            file = plan.file()
+            with watched(file.name):
+                read.append(compared_result(file, of_side))
         except PlanErrors as errors:
             show_problems([problem for problem in errors.problems if str(problem) not in shown], plan)
             shown |= {str(problem) for problem in errors.problems}
@@ -228,22 +223,10 @@ def _found(
     if old_report and new_report and is_laid_out(old_report):
         existing = {cluster.plan.cluster_name: cluster for cluster in old_report.each_cluster}
         today = {now: existing[name] for name, now in difference.names.clusters.items()}
-        new, new_report = _build_side(opened[1].file(), settings[1], today)
+        with watched(opened[1].name):
+            new, new_report = compared_result(opened[1].file(), settings[1], today)
         difference = compare_sides(old, new)
     return _moved(difference, old_report, new_report), new_report
-
-
-def _build_side(
-    file: PlanFile, settings: Sequence[str], today: Mapping[str, Report] = MappingProxyType({})
-) -> tuple[ComparedResult, Report]:
-    """Return the side of a plan, with the machines of today where they stand. Raises PlanErrors with its problems."""
-    with watched(file.name):
-        report = work_out_around(inputs := read_all(file, settings), today, allow_moves=True)
-    side = compared_result_of(result(report), file.name, inputs.source)
-    rates = {category: Fraction(rate.value) for category, rate in report.plan.quote.tax.items()}
-    totals = side.totals._replace(rates=rates)
-    shares = {charge.id: Fraction(charge.share.value) for charge in report.plan.quote.charges if charge.share}
-    return side._replace(totals=totals, shares=shares), report
 
 
 def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:

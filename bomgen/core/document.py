@@ -34,6 +34,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from bomgen.core.provenance import json_value
 from bomgen.core.resources import folder, text, unfold
 from bomgen.core.units import NO_TOTALS, Totals
 
@@ -285,6 +286,15 @@ class Sum(NamedTuple):
     """Whether it is the amount to pay."""
 
 
+def _row_data(columns: Iterable[Column], row: Row) -> dict[str, Any]:
+    data = dict[str, Any]()
+    for column, cell in zip(columns, row.cells, strict=True):
+        data[column.key] = f"{cell.value:f}" if isinstance(cell.value, Decimal) else json_value(cell.value)
+        if cell.unit and cell.value is not None:
+            data[f"{column.key}_unit"] = cell.unit
+    return data
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A whole report, or a quote."""
@@ -326,6 +336,15 @@ class Document:
     def kind(self) -> str:
         """Return the kind of the document, one of `KINDS`."""
         return QUOTE if self.cover else REPORT
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of all tables as data, by column: `table` names the table, amounts are decimal strings."""
+        return [
+            {"table": table.id} | _row_data(table.columns, row)
+            for section in self.sections
+            for table in section.tables
+            for row in table.rows
+        ]
 
     def section(self, id: str) -> Section:
         """Return the section with an id. Raises KeyError when there is none."""

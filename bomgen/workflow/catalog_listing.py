@@ -294,10 +294,14 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
         Table(
             title,
             title if title != "figures" else "",
-            tuple(Column(str(at), "") for at in range(len(of[0]))),
+            tuple(Column(key, "") for key in keys.split()),
             tuple(Row(tuple(map(Cell, row))) for row in of),
         )
-        for title, of in (("figures", rows), ("order numbers", numbers), ("sources", sources))
+        for title, keys, of in (
+            ("figures", "key value source", rows),
+            ("order numbers", "number vendor variant source", numbers),
+            ("sources", "id title url", sources),
+        )
         if of
     ]
     return Document(f"{kind} {record.id}", ENGLISH, (Section("part", "", tables=tuple(tables)),))

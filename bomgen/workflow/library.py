@@ -7,15 +7,19 @@ in bom.json are.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+from bomgen.catalog.files import KINDS, Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
@@ -23,10 +27,16 @@ from bomgen.output.registry import DEFAULT_DOCUMENTS, WIRINGS
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of, result
 from bomgen.workflow import pipeline
+from bomgen.workflow.inputs import read_all
 from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, open_plan
+
+if TYPE_CHECKING:
+    from bomgen.documents.diff.side import ComparedResult
 
 Plan = str | PathLike[str] | Mapping[str, Any]
 """A plan as a path, as YAML text (a string of several lines), or as data."""
+Row = dict[str, Any]
+"""A row of an answer, by column: numbers as numbers, amounts as decimal strings, None for unknown values."""
 Settings = Mapping[str, Any] | Sequence[str]
 """Settings that override a plan: by dotted key, or as `KEY=VALUE`."""
 
@@ -61,6 +71,73 @@ def check(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = 
         return list(errors.problems)
 
 
+def find_parts(text: str = "", *, where: str = "") -> list[Row]:
+    """Return the parts of the catalogue that a number, an alias or words denote, or those that meet conditions.
+
+    Conditions are written as `rate=800G fibre=single-mode`. A single part has a row for each figure, with its source.
+    Raises ValueError if there is none, with what comes nearest.
+    """
+    from bomgen.workflow import catalog_listing
+
+    catalog = Catalog()
+    listing = catalog_listing.parts_where(catalog, KINDS, where) if where else None
+    return (listing or catalog_listing.parts_named(catalog, text)[0]).rows()
+
+
+def search(
+    plan: Plan,
+    over: Sequence[str] = (),
+    minimise: Sequence[str] = (),
+    within: Sequence[str] = (),
+    *,
+    set: Settings = (),
+    root: str | PathLike[str] | None = None,
+) -> list[Row]:
+    """Return the Pareto-optimal designs of a plan, a row each, as `bomgen search` shows them.
+
+    `over`, `minimise` and `within` are written as the options of the command: `cluster.servers=6..16`, `cost`,
+    `power=5MW`. The other parameters are those of `build`. Raises as `build`.
+    """
+    from bomgen.documents.search import search_document
+    from bomgen.workflow.design_search import find_front, open_search
+
+    file, settings = _opened(plan, root), _settings(set)
+    front, stopped = find_front(file, settings, open_search(file, settings, over, minimise, within))
+    if stopped:
+        raise stopped
+    return search_document(front, file.name, language(ENGLISH)).rows()
+
+
+def diff(old: Plan, new: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> list[Row]:
+    """Return what changed from one plan to another: keys, money by cause, numbers and lines of the bill.
+
+    `set` overrides values of the new plan; `root` is that of `build`. Raises as `build`.
+    """
+    from bomgen.documents.diff.contents import review_document
+    from bomgen.documents.diff.difference import compare
+
+    sides = ((old, ()), (new, _settings(set)))
+    before, after = (compared_result(_opened(plan, root), settings)[0] for plan, settings in sides)
+    return review_document(compare(before, after), language(ENGLISH)).rows()
+
+
+def compared_result(
+    file: PlanFile, settings: Sequence[str], today: Mapping[str, Report] = MappingProxyType({})
+) -> tuple[ComparedResult, Report]:
+    """Return a plan as a side of a difference, with the machines of today where they stand, and its result.
+
+    Raises PlanErrors with its problems.
+    """
+    from bomgen.documents.diff.side import compared_result_of
+
+    report = pipeline.work_out_around(inputs := read_all(file, settings), today, allow_moves=True)
+    side = compared_result_of(result(report), file.name, inputs.source)
+    rates = {category: Fraction(rate.value) for category, rate in report.plan.quote.tax.items()}
+    totals = side.totals._replace(rates=rates)
+    shares = {charge.id: Fraction(charge.share.value) for charge in report.plan.quote.charges if charge.share}
+    return side._replace(totals=totals, shares=shares), report
+
+
 class Result:
     """The result of a plan, made by `build`. Treat its contents as read-only."""
 
@@ -83,9 +160,9 @@ class Result:
         return result(self._report)
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[Row]:
         """Return the lines of the bill: quantities as integers, amounts as decimal strings, None if not priced."""
-        lines: list[dict[str, Any]] = self.data["lines"]
+        lines: list[Row] = self.data["lines"]
         return lines
 
     @property
@@ -100,11 +177,11 @@ class Result:
         return (*self._report.problems, *self._report.stale)
 
     @cached_property
-    def numbers(self) -> dict[str, int | float | str]:
+    def numbers(self) -> Row:
         """Return every calculated number by its dotted path in bom.json."""
         return {dotted(steps): json_value(figure.value) for steps, figure in numbers_of(self._report).items()}
 
-    def number(self, path: str) -> int | float | str:
+    def number(self, path: str) -> Any:
         """Return the number at a dotted path, such as fabrics.compute.switches.leaf. Raises KeyError if missing."""
         if path not in self.numbers:
             near = ", ".join(nearest(path, self.numbers, count=SUGGESTED))
@@ -120,7 +197,7 @@ class Result:
         from bomgen.results.explain import NotKnown, explained, text
         from bomgen.results.reasons import find_reasons
 
-        words = language("en")
+        words = language(ENGLISH)
         reasons = find_reasons(self._report, words, path, False) if why and path else []
         try:
             return text(explained(self._report, path, words, depth, reasons))
@@ -141,6 +218,30 @@ class Result:
         Return the paths written. Raises as `files`, and OutputError if a file cannot be written.
         """
         return writer.write_files(self.files(*(formats or DEFAULT_DOCUMENTS)), Path(folder))
+
+    @property
+    def summary(self) -> Row:
+        """Return what a reader asks first: key figures, the bill in short, its totals, and the warnings."""
+        figures, head, rows = self._shown()
+        return {
+            "name": self.name,
+            "title": self.title,
+            "figures": dict(figures),
+            "bill": [dict(zip(head, row, strict=True)) for row in rows],
+            "totals": self.totals,
+            "warnings": [str(warning) for warning in self.warnings],
+        }
+
+    def wiring(self, fabrics: Sequence[str] = ()) -> Iterator[Row]:
+        """Yield every cable, port to port, with the columns of `bomgen wiring -f csv`; optionally of some fabrics only.
+
+        Raises ValueError for a plan with several clusters, and PlanErrors if links fill more cages than a switch has.
+        """
+        from bomgen.output.wiring.columns import tables
+
+        for table in tables(pipeline.list_cables(self._report, fabrics).each_cable):
+            for values in zip(*(column.tolist() for column in table.values()), strict=True):
+                yield dict(zip(table, values, strict=True))
 
     def write_wiring(self, file: str | PathLike[str], form: str = "csv", fabrics: Sequence[str] = ()) -> list[Path]:
         """Write every cable, port to port, in a format of `bomgen wiring`, optionally of some fabrics only.

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from bomgen.reading.list_columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import Named, PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.results.result import sources_text
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import PlanFile, content_of
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
 from bomgen.xray.lines import PlacedPart, build_design, list_slots
@@ -490,6 +491,17 @@ def rebuild_plan(content: bytes, file: str) -> PlanFile:
     text = plan_text(inspect(require_whole(open_bill(content, file, catalog)), catalog), plan_name(file), catalog)
     folder = Path().resolve()
     return PlanFile(file, encoded(text, file), folder, folder)
+
+
+def inspect_bill(file: str | PathLike[str]) -> list[dict[str, Any]]:
+    """Return the findings about a vendor's bill, a row each, errors first, as `bomgen xray -f json` has them.
+
+    Raises PlanErrors for a file that cannot be read as a bill, and OSError for one that cannot be opened.
+    """
+    catalog = Catalog()
+    bill = open_bill(content_of(Path(file)), fspath(file), catalog)
+    findings: list[dict[str, Any]] = to_data(inspect(bill, catalog).found)["findings"]
+    return findings
 
 
 def open_bill(content: bytes, file: str, catalog: Catalog, asked: RequestedColumns = NOTHING) -> SentBill:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 DATA = PACKAGE / "data"
 ROOMS = (
     *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
-    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "serve", "cli"),
+    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "verify", "serve", "cli"),
 )
 """From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {
@@ -43,7 +43,7 @@ THIRD_PARTY = {
         *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
         "output.wiring.*",
-        *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
+        *("workflow.design_tables", "sizing.prediction.fewest_gpus", "verify.*"),
     ),
     "distributed": ("workflow.design_search",),
     "pyarrow": ("output.wiring.parquet",),

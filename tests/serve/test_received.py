@@ -299,7 +299,7 @@ def test_the_preview_of_an_edited_quote_says_what_has_no_price(workspace: Worksp
 
 def test_a_conflict_is_chosen_about(workspace: Workspace) -> None:
     """A part that the plan does not buy is a conflict; the choice for the plan takes the rest."""
-    content = edited(workspace, {"DGX H100": "Another server"})
+    content = edited(workspace, {"GPU server DGX H100": "Another server"})
     found = received.apply(workspace, dropped("quote.xlsx", content))
     json.dumps(found)
     assert found["text"] == PLAN
@@ -361,7 +361,7 @@ def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
 def test_edits_that_are_not_taken_are_named(workspace: Workspace) -> None:
     """In the quote of an older state, of a plan that has its edits: cells with texts that bomgen writes by itself."""
     dated = f"{PLAN}quote: {{date: 2026-11-28}}\n"
-    request = dropped("quote.xlsx", edited(workspace, {"DGX H100": "Another"})) | {"text": dated}
+    request = dropped("quote.xlsx", edited(workspace, {"GPU server DGX H100": "Another"})) | {"text": dated}
     found = received.apply(workspace, request)
     assert (found["changes"], found["conflicts"], found["text"]) == ([], [], dated)
     assert {"Bill of materials!E4", "By part number!C5"} <= {*found["passed_over"]}

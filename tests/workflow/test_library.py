@@ -71,6 +71,27 @@ def test_public_names_hide_no_module() -> None:
         bomgen.nothing  # noqa: B018
 
 
+def test_answers_are_rows_of_plain_values(tmp_path: Path) -> None:
+    """Of parts, designs, changes, cables and findings: JSON of a few kB, with the numbers that the commands print."""
+    parts = bomgen.find_parts("800G LPO")
+    assert {"table", "Part", "Name", "Figures"} == {*parts[0]}
+    figures = {row["key"]: row["value"] for row in bomgen.find_parts("qm9700") if row["table"] == "figures"}
+    assert figures["ports"] == "64"
+    [design] = bomgen.search(RIGHT, ["cluster.servers=8,16"], minimise=["switches"], within=["servers=10"])
+    assert (design["cluster.servers"], design["switches"]) == ("8", 1)
+    changes = bomgen.diff(RIGHT, RIGHT, set={"cluster.servers": 32})
+    assert {"table": "plan", "key": "cluster.servers", "before": "16", "after": "32", "place": "--set"} in changes
+    result = build(RIGHT)
+    cables = [*result.wiring()]
+    to_servers = [cable for cable in cables if cable["kind"] == "server-leaf"]
+    assert len(to_servers) == result.number("fabrics.compute.links.server-leaf")
+    assert cables[0]["a_port"] == "nic1"
+    (tmp_path / "bill.csv").write_text("Part,Qty\nDGX H100,4\nMQM9700-NS2F,1\n", "utf-8")
+    findings = bomgen.inspect_bill(tmp_path / "bill.csv")
+    assert {"severity", "code", "line", "message"} <= {*findings[0]}
+    assert len(json.dumps([parts, design, changes, cables[0], findings, build("plans/llama65b.yaml").summary])) < 24_000
+
+
 def test_the_former_module_of_stopped_is_importable() -> None:
     """`bomgen.interrupts.Stopped` was documented in version 0.1; it is `bomgen.Stopped`."""
     from bomgen.interrupts import Stopped  # type: ignore[import-not-found]
@@ -182,6 +203,7 @@ def test_a_notebook_shows_the_bill() -> None:
     assert page.count("<tr>") == text.count("\n| ") - 3
 
 
+@pytest.mark.deep
 def test_threads_do_not_disturb_each_other() -> None:
     """Eight plans in eight threads of a fresh process give the bytes that they give one after the other.
 
@@ -208,7 +230,7 @@ def test_the_documentation_is_true() -> None:
     """docs/library.md shows what happens."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     path = str(ROOT / "docs" / "library.md")
-    assert doctest.testfile(path, module_relative=False, optionflags=flags, encoding="utf-8") == (0, 13)
+    assert doctest.testfile(path, module_relative=False, optionflags=flags, encoding="utf-8") == (0, 18)
 
 
 def test_the_notebook_runs(tmp_path: Path) -> None:

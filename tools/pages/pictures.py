@@ -1,7 +1,7 @@
-"""Draws pictures of the documentation with Chromium (`make docs`): what bomgen shows for a plan today.
+"""Draws pictures of the documentation with Chromium (`make docs`), and writes its samples: what bomgen shows today.
 
 That of the README has a plan, the quote made of it, and the reason of one of its numbers; the others are the page of
-`bomgen serve`.
+`bomgen serve`, and the findings about a bill.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bomgen.serve.calls import pack
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
+SAMPLES = ROOT / "docs" / "samples"
 WIDTH, HEIGHT = 1200, 640
 """Pixels of the picture."""
 QUOTE_WIDTH, QUOTE_HEIGHT = 860, 940
@@ -56,6 +57,17 @@ quote:
   customer: {name: Example Research}
   date: 2026-11-29
 """
+BILL = """\
+Part number,Description,Quantity,Unit price
+DGXH-G640F,DGX H100,16,310000
+MQM9700-NS2F,Quantum-2 switch,6,25000
+MMA4Z00-NS-FLT,"twin-port OSFP module, flat",64,1000
+MMA4Z00-NS,"twin-port OSFP module, finned",192,1000
+MFP7E10-N030,"fibre, 30 m",240,140
+"""
+"""A bill with fewer fibres than its modules have links."""
+BILL_SIZE = (980, 700)
+"""Pixels of the findings."""
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 @font-face {{ font-family: Inter; src: url(data:font/woff2;base64,{face}); }}
 * {{ box-sizing: border-box; }}
@@ -84,7 +96,16 @@ svg {{ position: absolute; left: 0; top: 0; }}
 def main() -> None:
     """Draw the pictures. Exits with what is missing, if Chromium is."""
     _draw_plan_to_quote()
+    _draw_findings()
     _draw_page()
+
+
+def _draw_findings() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "bill.csv").write_text(BILL, encoding="utf-8")
+        _run(folder, "xray", "bill.csv", "-o", "findings.html")
+        (PICTURES / "xray.png").write_bytes(_screenshot((folder / "findings.html").as_uri(), folder, *BILL_SIZE))
 
 
 def _draw_page() -> None:
@@ -114,7 +135,10 @@ def _draw_plan_to_quote() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "train-70b.yaml").write_text(PLAN, encoding="utf-8")
-        _run(folder, "build", "train-70b.yaml", "-q", "-f", "html", "-o", "out")
+        _run(folder, "build", "train-70b.yaml", "-q", "-f", "html,pdf", "-o", "out")
+        _run(folder, "wiring", "train-70b.yaml", "-q", "-o", "out/train-70b/cables.xlsx")
+        for sample in ("quote.pdf", "report.html", "cables.xlsx"):
+            (SAMPLES / sample).write_bytes((folder / "out" / "train-70b" / sample).read_bytes())
         quote = folder / "out" / "train-70b" / "quote.html"
         cover = _screenshot(quote.as_uri(), folder, QUOTE_WIDTH, QUOTE_HEIGHT)
         lines = _run(folder, "explain", "train-70b.yaml", NUMBER, "--depth", "1", "-q").splitlines()
