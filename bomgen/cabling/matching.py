@@ -19,7 +19,7 @@ import numpy as np
 
 from bomgen.cabling.types import GONE, Column, DeviceKind, Wiring
 
-_NUMBER = re.compile(r"\d+$")
+NUMBER = re.compile(r"\d+$")
 """The part of names that distinguishes devices of a kind."""
 ROUNDS = 4
 """Passes over all tiers; the second changes little."""
@@ -199,7 +199,7 @@ def rename_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[Device
 
 def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
     """Return the names of a kind's devices in order, some of which exist already."""
-    digits = {len(match[0]) for name in kept.values() if (match := _NUMBER.search(name))}
+    digits = {len(match[0]) for name in kept.values() if (match := NUMBER.search(name))}
     width = min(digits, default=0)
     wanted = [_widen(kind.name(index), width) for index in range(kind.number)]
     taken = set(kept.values())
@@ -209,7 +209,7 @@ def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
 
 def _widen(name: str, width: int) -> str:
     """Return a name with its number in at least `width` digits, without other leading zeros."""
-    match = _NUMBER.search(name)
+    match = NUMBER.search(name)
     return f"{name[: match.start()]}{int(match[0]):0{width}}" if match else name
 
 

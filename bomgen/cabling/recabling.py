@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.matching import (
+    NUMBER,
     MovedEnds,
     count_devices,
     match_devices,
@@ -25,7 +26,7 @@ from bomgen.cabling.matching import (
 )
 from bomgen.cabling.types import GONE, NOWHERE, CableChanges, Column, Places, Wiring, plugged_parts
 from bomgen.catalog.parts import Module
-from bomgen.plan.types import Place
+from bomgen.plan.types import Installed, Place
 
 MOST_CABLES = 2_000_000
 """Maximum links of a wiring to compare; nobody carries out a longer list of moves, and comparing takes seconds."""
@@ -94,6 +95,10 @@ class _End(NamedTuple):
     lane: Column
 
 
+PORT_COLUMNS = tuple(f"{side}_{name}" for side in SIDES for name in _End._fields[1:])
+"""The columns of a wiring that say where a cable is plugged in at its devices."""
+
+
 def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
     """Return the moves from one wiring to another; `renamed` are the new names of renamed fabrics."""
     numbers = match_devices(old, new, renamed)
@@ -121,6 +126,66 @@ def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[t
     for device, (rack, unit), (now_rack, now_unit) in zip(rows.tolist(), *places, strict=True):
         if (rack, unit) != (now_rack, now_unit):
             yield old.names[device], (rack, unit), (now_rack, now_unit)
+
+
+def record_network(planned: Wiring, grown: Wiring, labels: Sequence[str]) -> Installed:
+    """Return what a grown network has otherwise than the one that its plan alone gives, and the labels of cables."""
+    before, after = (
+        np.stack([getattr(wiring, column) for column in PORT_COLUMNS], axis=1) for wiring in (planned, grown)
+    )
+    rows = np.flatnonzero((before != after).any(axis=1))
+    ends = tuple(
+        (row, grown.ports[a_port], a_cage, a_lane, grown.ports[b_port], b_cage, b_lane)
+        for row, (a_port, a_cage, a_lane, b_port, b_cage, b_lane) in zip(
+            rows.tolist(), after[rows].tolist(), strict=True
+        )
+    )
+    names = [[tuple(map(kind.name, range(kind.number))) for kind in wiring.kinds] for wiring in (planned, grown)]
+    by_stem = zip((kind.stem for kind in planned.kinds), *names, strict=True)
+    runs = list[tuple[str, int]]()
+    following = None
+    for label in labels:
+        first, cables = runs.pop() if runs and label == following else (label, 0)
+        runs.append((first, cables + 1))
+        following = _next_label(label)
+    return Installed((), {}, {}, {stem: now for stem, was, now in by_stem if was != now}, tuple(runs), ends)
+
+
+def restore_network(planned: Wiring, installed: Installed) -> Wiring:
+    """Return the wiring of a plan with the names, labels and ports that `record_network` has found in it."""
+    numbers = {name: number for number, name in enumerate(planned.ports)}
+    for _, a_port, _, _, b_port, _, _ in installed.ends:
+        numbers.setdefault(a_port, len(numbers))
+        numbers.setdefault(b_port, len(numbers))
+    ends = [
+        (row, numbers[a_port], a_cage, a_lane, numbers[b_port], b_cage, b_lane)
+        for row, a_port, a_cage, a_lane, b_port, b_cage, b_lane in installed.ends
+        if row < len(planned)
+    ]
+    rows = np.array(ends, dtype=np.int64).reshape(-1, 1 + len(PORT_COLUMNS))
+    columns = {column: getattr(planned, column).copy() for column in PORT_COLUMNS}
+    for number, column in enumerate(columns.values(), start=1):
+        column[rows[:, 0]] = rows[:, number]
+    labels = list[str]()
+    if sum(cables for _, cables in installed.labels) == planned.pieces:
+        for label, cables in installed.labels:
+            following = label
+            for _ in range(cables):
+                labels.append(following)
+                following = _next_label(following)
+    kinds = tuple(
+        kind._replace(name=called.__getitem__)
+        if len(called := installed.names.get(kind.stem, ())) == kind.number and called
+        else kind
+        for kind in planned.kinds
+    )
+    return replace(planned, **columns, ports=tuple(numbers), kinds=kinds, labels=tuple(labels) or None)
+
+
+def _next_label(label: str) -> str:
+    """Return the label after one: the next number, with as many digits."""
+    match = NUMBER.search(label)
+    return f"{label[: match.start()]}{int(match[0]) + 1:0{len(match[0])}}" if match else label
 
 
 def sum_moves(moves_by_cluster: Mapping[str, Moves]) -> Moves:

@@ -13,21 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from bomgen.cli.command import QUIET, VERBOSE, WRONG_PLAN, Outcome, complain, ends_on_errors, is_set, on_terminal, say
+from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
+    build_today,
     check_names,
     choose_form,
     locked_option,
     named_path,
-    open_given,
     open_plans,
     option,
     output_options,
@@ -37,12 +36,11 @@ from bomgen.cli.options import (
     proposed,
     refuse_overwriting,
     show,
-    show_problems,
     watched,
     work_out_one,
     write_out,
 )
-from bomgen.core.diagnostics import PlanErrors, unknown
+from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import Language, language
 from bomgen.core.provenance import Figure
@@ -411,12 +409,10 @@ def wiring(
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     refuse_overwriting(output, plan, "the plan itself")
-    today = {cluster or "": _build_today(old, root, cluster)} if old else {}
+    today = {cluster or "": choose_cluster(build_today(old, root), cluster)} if old else {}
     file, report = work_out_one(plan, root, settings, today=today, allow_moves=allow_moves)
-    report = _chosen(report, cluster)
-    fabric_names = [built.plan.name for built in report.design.fabrics]
-    if strange := [name for name in fabrics if name not in fabric_names]:
-        raise click.UsageError(unknown("fabric", strange[0], fabric_names))
+    report = choose_cluster(report, cluster)
+    require_fabrics(report, fabrics)
     if module.ONE_FABRIC and not fabrics:
         fabrics = compute_fabric(report)
     try:
@@ -432,18 +428,7 @@ def wiring(
         say(f"{path}")
 
 
-def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
-    """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
-    with TemporaryDirectory(prefix="bomgen-") as folder:
-        existing = open_given(name, (), root, Path(folder))
-        try:
-            return _chosen(work_out(existing.file(), ()), cluster)
-        except PlanErrors as errors:
-            show_problems(errors.problems, existing)
-            sys.exit(WRONG_PLAN)
-
-
-def _chosen(report: Report, cluster: str | None) -> Report:
+def choose_cluster(report: Report, cluster: str | None) -> Report:
     """Return the result for the selected cluster. Raises UsageError if it is unknown, or ambiguous."""
     clusters = {cluster.plan.cluster_name: cluster for cluster in report.clusters}
     if cluster in clusters:
@@ -454,6 +439,13 @@ def _chosen(report: Report, cluster: str | None) -> Report:
     if cluster:
         raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")
     return report
+
+
+def require_fabrics(report: Report, fabrics: Sequence[str]) -> None:
+    """Raise UsageError for a fabric that the plan does not have."""
+    names = [built.plan.name for built in report.design.fabrics]
+    if strange := [name for name in fabrics if name not in names]:
+        raise click.UsageError(unknown("fabric", strange[0], names))
 
 
 @contextmanager

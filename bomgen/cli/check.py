@@ -24,6 +24,7 @@ from bomgen.cli.command import (
     say,
 )
 from bomgen.cli.options import (
+    build_today,
     locked_option,
     open_plans,
     option,
@@ -137,9 +138,11 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 
 @click.command()
 @plans_argument
+@option("--from old OLD", "Plan that is installed today, or REV:PATH; what stays keeps place, name and label.", "sides")
+@option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
 @root_option
 @talk_options
-def lock(plans: tuple[str, ...], root: str | None) -> None:
+def lock(plans: tuple[str, ...], old: str | None, allow_moves: bool, root: str | None) -> None:
     """Pin the inputs of each quote: write PLAN.lock with the current prices, exchange rates and catalogue records.
 
     While the lock exists, `bomgen build` takes prices and rates from it instead of the price books, and `bomgen check`
@@ -147,6 +150,10 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     """
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input cannot be locked; name its file")
+    if old and len(plans) > 1:
+        raise click.UsageError("--from is the network that one plan grows from; lock the others without it")
+    existing = build_today(old, root).each_cluster if old else ()
+    today = {cluster.plan.cluster_name: cluster for cluster in existing}
     files = open_plans(plans, root, outcome := Outcome())
     named: dict[str, str] = {}
     for plan in (file.name for file in files):
@@ -156,7 +163,7 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     for number, file in enumerate(files, start=1):
         with outcome.piece(partial(text_of, file)):
             with watched(file.name, number, len(files)):
-                text, report = lock_result(file)
+                text, report = lock_result(file, today, allow_moves)
             show(report.problems, file)
             write_one(text.encode(), Path(lock_name(file.name)))
             say(lock_name(file.name))

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -22,6 +23,7 @@ from bomgen.cli.command import (
     FORCE,
     QUIET,
     VERBOSE,
+    WRONG_PLAN,
     Outcome,
     Unreadable,
     colour,
@@ -34,12 +36,12 @@ from bomgen.cli.command import (
     print_text,
     say,
 )
-from bomgen.core.diagnostics import Problem, unknown
+from bomgen.core.diagnostics import PlanErrors, Problem, unknown
 from bomgen.core.document import Document
 from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.language import Language
 from bomgen.core.resources import languages
-from bomgen.core.safety import read_sent, refuse_git_files
+from bomgen.core.safety import MAX_FILE, read_sent, refuse_git_files
 from bomgen.output.registry import Formats
 from bomgen.output.terminal import render_lines
 from bomgen.output.writer import render_page, write_new, write_one
@@ -221,10 +223,10 @@ def _known_language(_ctx: click.Context, _: click.Parameter, code: str | None) -
 # Files that commands read, and results that they write to a file or to standard output.
 
 
-def read_given(name: str, what: str) -> bytes:
-    """Return a file that somebody sent, of a limited size. Raises Unreadable."""
+def read_given(name: str, what: str, most: int = MAX_FILE) -> bytes:
+    """Return a file that somebody sent, of at most `most` bytes. Raises Unreadable."""
     try:
-        return read_sent(Path(name))
+        return read_sent(Path(name), most)
     except OSError as error:
         raise Unreadable(f"the {what} '{name}'", error) from None
 
@@ -490,6 +492,19 @@ def work_out_one(
     if not quiet:
         show((*report.problems, *report.stale), file)
     return file, report
+
+
+def build_today(name: str, root: str | None) -> Report:
+    """Return the result of the existing plan. Ends the command if it is unreadable or invalid."""
+    from bomgen.workflow.pipeline import work_out
+
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        existing = open_given(name, (), root, Path(folder))
+        try:
+            return work_out(existing.file(), ())
+        except PlanErrors as errors:
+            show_problems(errors.problems, existing)
+            sys.exit(WRONG_PLAN)
 
 
 def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:

@@ -673,6 +673,10 @@ Place = tuple[int, int]
 """The number of a rack over all rows, from 1, and the lowest unit of a machine in it, 0 if unknown."""
 
 
+CableEnds = tuple[int, str, int, int, str, int, int]
+"""The number of a link, and port, cage and lane at its lower and its upper end."""
+
+
 class Installed(NamedTuple):
     """What stands already, so that a plan that grows leaves it there."""
 
@@ -682,6 +686,12 @@ class Installed(NamedTuple):
     """The places of the plan's machines that are installed, by kind of machine and number in it, from 0."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by name prefix."""
+    names: Mapping[str, tuple[str, ...]] = {}
+    """Names of devices by prefix, where a growth has put them out of order; only while the plan is unchanged."""
+    labels: tuple[tuple[str, int], ...] = ()
+    """Labels of the cables in their order: a label, and how many are numbered on from it; likewise."""
+    ends: tuple[CableEnds, ...] = ()
+    """The links that a growth has left in other ports than the plan alone would; likewise."""
 
     @property
     def racks(self) -> list[tuple[int, int, str]]:
@@ -735,7 +745,7 @@ class Site(NamedTuple):
     """Carbon intensity [kg CO2e per kWh]."""
     layout: Layout
     installed: Installed | None = None
-    """What stands already; None: nothing is known to."""
+    """What stands already; None: nothing is known to, or the plan has no layout."""
 
 
 class Plan(NamedTuple):
@@ -780,3 +790,5 @@ class Plan(NamedTuple):
     """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""
+    installed: Installed | None = None
+    """What stands already; None: nothing is known to."""

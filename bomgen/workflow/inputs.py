@@ -138,6 +138,8 @@ def read_all(
         from bomgen.workflow.lock import lock_of
 
         lock = lock_of(*file.lock)
+        if settings or not lock.is_of(file.content, source.files):
+            lock = lock._replace(installed=_places_alone(lock.installed))
     installed = earlier.installed if earlier else lock.installed if lock else {}
     inputs = Inputs(
         file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings), installed
@@ -147,7 +149,13 @@ def read_all(
 
 def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
     """Return the inputs of an alternative of a plan, whose source sets `keys`."""
-    return _read_named(inputs._replace(source=source, keys=(*inputs.keys, *keys)), [BOOKS])
+    installed = _places_alone(inputs.installed)
+    return _read_named(inputs._replace(source=source, keys=(*inputs.keys, *keys), installed=installed), [BOOKS])
+
+
+def _places_alone(installed: Mapping[str, Installed]) -> dict[str, Installed]:
+    """Return what stands, without the names, labels and ports of a plan that is not this one."""
+    return {name: each._replace(names={}, labels=(), ends=()) for name, each in installed.items()}
 
 
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:

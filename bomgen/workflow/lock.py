@@ -87,6 +87,10 @@ class Lock(NamedTuple):
     installed: dict[str, Installed]
     """The places of machines, by cluster. Empty in an older lock, and without a layout."""
 
+    def is_of(self, content: bytes, files: Sequence[tuple[str, bytes]]) -> bool:
+        """Return whether a plan, with the files that it extends, is unchanged since the lock was written."""
+        return self.plan == digest_of_plan(content, files)
+
     def covers(self, part: str) -> bool:
         """Return whether the lock has a part's price, or states that it has none."""
         return part in self.parts or family(part) in self.parts
@@ -172,9 +176,15 @@ def lock_of(name: str, content: bytes) -> Lock:
 
 def _installed(data: Mapping[str, Any]) -> Installed:
     """Return what stands in a cluster: machines in the order of their numbers, those without a place in rack 0."""
-    rows = tuple(tuple((kind, racks) for kind, racks in row) for row in data["rows"])
-    places = {kind: enumerate(_places(runs)) for kind, runs in data["places"].items()}
-    return Installed(rows, {kind: {number: at for number, at in found if at[0]} for kind, found in places.items()})
+    rows = tuple(tuple((kind, racks) for kind, racks in row) for row in data.get("rows", ()))
+    places = {kind: enumerate(_places(runs)) for kind, runs in data.get("places", {}).items()}
+    return Installed(
+        rows=rows,
+        places={kind: {number: at for number, at in found if at[0]} for kind, found in places.items()},
+        names={stem: tuple(names) for stem, names in data.get("names", {}).items()},
+        labels=tuple((label, cables) for label, cables in data.get("labels", ())),
+        ends=tuple(map(tuple, data.get("ends", ()))),
+    )
 
 
 def _places(runs: Iterable[Sequence[int]]) -> Iterator[Place]:
@@ -201,7 +211,7 @@ def _runs(places: Sequence[Place]) -> Iterator[list[int]]:
 def _slips(source: Source) -> Iterable[Problem]:
     """Yield invalid amounts, exchange rates of 0, days that are not in the calendar, and floors beyond any site."""
     for at, cluster in enumerate(source.data.get("installed", ())):
-        racks = sum(run[1] for row in cluster["rows"] for run in row)
+        racks = sum(run[1] for row in cluster.get("rows", ()) for run in row)
         if racks > MOST_RACKS:
             message = f"{racks} racks on one floor; at most {MOST_RACKS}"
             yield Problem(source.mark(("installed", at, "rows")), "error", message, "range")
@@ -245,6 +255,7 @@ def _currencies(book: PriceBook, unpinned: Sequence[Price]) -> tuple[tuple[str, 
 
 # text of a lock -------------------------------------------------------------------------------------------------------
 
+NOTHING = Installed((), {})
 NO_PLACE = (0, 0)
 """The place of a machine that stands in no rack."""
 MOST_IN_RUN = 100
@@ -257,10 +268,16 @@ OF_LINE = 16
 """Hexadecimal digits of a line's digest, which only locates a change that the full digest reports."""
 
 
-def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str, int]) -> str:
+def lock_text(
+    report: Report,
+    files: Sequence[tuple[str, bytes]],
+    digits: Mapping[str, int],
+    networks: Mapping[str, Installed],
+) -> str:
     """Return the lock of a result that was calculated without one; `files` are those that the plan extends.
 
-    `digits` are those of an earlier lock for device names, so that a growing cluster keeps its names.
+    `digits` are those of an earlier lock for device names, so that a growing cluster keeps its names, and `networks`
+    are the names, labels and ports of each cluster.
     """
     quote = report.plan.quote
     quoted = [line.line for result in (report, *report.alternatives) for line in result.quote.lines]
@@ -296,7 +313,7 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     kinds = (kind for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds)
     found_digits = {kind.stem: kind.digits for kind in kinds}
     lines += [f"  {scalar(stem)}: {digits.get(stem, default)}" for stem, default in found_digits.items()]
-    lines += _installed_text(report)
+    lines += _installed_text(report, networks)
     lines.append("parts:")
     lines += [f"  - {scalar(name)}" for name in sorted(names)]
     lines.append("defaults:" if defaults(report) else "defaults: {}")
@@ -306,20 +323,29 @@ def lock_text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mappin
     return "\n".join(lines) + "\n"
 
 
-def _installed_text(report: Report) -> Iterator[str]:
-    """Yield the lines that say where the machines of each cluster stand."""
-    stands = [(cluster.plan.cluster_name, list_installed(cluster.design)) for cluster in report.each_cluster]
-    yield from ["installed:"] if any(found for _, found in stands) else []
-    for name, found in stands:
-        if found is None:
-            continue
-        rows = ", ".join(f"[{', '.join(f'[{kind}, {racks}]' for kind, racks in row)}]" for row in found.rows)
-        named = [f"cluster: {scalar(name)}"] if name else []
-        first, *rest = (*named, f"rows: [{rows}]", "places:" if found.places else "places: {}")
-        yield from (f"  - {first}", *(f"    {text}" for text in rest))
-        for kind, places in found.places.items():
-            at = [places.get(number, NO_PLACE) for number in range(max(places, default=-1) + 1)]
-            yield f"      {scalar(kind)}: [{', '.join(map(str, _runs(at)))}]"
+def _installed_text(report: Report, networks: Mapping[str, Installed]) -> Iterator[str]:
+    """Yield the lines that say where the machines of each cluster stand, and what its network is called."""
+    yield "installed:"
+    for cluster in report.each_cluster:
+        name = cluster.plan.cluster_name
+        stands, network = list_installed(cluster.design), networks.get(name, NOTHING)
+        lines = [f"cluster: {scalar(name)}"] if name else []
+        if stands:
+            rows = ", ".join(f"[{', '.join(f'[{kind}, {racks}]' for kind, racks in row)}]" for row in stands.rows)
+            lines += [f"rows: [{rows}]", "places:" if stands.places else "places: {}"]
+            for kind, places in stands.places.items():
+                at = [places.get(number, NO_PLACE) for number in range(max(places, default=-1) + 1)]
+                lines.append(f"  {scalar(kind)}: [{', '.join(map(str, _runs(at)))}]")
+        lines.append("names:" if network.names else "names: {}")
+        lines += [f"  {scalar(stem)}: [{', '.join(map(scalar, names))}]" for stem, names in network.names.items()]
+        lines.append("labels:" if network.labels else "labels: []")
+        lines += [f"  - [{scalar(label)}, {cables}]" for label, cables in network.labels]
+        lines.append("ends:" if network.ends else "ends: []")
+        lines += [
+            f"  - [{', '.join(scalar(part) if isinstance(part, str) else str(part) for part in link)}]"
+            for link in network.ends
+        ]
+        yield from (f"  {'  ' if at else '- '}{line}" for at, line in enumerate(lines))
 
 
 def _mapping(fields: dict[str, Any]) -> str:
@@ -417,7 +443,7 @@ def stale(
         *_unpinned(lock, report),
         *_moved(lock, report),
     ]
-    same_plan = lock.plan == digest_of_plan(report.content, files) and not keys
+    same_plan = lock.is_of(report.content, files) and not keys
     if same_plan and not changes and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
         changes.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
@@ -555,7 +581,7 @@ def _moved(lock: Lock, report: Report) -> Iterator[str]:
     names = list[str]()
     for cluster in report.each_cluster:
         then, now = lock.installed.get(cluster.plan.cluster_name), list_installed(cluster.design)
-        if then is None or now is None:
+        if then is None or now is None or not then.rows:
             continue
         for kind, machines in list_kinds(number_devices(cluster.design)).items():
             stay = now.places.get(kind, {})

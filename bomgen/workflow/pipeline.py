@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
@@ -29,7 +30,7 @@ from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
-from bomgen.plan.types import COMPUTE, Place, Plan
+from bomgen.plan.types import COMPUTE, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,
     drop_alternatives,
@@ -162,9 +163,10 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
     for name, source in clusters:
         try:
             plan, installed = bind(source, inputs.catalog), inputs.installed.get(name)
-            site = plan.site and plan.site._replace(installed=installed if plan.site.layout.given else None)
+            stands = installed if installed and installed.rows and plan.site and plan.site.layout.given else None
+            site = plan.site and plan.site._replace(installed=stands)
             of_names = installed.digits if installed and installed.digits else digits
-            plans.append(plan._replace(cluster_name=name, digits=of_names, site=site))
+            plans.append(plan._replace(cluster_name=name, digits=of_names, site=site, installed=installed))
         except PlanErrors as errors:
             problems += errors.problems
     if problems:
@@ -562,19 +564,37 @@ def require_lock(file: PlanFile, report: Report) -> None:
         raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
 
 
-def lock_result(file: PlanFile) -> tuple[str, Report]:
-    """Return the lock of a plan from its current inputs, and the result it pins. Raises PlanErrors as `work_out`.
+def lock_result(
+    file: PlanFile, today: Mapping[str, Report] = MappingProxyType({}), allow_moves: bool = False
+) -> tuple[str, Report]:
+    """Return the lock of a plan from its current inputs, and the result it pins. Raises as `work_out_around`.
 
-    Names and places of an earlier lock stay.
+    Names, places, labels and ports are those that the growth from `today` leaves, else those of an earlier lock.
     """
-    from bomgen.workflow.lock import lock_of, lock_text
+    from bomgen.workflow.lock import lock_text
 
     earlier = None
     with suppress(PlanErrors):
-        earlier = lock_of(*file.lock) if file.lock else None
-    inputs = read_all(file._replace(lock=None))
-    report = work_out(inputs._replace(installed=earlier.installed if earlier else {}))
-    return lock_text(report, inputs.source.files, earlier.digits if earlier else {}), report
+        earlier = read_all(file)
+    inputs = read_all(file._replace(lock=None))._replace(installed=earlier.installed if earlier else {})
+    report = work_out_around(inputs, today, allow_moves)
+    networks = {}
+    for cluster in report.each_cluster:
+        name = cluster.plan.cluster_name
+        with suppress(PlanErrors):  # too many cables to list one by one
+            networks[name] = _record_network(cluster, today.get(name))
+    digits = earlier.lock.digits if earlier and earlier.lock else {}
+    return lock_text(report, inputs.source.files, digits, networks), report
+
+
+def _record_network(report: Report, today: Report | None) -> Installed:
+    """Return the names, labels and ports of the cables of a cluster, as they are and in what its plan differs."""
+    from bomgen.cabling.recabling import record_network
+    from bomgen.output.wiring.columns import list_labels
+
+    planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
+    network = list_cables(report, today=list_cables(today)) if today else list_cables(report)
+    return record_network(planned, network, list_labels(network))
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
@@ -653,6 +673,15 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if report.plan.installed and today is None and not wiring.over_panels:
+        from bomgen.cabling.recabling import restore_network
+
+        wiring = restore_network(wiring, report.plan.installed)
+        if broken := broken_rules(wiring, report.design):
+            text = (
+                f"the lock has cables in ports that cannot take them ({broken[0]}); write it again with `bomgen lock`"
+            )
+            raise PlanErrors([Problem(report.plan.mark, "error", text, "lock")])
     if today is not None:
         from bomgen.cabling.recabling import grow_wiring
         from bomgen.output.wiring.columns import label_cables

@@ -9,6 +9,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,16 @@ def stands(wiring: Wiring) -> dict[str, Place]:
     return {name: (rack, unit) for name, rack, unit in found if rack != NOWHERE}
 
 
-def work_by_action(wiring: Wiring) -> Counter[tuple[str, str]]:
-    """The rows of a list of work, by action and fabric."""
+def rows(wiring: Wiring) -> list[dict[str, str]]:
+    """The rows of the CSV."""
     out = io.BytesIO()
     table.write(wiring, out, lambda _: None)
-    rows = csv.DictReader(io.StringIO(out.getvalue().decode()))
-    return Counter((row["action"], row["fabric"]) for row in rows)
+    return list(csv.DictReader(io.StringIO(out.getvalue().decode())))
+
+
+def work_by_action(wiring: Wiring) -> Counter[tuple[str, str]]:
+    """The rows of a list of work, by action and fabric."""
+    return Counter((row["action"], row["fabric"]) for row in rows(wiring))
 
 
 def test_four_servers_that_become_six() -> None:
@@ -127,6 +132,23 @@ def test_a_lock_keeps_places() -> None:
     again, _ = lock_result(plan_file(plan(6), lock))
     assert after == stands(list_cables(work_out(inputs(plan(6), again))))
     assert before != stands(list_cables(work_out(inputs(plan(6)))))
+
+
+def test_a_lock_keeps_names_labels_and_ports() -> None:
+    """A lock says all of a network that has grown: it lists what is installed, now and when it grows again."""
+    first = work_out(inputs(plan(4)))
+    lock, second = lock_result(plan_file(plan(6)), {"": first})
+    installed = rows(replace(list_cables(second, today=list_cables(first)), changes=None))
+    read = work_out(inputs(plan(6), lock))
+    assert installed == rows(list_cables(read))
+    assert installed != rows(list_cables(second))
+    again, _ = lock_result(plan_file(plan(6), lock))
+    assert lock == again
+    third = list_cables(work_out_around(inputs(plan(8)), {"": read}, allow_moves=False), today=list_cables(read))
+    kept = {row["label"] for row in rows(third) if row["action"] in ("keep", "move")}
+    added = {row["label"] for row in rows(third) if row["action"] == "add"}
+    before = {row["label"] for row in installed}
+    assert (set(), set()) == (before - kept, before & added)
 
 
 def test_machines_that_must_move_are_errors_or_a_list() -> None:

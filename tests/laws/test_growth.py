@@ -10,6 +10,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,8 +20,10 @@ from depth import DEEPER, examples, shards
 from drawn_fabrics import draw_hosts, draw_plan, draw_switch
 from test_bill_and_cables import built, check_law
 
+from bomgen.cabling.recabling import record_network, restore_network
 from bomgen.cabling.types import Wiring, broken_rules
 from bomgen.output.wiring import csv as table
+from bomgen.output.wiring.columns import list_labels
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import list_cables, work_out_around
 from bomgen.workflow.plan_files import PlanFile
@@ -257,5 +260,8 @@ def test_what_is_installed_stays() -> None:
         assert not {name for name, place in stands(before).items() if now.get(name, place) != place}, seed
         work(rows(before), rows(after))
         check_law(new, report, after)
+        planned = list_cables(report)
+        read = restore_network(planned, record_network(planned, after, list_labels(after)))
+        assert rows(read) == rows(replace(after, changes=None)), "what a lock records of it is all of it"
         compared += 1
     assert compared > halls / 2

@@ -283,14 +283,21 @@ def _name_ends(wiring: Wiring) -> dict[str, NDArray[Any]]:
     return {name: np.concatenate([_blank(0), *(part[number] for part in parts)]) for number, name in enumerate(TODAY)}
 
 
+def list_labels(wiring: Wiring) -> list[str]:
+    """Return the label of every cable."""
+    labels: list[str] = _Labels(wiring).labels(np.arange(wiring.pieces, dtype=np.int64)).tolist()
+    return labels
+
+
 def label_cables(wiring: Wiring, changes: CableChanges) -> Wiring:
     """Return a grown wiring with labels: existing cables keep theirs, new ones are numbered after them."""
     old = changes.old
-    words, today = _Labels(replace(wiring, changes=None)), _Labels(old)
-    before = tuple(today.labels(np.arange(old.pieces, dtype=np.int64)).tolist())
-    digits = dict(zip(today.stems, today.digits.tolist(), strict=True))
-    ends = [*today.first[1:].tolist(), old.pieces]
-    used = {stem: end - first for stem, first, end in zip(today.stems, today.first.tolist(), ends, strict=True)}
+    words, before = _Labels(replace(wiring, changes=None)), list_labels(old)
+    used, digits = dict[str, int](), dict[str, int]()
+    for label in before:
+        number = label[label.rindex("-") + 1 :]
+        stem = label.removesuffix(number)
+        used[stem], digits[stem] = max(used.get(stem, 0), int(number)), max(digits.get(stem, 0), len(number))
     labels = list[str]()
     group = np.searchsorted(words.first, np.arange(wiring.pieces, dtype=np.int64), side="right") - 1
     for place, origin, serves in zip(
@@ -302,7 +309,7 @@ def label_cables(wiring: Wiring, changes: CableChanges) -> Wiring:
         stem = words.stems[place]
         used[stem] = used.get(stem, 0) + 1
         labels.append(f"{stem}{used[stem]:0{digits.get(stem, int(words.digits[place]))}}")
-    changes = changes._replace(old=replace(old, over_panels=None, labels=before))
+    changes = changes._replace(old=replace(old, over_panels=None, labels=tuple(before)))
     return replace(wiring, changes=changes, labels=tuple(labels))
 
 
