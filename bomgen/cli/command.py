@@ -31,7 +31,8 @@ from bomgen.core.safety import TURNING
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit codes, as the documentation promises them.
 
-PASSED: a threshold was exceeded, findings reach the given severity, or edits conflict with their plan.
+PASSED: a threshold was exceeded, findings reach the given severity, what was built differs from its plan, or edits
+conflict with theirs.
 """
 QUIET, VERBOSE, FORCE = "quiet", "verbose", "force"
 NO_TERMINAL = "dumb"
@@ -396,6 +397,7 @@ COMMANDS = {
     "diff": "Show what changed between two plans, results or revisions.",
     "xray": "Check a vendor's bill and find the designs that explain it.",
     "wiring": "List every cable, port to port.",
+    "verify": "Compare what was built with the plan.",
     "prices": "Read a vendor's price list, or list unpriced parts.",
     "apply": "Apply an edited quote.xlsx to its plan.",
     "margin": "Show the cost and margin of every line.",
@@ -498,7 +500,8 @@ def main() -> None:
       bomgen help sellers                              a page of the documentation
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
-    4 a threshold of diff or xray was passed, or edits conflict, 130 interrupted, 141 the reader of a pipe has gone.
+    4 a threshold of diff or xray was passed, verify has findings, or edits conflict, 130 interrupted,
+    141 the reader of a pipe has gone.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 

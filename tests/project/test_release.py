@@ -169,6 +169,7 @@ def test_the_sbom_has_what_the_lock_has() -> None:
     assert release.sbom() == release.sbom()
 
 
+@pytest.mark.deep
 def test_two_builds_are_alike_and_carry_the_licence() -> None:
     """Wheel and sdist do not depend on folder, umask, time zone or dates of files, and have what a reader looks for."""
     files = release.built_twice()
