@@ -379,14 +379,22 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
     Raises PlanErrors as `work_out`, for invalid cost books, and if the plan names none.
     """
+    report = work_out(inputs := read_all(file, settings, costs=True))
+    earned = margin_of(inputs, report)
+    if earned is None:
+        message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
+        raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "no-cost-book", "quote.cost_book")])
+    return report, earned
+
+
+def margin_of(inputs: Inputs, report: Report) -> Margin | None:
+    """Return the seller's margin on a result; None if the plan has no costs. Raises PlanErrors as `check_plan`."""
     from bomgen.pricing.costs import margin
 
-    report = work_out(inputs := read_all(file, settings, costs=True))
     quoted = report.plan.quote
     if not quoted.cost_books and all(charge.cost is None for charge in quoted.charges):
-        message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
-        raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
-    return report, margin(report.quote.lines, quoted, _price_costs(inputs, report))
+        return None
+    return margin(report.quote.lines, quoted, _price_costs(inputs, report))
 
 
 def list_unpriced_parts(report: Report) -> list[Entry]:

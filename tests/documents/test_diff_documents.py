@@ -177,7 +177,7 @@ def test_an_expansion_says_what_it_is_and_what_it_lacks(written: Written) -> Non
     assert "position" not in page.partition(">Changes on site<")[2].partition("</section>")[0]
     bill = sheets(written("xlsx", *arguments))["Bill of materials"]
     [header] = [row for row in bill if "Spare" in row]
-    [module] = [row for row in bill if "OSFP SR4 400G, flat" in row]
+    [module] = [row for row in bill if "Transceiver OSFP SR4 400G, flat" in row]
     assert (module[header.index("Quantity")], module[header.index("Spare")]) == (128, 3)
 
 

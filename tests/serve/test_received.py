@@ -50,6 +50,7 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     before, after = found["coverage"]["before"], found["coverage"]["after"]
     assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "at least 1,250,000.00 USD")
     assert "list.prices.yaml" in found["text"]
+    assert "cost_book: list.prices.yaml" in found["as_costs"]
     assert "# kept" in found["text"]
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
     built = engine.build(workspace, {"path": "small.yaml", "text": found["text"]})
@@ -299,7 +300,7 @@ def test_the_preview_of_an_edited_quote_says_what_has_no_price(workspace: Worksp
 
 def test_a_conflict_is_chosen_about(workspace: Workspace) -> None:
     """A part that the plan does not buy is a conflict; the choice for the plan takes the rest."""
-    content = edited(workspace, {"DGX H100": "Another server"})
+    content = edited(workspace, {"GPU server DGX H100": "Another server"})
     found = received.apply(workspace, dropped("quote.xlsx", content))
     json.dumps(found)
     assert found["text"] == PLAN
@@ -361,7 +362,7 @@ def test_a_workbook_of_another_state_may_be_taken(workspace: Workspace) -> None:
 def test_edits_that_are_not_taken_are_named(workspace: Workspace) -> None:
     """In the quote of an older state, of a plan that has its edits: cells with texts that bomgen writes by itself."""
     dated = f"{PLAN}quote: {{date: 2026-11-28}}\n"
-    request = dropped("quote.xlsx", edited(workspace, {"DGX H100": "Another"})) | {"text": dated}
+    request = dropped("quote.xlsx", edited(workspace, {"GPU server DGX H100": "Another"})) | {"text": dated}
     found = received.apply(workspace, request)
     assert (found["changes"], found["conflicts"], found["text"]) == ([], [], dated)
     assert {"Bill of materials!E4", "By part number!C5"} <= {*found["passed_over"]}

@@ -14,7 +14,7 @@ from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
-from bomgen.documents.chapters import evidence, money, site, sizing
+from bomgen.documents.chapters import acceptance, evidence, money, site, sizing
 from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of
@@ -128,6 +128,7 @@ def _of_cluster(
         "site": site.site,
         "racks": lambda cluster: site.racks(cluster, of_racks.get(name, ())),
         "installation": site.installation,
+        "acceptance": acceptance.acceptance,
     }
 
 
