@@ -75,7 +75,8 @@ export default {
   },
   formats: {
     "quote.pdf": "PDF 报价单。", "quote.xlsx": "报价单工作簿，可修改价格和数量。", "report.xlsx": "报告工作簿，可修改价格和数量。",
-    "quote.html": "报价单网页，无需其他文件。", "report.html": "报告网页，无需其他文件，含计算过程。",
+    "quote.html": "报价单网页，无需其他文件。", "install.html": "安装包网页：机柜、端口、线缆、版本与验收测试，不含价格。",
+    "report.html": "报告网页，无需其他文件，含计算过程。",
     "quote.md": "Markdown 报价单，用于显示仓库文件的网站。", "report.md": "Markdown 报告，用于显示仓库文件的网站。",
     "bom.json": "供程序使用的完整结果；格式见 bomgen schema bom。", "bom.csv": "配置清单，每项一行。",
     "bom.cdx.json": "CycloneDX 格式的硬件清单。", "fabric-NAME.svg": "各网络的图。",
