@@ -504,7 +504,8 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     named = any(word in term.casefold() for term in quote.terms for word in WARRANTY)
     if not (quote.delivery.get("warranty") or named):
         text.append(word("quote-no-warranty"))
-    return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
+    title = word("quote-not-included")
+    return Section("not-included", title, text=tuple(text), tables=quote.choices) if text else None
 
 
 def _missing(quote: CustomerQuote) -> list[str]:
