@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import DEEP, VARIED_PLANS
 from hypothesis import settings
 from installed import wheel_in
 from judging import Judge, find_judge, skip_or_fail
@@ -41,6 +42,11 @@ KEPT = ("faults/test_installation.py",)
 PLANS = {path.stem for path in (HERE.parent / "plans").glob("*.yaml")}
 FEW_PLANS = {"llama65b", "llama65b-quote", "a100-32-zh", "llama2-7b-chat"}
 """Of the tests that run for every plan of plans/ those that a user runs."""
+EVERY_PLAN = (
+    *("cli/test_cli.py", "cli/test_diff_command.py", "core/test_translations.py", "output/test_face.py"),
+    *("laws/test_wiring_laws.py", "results/test_explain.py", "results/test_elevations.py", "apply/test_apply.py"),
+)
+"""Files whose tests build every plan of plans/: but for the varied ones, they are marked `deep`."""
 JUDGING = {"judge", "printer"}
 """Fixtures of tests that are marked `judged`: they ask for a program or library that a bare machine lacks."""
 LEFT = pytest.StashKey[int]()
@@ -49,17 +55,21 @@ LEFT = pytest.StashKey[int]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of long folders, those of every plan but a few, and those that ask for a judge."""
+    """Mark long tests, those that ask for a judge, and those of every plan; leave out the deep ones."""
     for item in items:
         place = item.path.relative_to(HERE).as_posix()
         values = (
             item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
         )
-        plans = {value.stem if isinstance(value, Path) else str(value) for value in values}
-        if (place.startswith(LONG) and place not in KEPT) or plans & (PLANS - FEW_PLANS):
+        plans = {value.stem if isinstance(value, Path) else str(value) for value in values} & PLANS
+        if (place.startswith(LONG) and place not in KEPT) or plans - FEW_PLANS:
             item.add_marker(pytest.mark.long)
+        if place in EVERY_PLAN and plans - VARIED_PLANS:
+            item.add_marker(pytest.mark.deep)
         if isinstance(item, pytest.Function) and JUDGING & {*item.fixturenames}:
             item.add_marker(pytest.mark.judged)
+    if not DEEP:
+        items[:] = [item for item in items if item.get_closest_marker("deep") is None]
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

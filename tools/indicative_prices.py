@@ -25,6 +25,7 @@ from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
 from bomgen.catalog.parts import GENERIC
+from bomgen.catalog.sources import with_shared_sources
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "bomgen" / "data"
@@ -160,7 +161,7 @@ def _records(kind: str) -> dict[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     record: dict[str, Any] = yaml.load(path.read_text("utf-8"), LOADER)  # noqa: S506, a safe one
-    return record
+    return with_shared_sources(record)
 
 
 def _physical(record: dict[str, Any]) -> dict[str, Any]:

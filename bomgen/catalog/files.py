@@ -17,13 +17,10 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from bomgen.catalog.models import bare_names, kind_of_unsized, untuned
 from bomgen.catalog.order_numbers import OrderNumber, numbers_by_length, order_numbers
 from bomgen.catalog.part_file_checks import (
-    MAX_QUOTED,
-    SOURCES,
-    UNVERIFIED,
     implausible_figures,
-    undescribed_sources,
     with_canonical_words,
 )
+from bomgen.catalog.sources import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources, with_shared_sources
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend
@@ -643,9 +640,10 @@ def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], .
 @cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
     source = own(path, f"{kind}/{id}.yaml")
-    if by_length := numbers_by_length(f"{kind}/{id}", str(source.data.get("vendor"))):
-        source = source._replace(data=source.data | {"ordering_numbers": by_length})
-    return Record(kind, id, source)
+    data = with_shared_sources(source.data)
+    if by_length := numbers_by_length(f"{kind}/{id}", str(data.get("vendor"))):
+        data = data | {"ordering_numbers": by_length}
+    return Record(kind, id, source._replace(data=data))
 
 
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:

@@ -1,21 +1,20 @@
 """The table of order numbers: what makers and resellers print for a part, besides what its own file says.
 
 `data/numbers.csv` has a line a number: the number, who prints it, the part by kind and id, its variant and the source,
-an id of `data/number-sources.yaml` or an address. The variant of a cable begins with its length: `30 m, edition F`.
+an id of `data/sources.csv` or an address. The variant of a cable begins with its length: `30 m, edition F`.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
 from bomgen.core.resources import folder, text
-from bomgen.core.yaml_source import own
 
-NUMBERS, NUMBER_SOURCES = "numbers.csv", "number-sources.yaml"
+NUMBERS = "numbers.csv"
 _LENGTH = re.compile(r"([0-9.]+) m\b")
 
 
@@ -53,9 +52,3 @@ def numbers_by_length(part: str, vendor: str) -> dict[str, str]:
         if row.vendor == vendor and row.length:
             by_length.setdefault(row.length, row.number)
     return by_length
-
-
-def number_sources(ids: Iterable[str]) -> dict[str, Mapping[str, str]]:
-    """Return the documents with these ids, each with its title and address; an id that is an address is both."""
-    table = own(folder("data") / NUMBER_SOURCES, NUMBER_SOURCES).data
-    return {id: table.get(id, {"title": id, "url": id}) for id in ids}

@@ -1,8 +1,7 @@
-"""Checks of users' part files: words of the trade, names of sources, and plausible figures.
+"""Checks of users' part files: words of the trade, and plausible figures.
 
 Words such as `QSFP-DD`, `SMF` or `MPO-12/APC` become the value that the schema has, so that nothing else compares
-spellings; other words of a field are data, `data/trade-words.yaml`. Each source is described under `sources:` of its
-file, or is `unverified`.
+spellings; other words of a field are data, `data/trade-words.yaml`.
 
 Figures have plausible ranges: a server of 2.2 W most likely has 2.2 kW. They are data, `data/plausible-ranges.yaml`, by
 kind of part and field, and apply to the user's part files and to mappings in a plan; `{value: ..., confirmed: true}`
@@ -12,14 +11,13 @@ keeps a correct figure outside its range.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from bomgen.catalog.link_words import TWIN, read_link_words
-from bomgen.core.diagnostics import Problem, nearest
+from bomgen.core.diagnostics import Problem
 from bomgen.core.resources import folder
-from bomgen.core.safety import quote
 from bomgen.core.units import Exact, parse, with_another_unit
 from bomgen.core.yaml_source import Path, Source, own
 
@@ -160,42 +158,3 @@ def _meanings(field: str) -> Mapping[str, str]:
     groups: Mapping[str, Any] = own(folder("data") / FILE, FILE).data
     words = groups.get("connector" if field == "far_connector" else field, {})
     return {_form(word): value for value, synonyms in words.items() for word in synonyms}
-
-
-SOURCES = "sources"
-"""The key that describes the documents of a file by name."""
-UNVERIFIED = "unverified"
-MAX_QUOTED = 100
-"""Characters of a name that a message repeats: the maximum length of an id."""
-_NAMING = ("source", "ports_source", "lengths_source")
-"""The keys that name documents."""
-
-
-def undescribed_sources(source: Source, described: Collection[str]) -> list[Problem]:
-    """Return a problem for each source name in a part file that is not described."""
-    described_names = {*described, UNVERIFIED}
-    return [
-        Problem(source.mark(path), "error", _undescribed(name, described), "source")
-        for path, name in _names(source.data)
-        if name not in described_names
-    ]
-
-
-def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
-    if isinstance(data, list):
-        for number, item in enumerate(data):
-            yield from _names(item, (*at, number))
-    elif isinstance(data, dict):
-        for key, value in data.items():
-            if key in _NAMING:
-                listed = isinstance(value, list)
-                for number, name in enumerate(value if listed else [value]):
-                    yield (*at, key, number) if listed else (*at, key), str(name)
-            elif key != SOURCES:
-                yield from _names(value, (*at, key))
-
-
-def _undescribed(name: str, described: Collection[str]) -> str:
-    close = nearest(name, described)
-    meant = f"did you mean '{close[0]}'?" if close else f"add it under `{SOURCES}:`, or write `{UNVERIFIED}`"
-    return f"the source {quote(name, MAX_QUOTED)} is not described in this file; {meant}"

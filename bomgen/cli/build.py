@@ -409,12 +409,10 @@ def wiring(
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     refuse_overwriting(output, plan, "the plan itself")
-    today = {cluster or "": _chosen(build_today(old, root), cluster)} if old else {}
+    today = {cluster or "": choose_cluster(build_today(old, root), cluster)} if old else {}
     file, report = work_out_one(plan, root, settings, today=today, allow_moves=allow_moves)
-    report = _chosen(report, cluster)
-    fabric_names = [built.plan.name for built in report.design.fabrics]
-    if strange := [name for name in fabrics if name not in fabric_names]:
-        raise click.UsageError(unknown("fabric", strange[0], fabric_names))
+    report = choose_cluster(report, cluster)
+    require_fabrics(report, fabrics)
     if module.ONE_FABRIC and not fabrics:
         fabrics = compute_fabric(report)
     try:
@@ -430,7 +428,7 @@ def wiring(
         say(f"{path}")
 
 
-def _chosen(report: Report, cluster: str | None) -> Report:
+def choose_cluster(report: Report, cluster: str | None) -> Report:
     """Return the result for the selected cluster. Raises UsageError if it is unknown, or ambiguous."""
     clusters = {cluster.plan.cluster_name: cluster for cluster in report.clusters}
     if cluster in clusters:
@@ -441,6 +439,13 @@ def _chosen(report: Report, cluster: str | None) -> Report:
     if cluster:
         raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")
     return report
+
+
+def require_fabrics(report: Report, fabrics: Sequence[str]) -> None:
+    """Raise UsageError for a fabric that the plan does not have."""
+    names = [built.plan.name for built in report.design.fabrics]
+    if strange := [name for name in fabrics if name not in names]:
+        raise click.UsageError(unknown("fabric", strange[0], names))
 
 
 @contextmanager

@@ -31,7 +31,8 @@ from bomgen.core.safety import TURNING
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit codes, as the documentation promises them.
 
-PASSED: a threshold was exceeded, findings reach the given severity, or edits conflict with their plan.
+PASSED: a threshold was exceeded, findings reach the given severity, what was built differs from its plan, or edits
+conflict with theirs.
 """
 QUIET, VERBOSE, FORCE = "quiet", "verbose", "force"
 NO_TERMINAL = "dumb"
@@ -396,6 +397,7 @@ COMMANDS = {
     "diff": "Show what changed between two plans, results or revisions.",
     "xray": "Check a vendor's bill and find the designs that explain it.",
     "wiring": "List every cable, port to port.",
+    "verify": "Compare what was built with the plan.",
     "prices": "Read a vendor's price list, or list unpriced parts.",
     "apply": "Apply an edited quote.xlsx to its plan.",
     "margin": "Show the cost and margin of every line.",
@@ -485,18 +487,21 @@ def main() -> None:
     NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
 
     \b
-      bomgen init my-cluster                           write a commented plan
-      bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
-      bomgen check plans/*.yaml                        report problems, write nothing
-      bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
-      bomgen compare plans/llama65b*.yaml              plans side by side
-      bomgen search plans/search-30b.yaml              the best designs over many values
-      bomgen diff main:plans/x.yaml plans/x.yaml       what changed since a git revision
+      bomgen init mine                                 write a commented plan, mine.yaml
+      bomgen build mine.yaml                           quote and bill into dist/mine/
+      bomgen check mine.yaml                           report problems, write nothing
+      bomgen explain mine.yaml totals.amount           how a number was calculated
+      bomgen init pod --from superpod-h100-4su         start from a published design
+      bomgen compare mine.yaml pod.yaml                plans side by side
+      bomgen search mine.yaml --over cluster.servers=8..16    the best designs
+      bomgen diff mine.yaml mine.yaml --set-new cluster.servers=16
       bomgen xray quote.xlsx                           check a vendor's bill
       bomgen catalog switch qm9700                     the facts about a part, with sources
+      bomgen help sellers                              a page of the documentation
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
-    4 a threshold of diff or xray was passed, or edits conflict, 130 interrupted, 141 the reader of a pipe has gone.
+    4 a threshold of diff or xray was passed, verify has findings, or edits conflict, 130 interrupted,
+    141 the reader of a pipe has gone.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 

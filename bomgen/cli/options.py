@@ -41,7 +41,7 @@ from bomgen.core.document import Document
 from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.language import Language
 from bomgen.core.resources import languages
-from bomgen.core.safety import read_sent, refuse_git_files
+from bomgen.core.safety import MAX_FILE, read_sent, refuse_git_files
 from bomgen.output.registry import Formats
 from bomgen.output.terminal import render_lines
 from bomgen.output.writer import render_page, write_new, write_one
@@ -223,10 +223,10 @@ def _known_language(_ctx: click.Context, _: click.Parameter, code: str | None) -
 # Files that commands read, and results that they write to a file or to standard output.
 
 
-def read_given(name: str, what: str) -> bytes:
-    """Return a file that somebody sent, of a limited size. Raises Unreadable."""
+def read_given(name: str, what: str, most: int = MAX_FILE) -> bytes:
+    """Return a file that somebody sent, of at most `most` bytes. Raises Unreadable."""
     try:
-        return read_sent(Path(name))
+        return read_sent(Path(name), most)
     except OSError as error:
         raise Unreadable(f"the {what} '{name}'", error) from None
 
@@ -249,12 +249,14 @@ def choose_form(
 ) -> str:
     """Return the requested format, else that of the suffix of the file, else the first one.
 
-    A format has its name as a suffix, and its `suffixes`. Raises UsageError for an unknown suffix, for that of
-    another format, and for a `binary` format on standard output.
+    A format has its name as a suffix, which goes first, and its `suffixes`. Raises UsageError for an unknown suffix,
+    for that of another format, and for a `binary` format on standard output.
     """
     of_each = {name: (TEXT_SUFFIX if name == TEXT else f".{name}", *suffixes.get(name, ())) for name in forms}
     suffix = Path(output).suffix.lower() if output else ""
-    fits = [name for name, of_form in of_each.items() if suffix in of_form]
+    fits = sorted(
+        (name for name, of_form in of_each.items() if suffix in of_form), key=lambda name: suffix != f".{name}"
+    )
     if suffix and not (form or fits):
         allowed = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
         raise click.UsageError(f"no format has the suffix {suffix}; use {allowed}")

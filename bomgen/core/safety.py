@@ -137,13 +137,13 @@ MAX_FILE = 5 * 10**6
 """Maximum size of a file, a workbook at most [bytes]; larger ones are not read at all."""
 
 
-def read_sent(path: Path) -> bytes:
+def read_sent(path: Path, most: int = MAX_FILE) -> bytes:
     """Return the bytes of a file that was received. Raises OSError for a file of git, and for one too large."""
     refuse_git_files(path)
     with path.open("rb") as stream:
-        content = stream.read(MAX_FILE + 1)
-    if len(content) > MAX_FILE:
-        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(path))
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"Larger than {most} bytes", str(path))
     return content
 
 

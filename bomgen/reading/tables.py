@@ -47,15 +47,15 @@ _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 """The first line with which a file states its separator for Excel."""
 
 
-def decode_text(content: bytes, file: str) -> tuple[str, str]:
+def decode_text(content: bytes, file: str, most: int = MAX_BYTES) -> tuple[str, str]:
     """Return the text of a file and its encoding: by its mark, UTF-16, UTF-8, GB18030, Shift JIS or Windows-1252.
 
     Text other than UTF-8 is taken as Japanese if it then has kana, and as Chinese if its bytes beyond ASCII come in
     pairs, as in GB 2312; the backslash of Shift JIS is the yen sign. Raises PlanErrors for too many bytes, and for
     content other than text.
     """
-    if len(content) > MAX_BYTES:
-        raise _wrong(Mark(file, 1, 1), f"{len(content)} bytes; a table of at most {MAX_BYTES} is read", "table-limit")
+    if len(content) > most:
+        raise _wrong(Mark(file, 1, 1), f"{len(content)} bytes; a table of at most {most} is read", "table-limit")
     encoding = next((encoding for mark, encoding in MARKS if content.startswith(mark)), None) or _guess(content)
     try:
         text = content.decode(encoding)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +23,9 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
-from bomgen.catalog.order_numbers import number_sources
-from bomgen.catalog.part_file_checks import UNVERIFIED, plausible_ranges
+from bomgen.catalog.part_file_checks import plausible_ranges
 from bomgen.catalog.search import Found, search
+from bomgen.catalog.sources import UNVERIFIED, number_sources
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
@@ -256,6 +257,12 @@ def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     elif isinstance(data, list):
         for at, value in enumerate(data):
             yield from _figures(value, f"{path}.{at}")
+
+
+@cache
+def part_descriptions(kind: str) -> dict[str, tuple[str, str]]:
+    """Return the name and the description of each part of a kind in the built-in catalogue."""
+    return {record.id: (str(record.value("name")), describe_part(record)) for record in Catalog().all(kind)}
 
 
 def describe_part(record: Record) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +26,6 @@ from bomgen.core.resources import folder
 from bomgen.plan import schema as plan_schema
 
 CHECKOUT = Path(__file__).parents[2]
-WRITTEN = dict(written.pages())
 KEPT = (
     *(CHECKOUT / name for name in ("README.md", "README.zh.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
@@ -38,13 +38,19 @@ CODE = re.compile(r"`[^`\n]*`")
 WHOLE_PLAN = re.compile(r"^```yaml\n(bomgen: 1\n.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@cache
+def pages_written() -> dict[str, str]:
+    """Return the pages that the program writes, by their place in the documentation."""
+    return dict(written.pages())
+
+
 # written pages ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_part_has_its_figures(kind: str) -> None:
     """The page of a kind has every part of it, and of each every figure with its confidence and sources."""
-    page = WRITTEN[f"catalog/{kind}.md"]
+    page = pages_written()[f"catalog/{kind}.md"]
     for record in Catalog().all(kind):
         section = page.partition(f"{{#{record.id}}}")[2].partition("\n## ")[0]
         assert section, record.id
@@ -59,7 +65,7 @@ def test_every_part_has_its_figures(kind: str) -> None:
 
 def test_every_formula_is_there() -> None:
     """With its expression, and its source where it has one."""
-    pages = "".join(text for path, text in WRITTEN.items() if path.startswith("reference/formulas/"))
+    pages = "".join(text for path, text in pages_written().items() if path.startswith("reference/formulas/"))
     every = [each for room in formulas.rooms().values() for each in room]
     assert len(every) > 400
     for each in every:
@@ -69,7 +75,7 @@ def test_every_formula_is_there() -> None:
 
 def test_every_assumption_is_there() -> None:
     """By its id."""
-    page = WRITTEN["reference/assumptions.md"]
+    page = pages_written()["reference/assumptions.md"]
     assert [
         path.stem for path in (folder("data") / "assumption").glob("*.yaml") if f"{{#{path.stem}}}" not in page
     ] == []
@@ -77,7 +83,7 @@ def test_every_assumption_is_there() -> None:
 
 def test_every_rule_of_the_transcripts_is_there() -> None:
     """Each with the messages that the tests know of it."""
-    page = WRITTEN["reference/errors.md"]
+    page = pages_written()["reference/errors.md"]
     assert [rule for rule in errors.rules() if f"## {rule} {{#{rule}}}" not in page] == []
     assert len(errors.rules()) > 80
 
@@ -120,7 +126,7 @@ def keys(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_every_key_of_a_plan_is_there() -> None:
     """Those of the plan itself, of fabrics, models and training runs."""
-    pages = "".join(text for path, text in WRITTEN.items() if path.startswith("reference/plan/"))
+    pages = "".join(text for path, text in pages_written().items() if path.startswith("reference/plan/"))
     wanted = [path for path, _ in keys(PLAN)]
     for name, path in (("fabric", "fabrics.NAME"), ("model", "model"), ("training", "workload.training")):
         wanted += [at for at, _ in keys(PLAN["$defs"][name], path)]
@@ -158,7 +164,7 @@ def test_every_example_of_a_key_is_valid() -> None:
 def test_no_written_page_hides_a_kept_one() -> None:
     """The site would show only one of them."""
     kept = {path.relative_to(CHECKOUT / "docs").as_posix() for path in KEPT if path.is_relative_to(CHECKOUT / "docs")}
-    assert set(WRITTEN) & kept == set()
+    assert {*pages_written()} & kept == set()
 
 
 # links --------------------------------------------------------------------------------------------------------------
@@ -181,7 +187,7 @@ def text_of(path: Path) -> str | None:
     if path.is_file():
         return path.read_text("utf-8") if path.suffix == ".md" else ""
     docs = CHECKOUT / "docs"
-    return WRITTEN.get(path.relative_to(docs).as_posix()) if path.is_relative_to(docs) else None
+    return pages_written().get(path.relative_to(docs).as_posix()) if path.is_relative_to(docs) else None
 
 
 @pytest.mark.parametrize("page", KEPT, ids=lambda path: str(path.relative_to(CHECKOUT)))
@@ -228,7 +234,8 @@ def test_sessions_of_python_do_what_they_show(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in ROLES)]
+    ("one", "other"),
+    [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in (*ROLES, "xray"))],
 )
 def test_the_chinese_page_shows_the_same(one: str, other: str) -> None:
     """Commands, outputs, files and pictures are those of the English page."""

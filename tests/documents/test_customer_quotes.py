@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from openpyxl import load_workbook
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
-from depth import examples
+from depth import DEEP, examples
 from test_whole_plans import built
 from whole_plans import Whole, whole_plans
 
@@ -36,7 +35,6 @@ from bomgen.pricing.quote import taxes_on
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.library import build
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 PLANS = sorted((Path(__file__).parents[2] / "plans").glob("*.yaml"))
 MOST_PAGES, LINES_A_PAGE = 5, 40
 SHORT = ("llama65b-quote", "a100-32-zh", "superpod-b200-16su", "training-and-serving", "gb300-nvl72-xdr")

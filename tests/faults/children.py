@@ -224,7 +224,5 @@ class _Counted(io.FileIO):
         return super().write(content)
 
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-"""Whether there is time to try everything; otherwise what differs most."""
 ERRORS = {"no space": errno.ENOSPC, "input or output": errno.EIO, "no permission": errno.EACCES}
 ENDINGS = {"interrupt": signal.SIGINT, "end": signal.SIGTERM, "hang-up": signal.SIGHUP, "kill": signal.SIGKILL}

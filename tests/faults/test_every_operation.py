@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 import pytest
-from children import DEEP, ENDINGS, ERRORS, NEW, OLD, Faults, Outcome, State, outcome, remember, restore, state
+from children import ENDINGS, ERRORS, NEW, OLD, Faults, Outcome, State, outcome, remember, restore, state
+from depth import DEEP
 
 from bomgen.cli.command import main
 from bomgen.output.atomic_write import UNFINISHED
@@ -36,7 +37,7 @@ def made(work: Path, command: str, text: str) -> State:
 
 
 def swept(work: Path, command: str, earlier: bool, fault: int, for_good: bool = False) -> Iterator[tuple[int, Outcome]]:
-    """Run a command with a fault at its first operation, its second, and so on, as long as there is one.
+    """Run a command with a fault at its first operation, at its second (every day at its fourth), while there is one.
 
     The folder is as it was before each run, with or without earlier results, and holds what the run left afterwards.
     """
@@ -44,7 +45,7 @@ def swept(work: Path, command: str, earlier: bool, fault: int, for_good: bool = 
         made(work, command, OLD)
     (work / "plan.yaml").write_text(NEW, encoding="utf-8")
     before = state(work)
-    for at in range(1, MOST):
+    for at in range(1, MOST, 1 if DEEP else 3):
         restore(work, before)
         faults = Faults(work, at, fault, fault in CODES, for_good)
         done = outcome(COMMANDS[command], work, faults.arm)

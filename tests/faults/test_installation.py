@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import DEEP, NEW
+from children import NEW
+from depth import DEEP
 
 Change = Callable[[Path], object]
 EVERYWHERE = ("check", "plan.yaml", "-q")

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import DEEP, ENDINGS, NEW, OLD, Child, outcome, state
+from children import ENDINGS, NEW, OLD, Child, outcome, state
+from depth import DEEP
 from processor import PATIENCE
 
 from bomgen.workflow import design_search

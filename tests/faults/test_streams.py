@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import DEEP, NEW, Outcome, outcome, state
+from children import NEW, Outcome, outcome, state
+from depth import DEEP
 
 PLANS = Path(__file__).parents[2] / "plans"
 PRINTING = {

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import DEEP, Child, Outcome, State, outcome, state
+from children import Child, Outcome, State, outcome, state
+from depth import DEEP
 from test_streams import PRINTING
 
 TURN = "\x1b[31m\x9b5m\N{RIGHT-TO-LEFT OVERRIDE}"

@@ -54,6 +54,7 @@ def test_the_corpora_are_small() -> None:
     assert all(len(corpus(name)) <= 200 for name in TARGETS)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", TARGETS if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else DAILY)
 def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path, judge: Judge) -> None:
     """Each target for a fixed number of executions from its corpus, with a fixed seed."""

@@ -6,7 +6,6 @@ A user runs one, continuous integration a few, `make deep` all.
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from cases import listed
+from depth import DEEP
 from processor import run_bomgen
 
 MEGABYTE = 10**6
@@ -239,10 +239,8 @@ OFTEN = (
     "logo-of-comments",
     "unseen-signs",
     "hosts-and-charges",
-    "parts-and-alternatives",
 )
 """What broke the bounds before there were limits, and is not slow today; the first is a user's."""
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from bomgen.plan import schema as plan_schema
 from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
 from bomgen.serve import pages
 from bomgen.sizing.servers import MAX_GPUS
+from bomgen.verify import reading as as_built
 from bomgen.workflow import plan_files
 from bomgen.xray import inspection
 
@@ -77,6 +78,8 @@ WANTED = {
     "steps of one search for a fabric": [search.MAX_STEPS],
     "steps of checking whether a fabric exists": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [price_table.MAX_ROWS],
+    "bytes of the outputs of devices": [as_built.MOST_BYTES],
+    "ports in the outputs of devices": [as_built.MOST_PORTS],
     "columns": [cells.MAX_COLUMNS],
     "bytes of a text table": [tables.MAX_BYTES],
     "sheets": [workbooks.MAX_SHEETS],

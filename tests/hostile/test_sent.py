@@ -6,19 +6,18 @@ writes it anew. A user runs some, continuous integration each with one command, 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from cases import BASE, HERE
+from depth import DEEP
 from inputs import MOST, SENT
 from processor import Used, run_bomgen
 
 SAID_FILE = HERE / "sent.said"
 SAID = dict(line.split("\t") for line in SAID_FILE.read_text(encoding="utf-8").splitlines())
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 USERS = ("blanks", "strings-said-to-be-many", "title-of-dates", "pdf-deflated-twice", "tables-in-a-circle")
 RARE = {name for name in SENT if name.startswith("pdf-")} - {"pdf-deflated-twice", "pdf-of-pages-in-a-circle"} | {
     *("unknown-parts", "parts-almost-known", "many-kinds", "hundreds-of-networks"),
@@ -28,7 +27,7 @@ RARE = {name for name in SENT if name.startswith("pdf-")} - {"pdf-deflated-twice
     *("size-that-is-a-lie-of-a-picture", "size-that-is-a-lie-of-cells", "size-beyond-excel-97", "size-of-excel-95"),
     *("many-sheets-of-excel-97", "text-that-many-cells-of-excel-97-show", "cells-of-a-wide-sheet-of-excel-97"),
     *("cells-of-a-wide-sheet", "cells-of-a-wide-ods", "commas", "merged-a-column-often", "text-that-many-cells-show"),
-    *("size-of-excel-97", "known-parts", "network-of-thousands-of-lines"),
+    *("size-of-excel-97", "known-parts", "network-of-thousands-of-lines", "thousands-of-networks"),
 }
 """What only `make deep` sends: files that take as much of the time that a command may as others of their kind do."""
 COMMANDS = {

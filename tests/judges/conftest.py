@@ -15,18 +15,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from depth import DEEP, VARIED_PLANS
 from judging import Judge
 from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
-JUDGED = {
-    *("1000P-dense", "a100-32-zh", "deepseek-r1-h20-zh", "gb300-nvl72-xdr", "h200-xe9680-vast", "llama2-7b-chat"),
-    *("llama3-70b-lora", "llama65b", "llama65b-linkx", "llama65b-quote", "meta-24k", "qwen3-32b-grpo"),
-    *("superpod-b200-16su", "superpod-h100-floor", "training-and-serving"),
-}
-"""Plans whose documents have every chapter, table and mark that those of all have; `make deep` judges all plans."""
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-PLANS = [path for path in sorted((CHECKOUT / "plans").glob("*.yaml")) if DEEP or path.stem in JUDGED]
+PLANS = [path for path in sorted((CHECKOUT / "plans").glob("*.yaml")) if DEEP or path.stem in VARIED_PLANS]
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Resave = Callable[[Path, Path], None]

@@ -32,6 +32,7 @@ def locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.deep
 def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales: Path, tmp_path: Path) -> None:
     """Every document of these plans."""
     plans = [f"plans/{name}.yaml" for name in REBUILT]

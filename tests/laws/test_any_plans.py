@@ -9,7 +9,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from any_plans import SERVERS, changed_plans, draw_plans
-from depth import DEEPER
+from depth import DEEP
 
 from bomgen.core.diagnostics import OutputError, PlanErrors
 from bomgen.output.registry import DOCUMENTS, WIRINGS, Unsuitable
@@ -18,7 +18,6 @@ from bomgen.results.result import Report
 from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 
-DEEP = DEEPER > 1
 SEED = SystemRandom().randrange(10**6) if DEEP else 57
 PLANS, CHANGED = (2000, 500) if DEEP else (60, 8)
 PIECE = min(PLANS, 100)

@@ -79,6 +79,7 @@ def _print_apart(page: bytes, fonts: Path) -> list[str]:
         return [each.extract_text() for each in printed.pages]
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("printer")
 def test_lines_break_alike_whatever_fonts_are_installed(tmp_path: Path) -> None:
     """A quote has the same lines on the same pages without any font, and with an Inter of letters twice as wide."""

@@ -39,6 +39,7 @@ def _result(day: str, *works: dict[str, object], cpu: str = "Xeon", commit: str 
     }
 
 
+@pytest.mark.deep
 def test_what_is_timed_inside_does_its_work(tmp_path: Path) -> None:
     """A million GPUs are worked out, every cable of 1024 is listed, two bills are written: nothing of it has gone."""
     assert inside.resolve("fat-tree")["seconds"] > 0

@@ -18,6 +18,7 @@ import jsonschema
 import pytest
 from package_source import PACKAGE, TREES
 
+from bomgen.catalog.sources import shared_sources
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
 from bomgen.fabric.declaration import describe_topologies, topologies
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 DATA = PACKAGE / "data"
 ROOMS = (
     *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
-    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "serve", "cli"),
+    *("reading", "results", "documents", "output", "workflow", "apply", "xray", "verify", "serve", "cli"),
 )
 """From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {
@@ -35,14 +36,14 @@ THIRD_PARTY = {
     "jsonschema": ("core.schema",),
     "jinja2": ("output.markdown_html", "output.template_sandbox"),
     "markupsafe": ("output.markdown_html",),
-    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists"),
+    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.wiring.p2p", "output.price_lists"),
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
         *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.training.fitting_counts"),
         *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
         "output.wiring.*",
-        *("workflow.design_tables", "sizing.prediction.fewest_gpus"),
+        *("workflow.design_tables", "sizing.prediction.fewest_gpus", "verify.*"),
     ),
     "distributed": ("workflow.design_search",),
     "pyarrow": ("output.wiring.parquet",),
@@ -417,12 +418,17 @@ def named_sources(data: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_source_named_is_described(kind: str) -> None:
-    """A figure's source ids stand in the record's list of sources, or say that nobody looked it up."""
+    """A source id stands in the record's list of sources or in the shared one, not in both, or is `unverified`."""
     wrong = []
     for path in sorted((DATA / kind).glob("*.yaml")):
         data = source_of(path).data
-        known = {"unverified", *data.get("sources", {})}
+        known = {"unverified", *data.get("sources", {}), *shared_sources()}
         wrong += [f"{path.name}: {name}" for name in named_sources(data) if name not in known]
+        wrong += [
+            f"{path.name}: {name}, twice"
+            for name, source in data.get("sources", {}).items()
+            if shared_sources().get(name) == source and name in named_sources(data)
+        ]
     assert [] == wrong
 
 

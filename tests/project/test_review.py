@@ -445,7 +445,7 @@ def test_a_plan_that_is_gone(repository: Repository) -> None:
     assert "| `plans/gone.yaml` | removed |" in repository.api.comments[0]["body"]
 
 
-@pytest.mark.parametrize("on", ["github", "gitlab"])
+@pytest.mark.parametrize("on", ["github", pytest.param("gitlab", marks=pytest.mark.deep)])
 def test_names_of_files_run_nothing(on: str, repository: Repository) -> None:
     """A name with the signs of a shell, of Markdown and of the runner is a name, and nothing more."""
     repository.write(HOSTILE, PLAN.replace("NAME", "hostile").replace("qm9700", "qm9701"))
@@ -728,7 +728,7 @@ def mark(tmp_path: Path) -> Path:
     return tmp_path / "mark"
 
 
-@pytest.mark.parametrize("on", ["github", "gitlab"])
+@pytest.mark.parametrize("on", ["github", pytest.param("gitlab", marks=pytest.mark.deep)])
 def test_nothing_of_a_request_is_run(on: str, repository: Repository, mark: Path) -> None:
     """Packages, programs, filters and hooks that a request brings are files; every step of both recipes is run."""
     plant(repository.folder, mark)

@@ -297,6 +297,7 @@ def test_a_large_floor_is_shortened(worked: Worked) -> None:
     assert sorted([*rows, *left_out]) == list(range(1, 158))
 
 
+@pytest.mark.deep
 def test_thirty_thousand_racks(worked: Worked) -> None:
     """A cluster of 30 000 racks is put in groups, and draws no more than a handful of them."""
     plan = four(120_000)

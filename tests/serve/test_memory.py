@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from depth import DEEP
 
 from bomgen.serve.engine import TABS
 
@@ -55,6 +56,7 @@ def _edit(address: str, number: int) -> None:
     assert answer["headline"], answer
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="memory is read from /proc")
 def test_memory_does_not_grow_with_edits(served: tuple[int, str]) -> None:
     """Neither that of the server nor that of the page's process, whose garbage and caches are bounded."""
@@ -62,7 +64,7 @@ def test_memory_does_not_grow_with_edits(served: tuple[int, str]) -> None:
     for number in range(1, FEW + 1):
         _edit(address, number)
     few = _resident(pid)
-    many = MANY_DEEP if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else MANY
+    many = MANY_DEEP if DEEP else MANY
     for number in range(FEW + 1, many + 1):
         _edit(address, number)
     grown = {each: held / few[each] for each, held in _resident(pid).items()}

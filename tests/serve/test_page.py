@@ -9,7 +9,8 @@ import pytest
 
 from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
-from bomgen.serve.engine import WIRING
+from bomgen.plan.schema import declaration_at
+from bomgen.serve.engine import PROGRAMS, READERS, WIRING
 from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
@@ -65,6 +66,9 @@ def test_every_word_is_used_and_known() -> None:
     asked["goals"] = asked["hints"] = {*GOALS, *re.findall(r"(\w+): \(\w*\) =>", actions)}
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
     asked["values"] = {*PURPOSES, NONE, *proposed, *languages()}
+    numbers = {declaration_at(question.path).unit for question in QUESTIONS if question.kind == "number"}
+    asked["readers"] = {*READERS, PROGRAMS}
+    asked["units"] = numbers - {"count", "word"}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
     code = "".join(path.read_text("utf-8") for path in [*PAGE.parent.glob("*.py"), PAGE / "api.js"])
     assert [error for error in asked["errors"] if f'"{error}"' not in code] == []

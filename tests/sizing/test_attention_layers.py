@@ -19,7 +19,7 @@ SEQUENCE = 65536
 
 def within(most: int, sequence: int = SEQUENCE) -> Fraction:
     """Tokens that a token attends to on average, when it attends to no more than the most: one by one."""
-    return sum(min(Fraction(2 * place + 1, 2), Fraction(most)) for place in range(sequence)) / Fraction(sequence)
+    return Fraction(sum(min(2 * place + 1, 2 * most) for place in range(sequence)), 2 * sequence)
 
 
 PRODUCTS = {

@@ -203,6 +203,7 @@ def test_a_notebook_shows_the_bill() -> None:
     assert page.count("<tr>") == text.count("\n| ") - 3
 
 
+@pytest.mark.deep
 def test_threads_do_not_disturb_each_other() -> None:
     """Eight plans in eight threads of a fresh process give the bytes that they give one after the other.
 

@@ -105,6 +105,7 @@ def test_a_cluster_one_process_and_several_write_the_same_bytes(cluster: Cluster
     assert not mark.exists(), mark.read_text("utf-8")
 
 
+@pytest.mark.deep
 def test_a_worker_that_is_killed_costs_only_time(cluster: Cluster) -> None:
     """Its work is repeated by the other one, and the front is the same."""
     process = search(cluster, *MIDDLE)

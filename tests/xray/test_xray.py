@@ -9,7 +9,7 @@ from random import Random
 import jsonschema
 import pytest
 from bills_with_errors import CATALOG, MODES, look, put_error, random_plan, rank_of_error, rows_of
-from hypothesis import settings
+from depth import DEEP
 
 import bomgen
 from bomgen.catalog.files import Catalog
@@ -22,7 +22,6 @@ from bomgen.xray.types import SWITCHES, WHOLE
 BILLS = Path(__file__).parents[1] / "reading" / "bills"
 PLANS = Path(__file__).parents[2] / "plans"
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "xray.schema.json").read_text("utf-8"))
-DEEP = settings().max_examples > 15
 ERRORS = 1000 if DEEP else 2
 OCP = {
     # file: (servers, leaves and spines of the back end, of the front end) as the bill has them

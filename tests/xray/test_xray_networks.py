@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from bills_with_errors import CATALOG, Row, look, rows_of
-from hypothesis import settings
+from depth import DEEP
 
 from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import Inspection, inspect
 from bomgen.xray.types import WHOLE
 
 PLANS = Path(__file__).parents[2] / "plans"
-DEEP = settings().max_examples > 15
 SECTIONS = {
     "compute": "Compute network",
     "storage": "Storage network",

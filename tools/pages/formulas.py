@@ -15,9 +15,9 @@ from pkgutil import walk_packages
 from text import html, plain, sources
 
 import bomgen
+from bomgen.catalog.files import built_in
 from bomgen.core.provenance import Formula
 from bomgen.core.resources import folder
-from bomgen.core.yaml_source import read
 
 LEFT_OUT = ("bomgen.cli.__main__",)
 """Programs, which importing would run."""
@@ -112,7 +112,7 @@ def assumptions() -> Iterator[tuple[str, str]]:
         "that it rests on, and a plan that says otherwise replaces them.\n"
     ]
     for path in sorted((folder("data") / "assumption").glob("*.yaml")):
-        data = read(path.read_text(encoding="utf-8"), path.name, trusted=True).data
+        data = built_in("assumption", path.stem).data
         value = data["value"]
         shown = ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
         unit = data.get("unit", "")

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from bomgen.cabling.types import Column, DeviceKind, Wiring
+from bomgen.cabling.types import Column, DeviceKind, Wiring, lanes_per_cage
 from bomgen.catalog.identity import ascii_slug
 from bomgen.output.registry import Progress, Unsuitable
 
@@ -140,21 +140,8 @@ def _check(wiring: Wiring) -> None:
 
 
 def _lanes(wiring: Wiring) -> Column:
-    """Return the ports per cage of each kind of device: as many as the most divided cage of its model."""
-    most: dict[str, int] = {}
-    models = [kind.identity.id if kind.identity else kind.name(0) for kind in wiring.kinds]
-    for device, lane in ((wiring.a_device, wiring.a_lane), (wiring.b_device, wiring.b_lane)):
-        highest = np.zeros(len(models), dtype=np.int64)
-        np.maximum.at(highest, wiring.kind_numbers[device], lane + 1)
-        for model, lane_count in zip(models, highest.tolist(), strict=True):
-            most[model] = max(most.get(model, 1), lane_count)
-    for number in np.unique(wiring.cable_type):
-        first = int(np.argmax(wiring.cable_type == number))
-        ends = (wiring.a_device[first], wiring.b_device[first])
-        for end, of_cage in zip(ends, wiring.cable_types[number].links_per_cage, strict=True):
-            model = models[int(wiring.kind_numbers[end])]
-            most[model] = max(most[model], of_cage)
-    lanes = np.array([most.get(model, 1) for model in models], dtype=np.int64)
+    """Return the ports per cage of each kind of device. Raises Unsuitable for more ports than a switch can have."""
+    lanes = lanes_per_cage(wiring)
     for number in np.unique(wiring.kind_numbers[wiring.b_device]):
         kind = wiring.kinds[number]
         if kind.cages * lanes[number] > MOST_PORTS:
@@ -251,11 +238,13 @@ def _node_lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str])
 # topo ---------------------------------------------------------------------------------------------------------------
 # An InfiniBand fabric as a topology file of ibdiagnet and ibdm, with a system definition per model.
 #
-# A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Widths and
-# speeds are those of the oldest links, the only ones that the format supports.
+# A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Links have the
+# speed of their lanes; definitions of systems have the highest that ibdm 1.5.7 supports.
 
-WIDTH_AND_SPEED = "-4x-10G->"
-"""Fastest link that ibdm 1.5.7 supports."""
+WIDTH = 4
+"""Lanes of a link."""
+WIDTH_AND_SPEED = f"-{WIDTH}x-10G->"
+"""Fastest port of a system that ibdm 1.5.7 supports."""
 SWITCH_NODE = "U1"
 SYSTEM_FILE = "{name}.ibnl"
 BEFORE_DIGIT = "P"
@@ -309,7 +298,8 @@ def _system_lines(
         device, _ = subnet.node(link.peer)
         system = kinds[int(subnet.wiring.kind_numbers[device])]
         port, peer_port = ports[link.name], ports[link.peer_name]
-        yield f"   {port} {WIDTH_AND_SPEED} {system} {names[device]} {peer_port}\n"
+        speed = subnet.wiring.cable_types[link.cable_type].rate_gbps / WIDTH
+        yield f"   {port} -{WIDTH}x-{speed:g}G-> {system} {names[device]} {peer_port}\n"
 
 
 def _learn(system: System, node: SubnetNode, ports: list[str]) -> None:

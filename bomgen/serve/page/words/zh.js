@@ -4,7 +4,7 @@ export default {
   actions: "操作", open: "打开", save: "保存", download: "下载报价单", import: "导入", search: "方案搜索",
   compare: "对比", share: "分享", theme: "浅色/深色", language: "语言", plan: "方案文件", result: "结果",
   text: "YAML", form: "表单", close: "关闭", stop: "停止", start: "开始",
-  quote: "报价单", report: "报告", network: "网络", racks: "机柜", bill: "配置清单", cables: "线缆", prices: "价格",
+  quote: "报价单", report: "报告", network: "网络", racks: "机柜", bill: "配置清单", cables: "线缆", prices: "价格", margin: "毛利",
   notes: "问题", panes: "窗格", problems: "问题：{0}", "no-problems": "没有问题", line: "第 {0} 行", "working": "正在计算……", built: "已是最新",
   "not-built": "请先修正错误；当前显示的是上一次有效的结果。", saved: "已保存：{0}", "save-copy": "另存副本", unsaved: "未保存",
   "leave": "放弃未保存的修改？", plans: "{0} 中的方案文件", gallery: "从参考设计开始", filter: "筛选，例如 H200", "no-plans": "此文件夹中没有方案文件。",
@@ -16,7 +16,7 @@ export default {
   "enter-prices": "填写缺少的价格", "unit-price": "单价",
   unpriced: "待报价部件（CSV）", "unpriced-hint": "在待报价部件清单中填写价格，然后拖放到此页面。",
   "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-plan": "方案文件",
-  "coverage": "已有价格的行：导入前 {0}/{1}，导入后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "保存价格表并用于本方案",
+  "coverage": "已有价格的行：导入前 {0}/{1}，导入后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "用作销售价格", "use-costs": "用作成本", "whose-prices": "这是销售价格还是成本价格？价格表将保存在方案旁；成本不会进入给客户的任何文件。",
   "use-plan": "作为新方案打开", "use-edits": "将修改写入方案", conflicts: "冲突",
   "edits": "修改：{0}", "passed-over": "未写入方案：旧版报价单中自动生成的文字", answer: "继续",
   stopped: "已停止：以下为目前找到的方案。",
@@ -42,7 +42,7 @@ export default {
   hints: {
     serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", budget: "资金或电力", extend: "从已保存的方案开始", bill: "来自其他供应商",
   },
-  begin: "请回答表单的第一个问题，或直接输入方案。",
+  "use-word": "改为 {0}", "go-to": "转到", begin: "请回答表单的第一个问题，或直接输入方案。",
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "完成天数", requests: "每分钟请求数",
@@ -56,7 +56,7 @@ export default {
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
     support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
-    tax: "税率", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
+    rate: "汇率：1 USD 折合本币", tax: "税率", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
     valid: "有效期（天）", delivery: "交货期", payment: "付款方式", warranty: "质保", language: "报价单语言",
   },
   errors: {
@@ -66,6 +66,8 @@ export default {
     busy: "等待处理的操作过多，请稍后重试。", "too-large": "文件过大。",
     "out-of-memory": "所需内存超出页面上限；请改用 `bomgen build`。",
   },
+  readers: { customer: "给客户", engineer: "给工程师", installer: "给安装人员", programs: "给程序" },
+  units: { days: "天", years: "年", steps: "步", tokens: "token", "requests/min": "次/分钟" },
   values: { training: "训练", inference: "推理", fine_tuning: "微调", reinforcement: "强化学习", compute: "算力", none: "固定规模", default: "默认设计", en: "English", zh: "中文" },
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
   stages: {

@@ -1,0 +1,379 @@
+"""What was built against what was planned: the state of every planned link, cables that the plan lacks, and the work.
+
+Links are compared in this order: the same two ports; the same two devices in other ports; the rest. A cable counts
+once, and a port that has its planned cable has no other: further neighbours are a NIC's firmware, or outdated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bomgen.cabling.matching import MovedEnds, order_moves
+from bomgen.cabling.types import Wiring
+from bomgen.pricing.bill_line import cable_id, cable_sku
+from bomgen.verify.naming import NO_PORT, Names, PlannedLinks, SeenLink, name_devices, pair_ports
+from bomgen.verify.reading import NAMELESS, AsBuilt, SeenPort, short_name
+
+AS_PLANNED, ASSUMED, NOT_ASKED, MISSING, UNPLANNED = "as-planned", "assumed", "not-asked", "missing", "unplanned"
+EXCHANGED, CROSSED, WRONG_RAIL, ONE_END, OTHER_PORT = (
+    "exchanged",
+    "crossed",
+    "wrong-rail",
+    "one-end-wrong",
+    "other-port",
+)
+SPEED, WIDTH, ERRORS, WRONG_PART = "speed", "width", "errors", "wrong-part"
+ACTIONS = {
+    EXCHANGED: "exchange",
+    UNPLANNED: "remove",
+    **dict.fromkeys((CROSSED, WRONG_RAIL, ONE_END, OTHER_PORT), "move"),
+    WRONG_PART: "change",
+    MISSING: "add",
+    **dict.fromkeys((SPEED, WIDTH, ERRORS), "check"),
+    NOT_ASKED: "ask",
+    ASSUMED: "keep",
+    AS_PLANNED: "keep",
+}
+"""What a state asks for, in the order of work; of the links of a cable the first of these states counts."""
+UNPLUG = "unplug"
+RIGHT = (AS_PLANNED, ASSUMED)
+NOT_YET = (MISSING, NOT_ASKED)
+USUAL_ERROR_RATE = 1e-12
+"""Bit error rate from which a link is reported, the most that the InfiniBand Architecture Specification permits."""
+MOST_IN_RING = 4
+"""Cables that are taken for crossed by mistake; where nobody kept to the list of ports, rings are longer."""
+FULL_WIDTH = 4
+"""Lanes of an InfiniBand link that has come up in full."""
+End = tuple[int | None, int | None]
+"""Planned device and port of an end; None where it is not known."""
+
+
+class Work(NamedTuple):
+    """A row of the list of work."""
+
+    action: str
+    state: str
+    piece: int | None
+    """The planned cable; None for one that is not planned."""
+    links: tuple[SeenLink, ...]
+    """The cables that were found at its ends."""
+    rows: tuple[SeenPort, ...]
+    """The rows of outputs that show it."""
+    ring: int = 0
+    """Cables that can only be changed together; 0 for one by itself."""
+
+
+class Verification(NamedTuple):
+    """The result."""
+
+    planned: PlannedLinks
+    names: Names
+    work: tuple[Work, ...]
+    """Every cable, in the order of work."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Return the number of cables by state."""
+        return Counter(work.state for work in self.work if work.action != UNPLUG)
+
+    @property
+    def has_findings(self) -> bool:
+        """Return whether some cable is not as planned."""
+        return any(state not in (*RIGHT, NOT_ASKED) for state in self.counts)
+
+
+def verify(as_built: AsBuilt, wiring: Wiring, given: Mapping[str, str], error_rate: float) -> Verification:
+    """Return the comparison of outputs with a wiring; `given` are planned names by built ones."""
+    planned = PlannedLinks(wiring)
+    links = pair_ports(as_built.ports, planned)
+    names = name_devices(links, planned, given)
+    comparison = _Comparison(as_built, links, planned, names, error_rate)
+    return Verification(planned, names, tuple(comparison.list_work()))
+
+
+class _Comparison:
+    """The state of every planned link, by its row in the wiring."""
+
+    def __init__(
+        self, as_built: AsBuilt, links: Sequence[SeenLink], planned: PlannedLinks, names: Names, error_rate: float
+    ) -> None:
+        self.planned, self.names, self.error_rate = planned, names, error_rate
+        self.states = [MISSING] * len(planned.ends)
+        self.links = [tuple[SeenLink, ...]()] * len(planned.ends)
+        self.facts = defaultdict[tuple[int, int], list[SeenPort]](list)
+        self.unplanned = list[SeenLink]()
+        self.rings = dict[int, int]()
+        """The ring of each row, named after one of them."""
+        self.ends = dict(enumerate(map(self._resolve, links)))
+        """The planned ends of cables that no link has yet, by their number in `all_links`."""
+        self.all_links = links
+        self._note_facts(as_built.ports)
+        self._match_ports()
+        self._match_devices()
+        self._explain_rest()
+        self._judge_rates()
+        self._mark_exchanged()
+        self._mark_not_asked(as_built)
+
+    def _note_facts(self, rows: Iterable[SeenPort]) -> None:
+        """Note what is stated of planned ports apart from their neighbours."""
+        for row in rows:
+            if row.is_down or not row.far_device:
+                device = self.names.devices.get(self._short(row.device))
+                port = None if device is None else self.planned.port(device, row.port, self.names.nics)
+                if device is not None and port is not None:
+                    self.facts[device, port].append(row)
+
+    def _resolve(self, link: SeenLink) -> tuple[End, End]:
+        first, second = (self.names.end(end, self.planned) for end in link.ends)
+        return first, second
+
+    def _short(self, name: str) -> str:
+        return short_name(name, self.planned.numbers.__contains__)
+
+    def _match(self, row: int, number: int, state: str) -> None:
+        self.states[row], self.links[row] = state, (self.all_links[number],)
+        del self.ends[number]
+
+    def _match_ports(self) -> None:
+        """Match the cables in their planned ports, first those that name both."""
+        planned = self.planned
+        for number, (first, second) in list(self.ends.items()):
+            row = planned.link_at.get(first)
+            if row is not None and second in planned.ends[row] and first != second and self.states[row] == MISSING:
+                self._match(row, number, AS_PLANNED)
+        named = {*self.names.devices.values()}
+        for number, ends in list(self.ends.items()):
+            seen = self.all_links[number].ends
+            for near, far, far_seen in ((*ends, seen[1]), (*ends[::-1], seen[0])):
+                row = planned.link_at.get(near)
+                if row is None or self.states[row] != MISSING or far[1] is not None:
+                    continue
+                device = planned.ends[row][planned.ends[row][0] == near][0]
+                if far[0] == device or far_seen.device == NAMELESS or (far[0] is None and device not in named):
+                    self._match(row, number, ASSUMED)
+                    break
+        used = {end for row, state in enumerate(self.states) if state != MISSING for end in planned.ends[row]}
+        self.ends = {number: ends for number, ends in self.ends.items() if not used & {*ends}}
+
+    def _match_devices(self) -> None:
+        """Match cables between the two planned devices in other ports, of a server the planned NIC, if it is known.
+
+        A cable that has one end in its port goes to the link of that port, first of the lower end.
+        """
+        planned, open_rows = self.planned, defaultdict[frozenset[End | int | None], list[int]](list)
+        for row, state in enumerate(self.states):
+            if state == MISSING:
+                for sides in {
+                    frozenset(self._side(end, known) for end in planned.ends[row]) for known in (True, False)
+                }:
+                    open_rows[sides].append(row)
+        at_port = {end: number for number, ends in self.ends.items() for end in ends}
+        for shared in (0, 1, None):
+            for number, ends in list(self.ends.items()):
+                rows = open_rows.get(frozenset(self._side(end) for end in ends), [])
+                if shared is None and (self._is_alone(rows, ends) or self._is_in_ring(number, at_port)):
+                    continue
+                for row in rows:
+                    is_shared = shared is None or planned.ends[row][shared] in ends
+                    if self.states[row] == MISSING and is_shared:
+                        self._match(row, number, OTHER_PORT)
+                        break
+
+    def _is_alone(self, rows: Sequence[int], ends: tuple[End, End]) -> bool:
+        """Return whether one link between two devices lacks its cable, but a cable there is in the port of another."""
+        if any(port is None for _, port in ends) or sum(self.states[row] == MISSING for row in rows) > 1:
+            return False
+        at_ends = (self.planned.link_at.get(end) for end in ends)
+        return any(row is not None and self.states[row] == MISSING for row in at_ends)
+
+    def _is_in_ring(self, number: int, at_port: Mapping[End, int]) -> bool:
+        """Return whether a cable is one of a few that have each other's ports."""
+        current, end = number, self.ends[number][1]
+        for _ in range(MOST_IN_RING):
+            planned_end = self.planned.far_end(end)
+            following = None if planned_end is None else at_port.get(planned_end)
+            if following not in self.ends or following == current:
+                return False
+            if following == number:
+                return True
+            current, end = following, self.ends[following][self.ends[following][0] == planned_end]
+        return False
+
+    def _side(self, end: End, known: bool = True) -> End | int | None:
+        """Return what must be right of an end: a switch, or a NIC if its port is `known`."""
+        device, port = end
+        return end if known and port is not None and device is not None and self.planned.is_host(device) else device
+
+    def _explain_rest(self) -> None:
+        """Explain the links that have no cable between their devices by the cables at their ports."""
+        at_port = dict[End, int]()
+        for number, ends in self.ends.items():
+            for end in ends:
+                at_port.setdefault(end, number)
+        told = set[int]()
+        for row, state in enumerate(self.states):
+            if state == MISSING:
+                numbers = [at_port[end] for end in self.planned.ends[row] if end in at_port]
+                told.update(numbers)
+                self.links[row] = tuple(self.all_links[number] for number in numbers)
+                if numbers:
+                    self.states[row] = CROSSED if len(numbers) == len(self.planned.ends[row]) else ONE_END
+                    if self._is_wrong_rail(row, at_port):
+                        self.states[row] = WRONG_RAIL
+                for number in numbers:
+                    self._join(row, number, at_port)
+        self.unplanned = [self.all_links[number] for number in self.ends if number not in told]
+
+    def _join(self, row: int, number: int, at_port: Mapping[End, int]) -> None:
+        """Join the rows of the two ports of a cable in a ring."""
+        for end in self.ends[number]:
+            other = self.planned.link_at.get(end)
+            if other is not None and at_port.get(end) == number:
+                root, last = self._root(row), self._root(other)
+                self.rings[max(root, last)] = min(root, last)
+
+    def _root(self, row: int) -> int:
+        while self.rings.setdefault(row, row) != row:
+            row = self.rings[row]
+        return row
+
+    def _is_wrong_rail(self, row: int, at_port: Mapping[End, int]) -> bool:
+        """Return whether a NIC is at a switch that has none of its rail or plane."""
+        nic, planned_port = self.planned.ends[row]
+        if nic not in at_port or not self.planned.is_host(nic[0]):
+            return False
+        device = next((device for device, _ in self.ends[at_port[nic]] if device != nic[0]), None)
+        if device is None or self.planned.is_host(device) or device == planned_port[0]:
+            return False
+        return nic[1] not in self._rails.get(device, (nic[1],))
+
+    @cached_property
+    def _rails(self) -> Mapping[int, set[int]]:
+        """Return the ports of hosts that each switch has links to."""
+        ports = defaultdict[int, set[int]](set)
+        for (host, port), (switch, _) in self.planned.ends:
+            if self.planned.is_host(host):
+                ports[switch].add(port)
+        return ports
+
+    def _judge_rates(self) -> None:
+        """Note links in their ports that are too slow or narrow, have errors, or another part than planned."""
+        wiring, parts = self.planned.wiring, dict[tuple[int, float, int], frozenset[str]]()
+        for row, state in enumerate(self.states):
+            if state not in RIGHT:
+                continue
+            kind, metres = int(wiring.cable_type[row]), float(wiring.length_m[row])
+            rate = wiring.cable_types[kind].rate_gbps
+            stated = list(self.links[row][0].rows)
+            for end in self.planned.ends[row]:
+                stated += self.facts.get(end, ())
+            for seen in stated:
+                if seen.gbps is not None and seen.gbps < rate:
+                    narrow = seen.lanes is not None and seen.gbps * FULL_WIDTH >= rate * seen.lanes
+                    self.states[row] = WIDTH if narrow else SPEED
+                elif seen.error_rate is not None and seen.error_rate > self.error_rate:
+                    self.states[row] = ERRORS
+                elif seen.part and (device := self.names.devices.get(self._short(seen.device))) is not None:
+                    side = int(device == self.planned.ends[row][1][0])
+                    key = (kind, metres, side)
+                    accepted = parts.setdefault(key, _part_numbers(wiring, *key))
+                    if accepted and seen.part.lower() not in accepted:
+                        self.states[row] = WRONG_PART
+                if self.states[row] not in RIGHT:
+                    break
+
+    def _mark_exchanged(self) -> None:
+        """Mark the links of devices that have exchanged their places, whose names the cables contradict."""
+        places = {device for pair in self.names.exchanged for device in pair}
+        for row, (first, second) in enumerate(self.planned.ends):
+            if self.states[row] in RIGHT and places & {first[0], second[0]}:
+                self.states[row] = EXCHANGED
+
+    def _mark_not_asked(self, as_built: AsBuilt) -> None:
+        """Mark missing links of which neither device gave an output."""
+        asked, fabrics = set[int](), set[str | None]()
+        kinds, wiring = self.planned.wiring.kinds, self.planned.wiring
+        for row in as_built.ports:
+            device = self.names.devices.get(self._short(row.device))
+            if device is not None:
+                asked.add(device)
+                if row.mark.file in as_built.whole:
+                    fabrics.add(kinds[self.planned.kind[device]].fabric)
+        whole = {number for number, cable_type in enumerate(wiring.cable_types) if cable_type.fabric in fabrics}
+        for number, (first, second) in enumerate(self.planned.ends):
+            is_asked = {first[0], second[0]} & asked or int(wiring.cable_type[number]) in whole
+            if self.states[number] == MISSING and not is_asked:
+                self.states[number] = NOT_ASKED
+
+    def list_work(self) -> Iterator[Work]:
+        """Yield every cable in the order of work; the links of a cable are one row."""
+        pieces = defaultdict[int, list[int]](list)
+        for row, piece in enumerate(self.planned.wiring.piece.tolist()):
+            pieces[piece].append(row)
+        rank = {state: number for number, state in enumerate(ACTIONS)}
+        sizes = Counter(self._root(row) for row in list(self.rings))
+        by_state = defaultdict[str, list[Work]](list)
+        for piece, rows in pieces.items():
+            worst = min(rows, key=lambda row: rank[self.states[row]])
+            links = tuple(dict.fromkeys(link for row in rows for link in self.links[row]))
+            stated = [seen for link in links for seen in link.rows]
+            stated += [seen for row in rows for end in self.planned.ends[row] for seen in self.facts.get(end, ())]
+            ring = sizes.get(self._root(worst), 0) if worst in self.rings else 0
+            state = self.states[worst]
+            by_state[state].append(Work(ACTIONS[state], state, piece, links, tuple(stated), ring if ring > 1 else 0))
+        by_state[UNPLANNED] = [Work(ACTIONS[UNPLANNED], UNPLANNED, None, (link,), link.rows) for link in self.unplanned]
+        groups = defaultdict[str, list[Work]](list)
+        for state in ACTIONS:
+            groups[ACTIONS[state]] += by_state[state]
+        for action in dict.fromkeys(ACTIONS.values()):
+            yield from self._order(groups[action]) if action == ACTIONS[CROSSED] else groups[action]
+
+    def _order(self, moves: Sequence[Work]) -> Iterator[Work]:
+        """Yield moves so that every port is free when a cable is plugged into it; new cables come first."""
+        cables, origin, used = dict[int, Work](), dict[int, SeenLink](), set[SeenLink]()
+        for work in moves:
+            free = next((link for link in work.links if link not in used), None)
+            if work.piece is None or free is None:
+                yield work._replace(action=ACTIONS[MISSING])
+            else:
+                cables[work.piece], origin[work.piece] = work, free
+                used.add(free)
+        before, after = list[tuple[int, int]](), list[tuple[int, int]]()
+        rows = np.flatnonzero(np.isin(self.planned.wiring.piece, list(cables)))
+        ports = len(self.planned.wiring.ports) + 1
+        for row in rows.tolist():
+            piece = int(self.planned.wiring.piece[row])
+            after += [(piece, device * ports + port) for device, port in self.planned.ends[row]]
+        for piece, link in origin.items():
+            known = [(device, port) for device, port in self._resolve(link) if device is not None]
+            before += [(piece, device * ports + port) for device, port in known if port not in (None, NO_PORT)]
+        for piece, unplugged in order_moves(_moved_ends(before), _moved_ends(after)):
+            yield cables[piece]._replace(action=UNPLUG) if unplugged else cables[piece]
+
+
+def _moved_ends(ends: Sequence[tuple[int, int]]) -> MovedEnds:
+    cable, port = (np.array(column, dtype=np.int64) for column in (zip(*ends, strict=True) if ends else ((), ())))
+    return MovedEnds(cable, port, port, np.zeros(len(cable), dtype=np.int64))
+
+
+def _part_numbers(wiring: Wiring, cable_type: int, metres: float, side: int) -> frozenset[str]:
+    """Return the numbers of the part that is plugged in at one end; empty for a part that has no order number."""
+    medium = wiring.cable_types[cable_type].medium
+    module, cable = ((medium.lower, medium.upper)[side], medium.cable) if medium else (None, None)
+    if module:
+        return frozenset() if module.identity.generic else _words(module.identity.sku, module.identity.id)
+    if cable is None or cable.identity.generic or cable.fibre:
+        return frozenset()
+    length = Fraction(str(metres))
+    return _words(cable_sku(cable, length), cable_id(cable, length))
+
+
+def _words(*numbers: str | None) -> frozenset[str]:
+    return frozenset(word.lower() for number in numbers if number for word in number.split() if word != "/")
