@@ -231,7 +231,7 @@ OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len
 def form(workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers.
 
-    With a `goal` the questions are those of an inquiry, which has prices and, if it has a workload, any GPU to begin with.
+    With a `goal` the questions are those of an inquiry, which has prices and, with a workload, any GPU to begin with.
     """
     text, goal = request["text"], request.get("goal")
     answers = request.get("answers")

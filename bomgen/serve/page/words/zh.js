@@ -85,6 +85,8 @@ export default {
     "wiring-csv": "每根线缆一行，用于电子表格和脚本。", "wiring-dot": "设备及其线缆的 Graphviz 图；大型网络仅含交换机。",
     "wiring-ibnet": "供 ibsim 使用的 InfiniBand 网络，格式同 ibnetdiscover 的输出。", "wiring-infragraph": "InfraGraph 格式的基础设施，用于流量和故障仿真。",
     "wiring-netbox": "用于 NetBox 批量导入的 CSV 文件：线缆、设备、接口及其依赖项。", "wiring-parquet": "CSV 的各列，用于笔记本和数据库。",
+    "wiring-p2p": "NVIDIA 线缆校验工具的点对点表：每个网络一张工作表，每条链路一行。", "wiring-ptm": "Cumulus Linux 和 SONiC 的 PTM 拓扑文件。",
+    "wiring-labels": "供标签打印机使用的 CSV：每个线缆端一行。",
     "wiring-topo": "ibdiagnet 和 ibdm 的拓扑文件，每种系统另有一个 .ibnl 文件。", "wiring-xlsx": "供安装人员使用的端到端接线表：每根线缆一行，含标签文字。",
   },
   editor: {
