@@ -568,7 +568,7 @@ def test_formats_and_files_can_be_chosen(formats: str, files: list[str], tmp_pat
 def test_the_quote_is_printed(run: Run) -> None:
     """`-f md -o -` prints the quote, `-f report.md -o -` the report."""
     quote, report = (run("build", "-", "-o", "-", "-f", form, stdin=PLAN).stdout for form in ("md", "report.md"))
-    assert "## By part number" in quote
+    assert "## Not included" in quote
     assert "## Derivations" in report
     assert "## Derivations" not in quote
 
