@@ -469,7 +469,8 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
             numbers = match_devices(wirings[name], wiring, {})
             if found := find_installed(today[name].design, cluster.design, numbers):
                 installed[name] = found
-            for machine, was, now in list_moved_machines(wirings[name], wiring, numbers):
+            for device, was, now in list_moved_machines(wirings[name], wiring, numbers):
+                machine = wirings[name].names[device]
                 text = message("machine-moves", machine=machine, was=_in_words(was), now=_in_words(now))
                 moved.append(Problem(site.layout.mark, "warning", text, "moves", "site.layout"))
         if installed == inputs.installed:
@@ -588,12 +589,16 @@ def lock_result(
 
 
 def _record_network(report: Report, today: Report | None) -> Installed:
-    """Return the names, labels and ports of the cables of a cluster, as they are and in what its plan differs."""
+    """Return the names, labels and ports of the cables of a cluster; nothing where links run over panels."""
     from bomgen.cabling.recabling import record_network
     from bomgen.output.wiring.columns import list_labels
 
     planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
-    network = list_cables(report, today=list_cables(today)) if today else list_cables(report)
+    if planned.over_panels:
+        return Installed((), {})
+    network = planned
+    if today or report.plan.installed:
+        network = list_cables(report, today=list_cables(today) if today else None)
     return record_network(planned, network, list_labels(network))
 
 
