@@ -77,13 +77,16 @@ export default {
   },
   formats: {
     "quote.pdf": "PDF 报价单。", "quote.xlsx": "报价单工作簿，可修改价格和数量。", "report.xlsx": "报告工作簿，可修改价格和数量。",
-    "quote.html": "报价单网页，无需其他文件。", "report.html": "报告网页，无需其他文件，含计算过程。",
+    "quote.html": "报价单网页，无需其他文件。", "install.html": "安装包网页：机柜、端口、线缆、版本与验收测试，不含价格。",
+    "report.html": "报告网页，无需其他文件，含计算过程。",
     "quote.md": "Markdown 报价单，用于显示仓库文件的网站。", "report.md": "Markdown 报告，用于显示仓库文件的网站。",
     "install.html": "施工资料包：机柜、端口表、线缆、需商定的版本、验收测试；不含价格。", "bom.json": "供程序使用的完整结果；格式见 bomgen schema bom。", "bom.csv": "配置清单，每项一行。",
     "bom.cdx.json": "CycloneDX 格式的硬件清单。", "fabric-NAME.svg": "各网络的图。",
     "wiring-csv": "每根线缆一行，用于电子表格和脚本。", "wiring-dot": "设备及其线缆的 Graphviz 图；大型网络仅含交换机。",
     "wiring-ibnet": "供 ibsim 使用的 InfiniBand 网络，格式同 ibnetdiscover 的输出。", "wiring-infragraph": "InfraGraph 格式的基础设施，用于流量和故障仿真。",
     "wiring-netbox": "用于 NetBox 批量导入的 CSV 文件：线缆、设备、接口及其依赖项。", "wiring-parquet": "CSV 的各列，用于笔记本和数据库。",
+    "wiring-p2p": "NVIDIA 线缆校验工具的点对点表：每个网络一张工作表，每条链路一行。", "wiring-ptm": "Cumulus Linux 和 SONiC 的 PTM 拓扑文件。",
+    "wiring-labels": "供标签打印机使用的 CSV：每个线缆端一行。",
     "wiring-topo": "ibdiagnet 和 ibdm 的拓扑文件，每种系统另有一个 .ibnl 文件。", "wiring-xlsx": "供安装人员使用的端到端接线表：每根线缆一行，含标签文字。",
   },
   editor: {
