@@ -152,6 +152,7 @@ HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices"
 LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
 DATE, RATE = (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
 """The date of the quote, and the rate of the currency that most prices are in, with that date unless it has one."""
+STATE = (QUOTE, "state")
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
@@ -203,6 +204,7 @@ QUESTIONS = (
     Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent", PRICES),
     Question("years", ("operation", "years"), "number", PRICES),
     Question("title", ("title",), "text", QUOTE),
+    Question("state", STATE, "choice", QUOTE),
     Question("customer", (QUOTE, "customer"), "party", QUOTE),
     Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
     Question("date", DATE, "date", QUOTE),
@@ -231,7 +233,7 @@ OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len
 def form(workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers.
 
-    With a `goal` the questions are those of an inquiry, which has prices and, if it serves, any GPU to begin with.
+    With a `goal` the questions are those of an inquiry, which has prices and, with a workload, any GPU to begin with.
     """
     text, goal = request["text"], request.get("goal")
     answers = request.get("answers")
@@ -239,7 +241,7 @@ def form(workspace: Workspace, request: Request) -> Data:
         raise Refused(unknown("goal", goal, GOALS))
     if goal and not text:
         purpose = next(iter(GOALS[goal]))
-        any_gpu = {".".join(GPU): ""} if purpose == INFERENCE else {}
+        any_gpu = {".".join(GPU): ""} if purpose != NONE else {}
         answers = {PURPOSE: purpose, ".".join(PRICE_BOOK): INDICATIVE, **any_gpu, **(answers or {})}
     if answers is not None:
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
