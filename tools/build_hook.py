@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+LINK = re.compile(r"(!?)(\[[^]]*\])\((?!https?:|#)([^)]+)\)")
+
+
+class Addresses(MetadataHookInterface):
+    """Makes the README the description, with links into the repository, and gives the addresses of the repository."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set `readme` and `urls`."""
+        text, metadata["urls"] = (Path(self.root) / "README.md").read_text(encoding="utf-8"), {}
+        if address := self.config["repository"]:
+            text = LINK.sub(
+                lambda link: f"{link[1]}{link[2]}({address}/{'raw' if link[1] else 'blob'}/main/{link[3]})", text
+            )
+            pages = {"Documentation": "docs", "Changelog": "CHANGELOG.md"}
+            urls = {name: f"{address}/blob/main/{path}" for name, path in pages.items()}
+            metadata["urls"] = {"Repository": address, **urls}
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 
 class GeneratedFiles(BuildHookInterface[Any]):

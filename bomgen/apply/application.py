@@ -22,7 +22,7 @@ from bomgen.core.language import language
 from bomgen.core.messages import message
 from bomgen.core.units import Totals
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
-from bomgen.core.yaml_source import SUFFIXES, Source, decoded, read
+from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.contents import quote_document
 from bomgen.documents.customer_quote.record import customer_quote
@@ -89,21 +89,21 @@ def _edit_text(text: str, whole: Any, edit: Edit) -> str:
     return set_value(text, edit.path, [edit.value])
 
 
-def name_book(text: str, whole: Any, name: str) -> str:
-    """Return the plan's text with its own price book as the last one, which wins."""
-    named = named_books(whole)
+def name_book(text: str, whole: Any, name: str, key: Path = BOOKS) -> str:
+    """Return the plan's text with a book as the last one at a key, which wins; by default a price book."""
+    named = named_books(whole, key)
     if named and named[-1] == name:
         return text
     if name in named:
-        return set_value(text, BOOKS, [*(book for book in named if book != name), name])
-    if isinstance(value_at(read(text, "").data, BOOKS), list):
-        return append_item(text, BOOKS, name)
-    return set_value(text, BOOKS, [*named, name] if named else name)
+        return set_value(text, key, [*(book for book in named if book != name), name])
+    if isinstance(value_at(read(text, "").data, key), list):
+        return append_item(text, key, name)
+    return set_value(text, key, [*named, name] if named else name)
 
 
-def named_books(whole: Any) -> list[str]:
-    """Return the price books that a plan names."""
-    books = value_at(whole, BOOKS)
+def named_books(whole: Any, key: Path = BOOKS) -> list[str]:
+    """Return the books that a plan names at a key, by default its price books."""
+    books = value_at(whole, key)
     return [books] if isinstance(books, str) else list(books or ())
 
 

@@ -8,6 +8,7 @@ need modules that are not bought, only those stay that the new list also uses.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from bomgen.cabling.matching import (
     rename_devices,
     translate_ports,
 )
-from bomgen.cabling.types import GONE, NOWHERE, CableChanges, Column, Places, Wiring, plugged_parts
+from bomgen.cabling.types import GONE, NOWHERE, CableChanges, Column, Wiring, plugged_parts
 from bomgen.catalog.parts import Module
 from bomgen.plan.types import Installed, Place
 
@@ -62,7 +63,7 @@ class Moves(NamedTuple):
 
     cables: tuple[Moved, ...]
     elsewhere: Mapping[str, int]
-    """Number of machines of each kind that change position, where positions are known."""
+    """Number of machines of each kind that change position, where the existing ones are known."""
 
 
 class _Cables(NamedTuple):
@@ -102,7 +103,9 @@ PORT_COLUMNS = tuple(f"{side}_{name}" for side in SIDES for name in _End._fields
 def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
     """Return the moves from one wiring to another; `renamed` are the new names of renamed fabrics."""
     numbers = match_devices(old, new, renamed)
-    return Moves(_grow(old, new, renamed, numbers)[1], dict(_moved_devices(old, new, numbers)))
+    kinds = (old.kind_of(device) for device, _, _ in list_moved_machines(old, new, numbers))
+    elsewhere = Counter(f"{kind.fabric} {kind.device}" if kind.fabric else kind.stem for kind in kinds)
+    return Moves(_grow(old, new, renamed, numbers)[1], elsewhere)
 
 
 def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
@@ -110,8 +113,8 @@ def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
     return _grow(old, new, {}, match_devices(old, new, {}))[0]
 
 
-def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[str, Place, Place]]:
-    """Yield the name of each installed machine that the new network has elsewhere, and both places; rack 0: none.
+def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[int, Place, Place]]:
+    """Yield the number of each installed machine that the new network has elsewhere, and both places; rack 0: none.
 
     `numbers` are those of the old devices in the new network, GONE where there is none.
     """
@@ -125,7 +128,7 @@ def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[t
     ]
     for device, (rack, unit), (now_rack, now_unit) in zip(rows.tolist(), *places, strict=True):
         if (rack, unit) != (now_rack, now_unit):
-            yield old.names[device], (rack, unit), (now_rack, now_unit)
+            yield device, (rack, unit), (now_rack, now_unit)
 
 
 def record_network(planned: Wiring, grown: Wiring, labels: Sequence[str]) -> Installed:
@@ -617,22 +620,3 @@ def _parallel(cables: _Cables, wanted: Column) -> tuple[int, int]:
     known_pairs = pair[:, (pair != GONE).all(axis=0)]
     counts = np.unique(known_pairs, axis=1, return_counts=True)[1]
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
-
-
-def _moved_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[str, int]]:
-    """Yield the number of devices of each kind, servers and switches, that change position."""
-    if old.places is None or new.places is None:
-        return
-    for kind in old.kinds:
-        rows = np.arange(kind.start, kind.start + kind.number)
-        rows = rows[numbers[rows] != GONE]
-        moved = int(np.count_nonzero(_has_moved(old.places, rows, new.places, numbers[rows])))
-        if moved:
-            name = f"{kind.fabric} {kind.device}" if kind.fabric else kind.stem
-            yield name, moved
-
-
-def _has_moved(old: Places, rows: Column, new: Places, now: Column) -> Column:
-    are_known = (old.rack[rows] != NOWHERE) & (new.rack[now] != NOWHERE)
-    moved = (old.rack[rows] != new.rack[now]) | (old.unit[rows] != new.unit[now])
-    return np.asarray(are_known & moved)

@@ -366,7 +366,8 @@ class PortNames(NamedTuple):
     first_port: int
     first_part: int
     lanes: int
-    """Electrical lanes of a cage, numbered from 1; `{lane}` is the first lane of a split link."""
+    """Electrical lanes of a cage, numbered from 1; `{lane}` is the first lane of a split link; `{switch_lane}` is that
+    lane over all cages, from 0."""
 
 
 class Switch(NamedTuple):

@@ -47,6 +47,8 @@ PORT_NAMES = "port_names"
 """The key of port names, and the rule for invalid ones."""
 CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
+SWITCH_LANE, USUAL_LANES = "{switch_lane}", 8
+"""The placeholder for lanes over all cages, and the lanes of a cage of 400 Gb/s and more (OSFP, QSFP-DD)."""
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
 NARROW_CAGES = ("rj45", "sfp", "sfp28", "dsfp")
 NARROW_PORTS_PER_CAGE = 2
@@ -153,8 +155,10 @@ def _port_names(
         message = "parts of several ports in a cage are distinguished by port; write {port} into split"
     if message:
         raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
-    numbers = (int(pattern.get(key, 1)) for key in COUNTED_FROM)
-    return parts.PortNames(words["cage"], words["port"], split, *numbers)
+    numbers = {key: int(pattern.get(key, 1)) for key in COUNTED_FROM}
+    if "lanes" not in pattern and any(SWITCH_LANE in word for word in words.values() if word):
+        numbers["lanes"] = USUAL_LANES
+    return parts.PortNames(words["cage"], words["port"], split, **numbers)
 
 
 def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:

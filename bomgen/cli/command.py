@@ -487,15 +487,17 @@ def main() -> None:
     NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
 
     \b
-      bomgen init my-cluster                           write a commented plan
-      bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
-      bomgen check plans/*.yaml                        report problems, write nothing
-      bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
-      bomgen compare plans/llama65b*.yaml              plans side by side
-      bomgen search plans/search-30b.yaml              the best designs over many values
-      bomgen diff main:plans/x.yaml plans/x.yaml       what changed since a git revision
+      bomgen init mine                                 write a commented plan, mine.yaml
+      bomgen build mine.yaml                           quote and bill into dist/mine/
+      bomgen check mine.yaml                           report problems, write nothing
+      bomgen explain mine.yaml totals.amount           how a number was calculated
+      bomgen init pod --from superpod-h100-4su         start from a published design
+      bomgen compare mine.yaml pod.yaml                plans side by side
+      bomgen search mine.yaml --over cluster.servers=8..16    the best designs
+      bomgen diff mine.yaml mine.yaml --set-new cluster.servers=16
       bomgen xray quote.xlsx                           check a vendor's bill
       bomgen catalog switch qm9700                     the facts about a part, with sources
+      bomgen help sellers                              a page of the documentation
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
     4 a threshold of diff or xray was passed, verify has findings, or edits conflict, 130 interrupted,

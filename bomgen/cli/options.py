@@ -249,12 +249,14 @@ def choose_form(
 ) -> str:
     """Return the requested format, else that of the suffix of the file, else the first one.
 
-    A format has its name as a suffix, and its `suffixes`. Raises UsageError for an unknown suffix, for that of
-    another format, and for a `binary` format on standard output.
+    A format has its name as a suffix, which goes first, and its `suffixes`. Raises UsageError for an unknown suffix,
+    for that of another format, and for a `binary` format on standard output.
     """
     of_each = {name: (TEXT_SUFFIX if name == TEXT else f".{name}", *suffixes.get(name, ())) for name in forms}
     suffix = Path(output).suffix.lower() if output else ""
-    fits = [name for name, of_form in of_each.items() if suffix in of_form]
+    fits = sorted(
+        (name for name, of_form in of_each.items() if suffix in of_form), key=lambda name: suffix != f".{name}"
+    )
     if suffix and not (form or fits):
         allowed = ", ".join(dict.fromkeys(chain(*of_each.values(), suffixes.get("", ()))))
         raise click.UsageError(f"no format has the suffix {suffix}; use {allowed}")

@@ -415,4 +415,5 @@ def _name(switch: Switch, group: PortGroup, card: int | None, cage: int, lane: i
         port=port + names.first_port,
         part=part + names.first_part,
         lane=lane * max(names.lanes // lanes, 1) + 1,
+        switch_lane=cage * names.lanes + lane * max(names.lanes // lanes, 1),
     )

@@ -11,10 +11,11 @@ else has written meanwhile is never overwritten.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -24,13 +25,14 @@ from threading import Lock
 from types import UnionType
 from typing import Any, NamedTuple, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, Problem, unknown
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
-from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own
+from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
+from bomgen.pricing.price_book import FORMAT_KEY
 from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
 from bomgen.workflow.starters import designs, nearest_designs, started_from
 
@@ -38,17 +40,24 @@ Request = Mapping[str, Any]
 Data = dict[str, Any]
 """What the page sends with a call, as JSON has it."""
 
+MOST_BOOKS, MOST_BEGINNING = 100, 4096
+"""Files of a folder that may be price books, and the bytes at their beginning that say so."""
 MOST_FILES = 2_000
 """YAML files that are read to list the plans among them."""
 DESIGN_COPY = "my-{design}"
 """The name of a plan that starts from a design."""
+MOST_FIXES = 2
+"""Words that are proposed in place of a wrong one."""
 NO_VERSION = ""
 """The version of a file that does not exist."""
 _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
 _TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
 _QUOTE = re.compile(r"^quote:.*(?:\n(?: .*)?)*", re.MULTILINE)
-_QUOTED = {key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)") for key in ("number", "customer", "date")}
+_QUOTED = {
+    key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)")
+    for key in ("number", "customer", "date", "valid_days", "state")
+}
 """Plans are listed by their text: a folder may have thousands of files."""
 
 
@@ -79,7 +88,7 @@ class Workspace:
         self._saving = Lock()
 
     def plans(self) -> tuple[list[dict[str, str]], bool]:
-        """Return path, title, version, and number, customer and date of its quote of each plan below the folder.
+        """Return path, title, version, and what is listed of its quote, of each plan below the folder.
 
         The second value is whether these are all plans there.
         """
@@ -94,6 +103,16 @@ class Workspace:
             if _PLAN.search(text) and _CLUSTER.search(text):
                 plans.append({"path": path, "title": _title(text), "version": version, **_quoted(text)})
         return plans, whole and len(paths) <= MOST_FILES
+
+    def price_books(self, path: str) -> list[str]:
+        """Return the price books beside a plan and in folders `prices` beside it and above, relative to the plan."""
+        here = self.locate(path).parent
+        found = []
+        for folder in (here, here / "prices", here.parent / "prices"):
+            if folder.is_dir() and folder.is_relative_to(self.root):
+                files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)[:MOST_BOOKS]
+                found += [os.path.relpath(file, here).replace(os.sep, "/") for file in files if _is_book(file)]
+        return found
 
     def locate(self, path: str) -> Path:
         """Return the path of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
@@ -166,13 +185,21 @@ class Workspace:
         return content
 
 
+def _is_book(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return FORMAT_KEY.encode() in file.read(MOST_BEGINNING)
+    except OSError:
+        return False
+
+
 def _title(text: str) -> str:
     name = next((line[1] for title in _TITLES if (line := title.search(text))), "")
     return name.partition(" #")[0].strip().strip("\"'")
 
 
 def _quoted(text: str) -> dict[str, str]:
-    """Return number, customer and date of the quote of a plan; empty where it has none."""
+    """Return what is listed of the quote of a plan; empty where it says nothing."""
     block = _QUOTE.search(text)
     found = ((key, pattern.search(block[0]) if block else None) for key, pattern in _QUOTED.items())
     return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in found}
@@ -248,10 +275,35 @@ def error_data(error: str, message: str, **more: Any) -> Data:
 def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callable[[str], str] = str) -> list[Data]:
     """Return problems with their places in the text of a plan, in characters from 1 on; `say` translates messages.
 
-    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan.
+    A problem in another file, such as a price book, has that `file`, and stands at the start of the plan. One at a key
+    of the plan has that `key`, and `fixes`: the words that are closest to one that the key does not take.
     """
-    lines = LINE_END.split(text)
-    return [_texts_of(problem, say) | _place_of(problem, path, lines) for problem in [*problems][:MAX_PROBLEMS]]
+    lines, shown = LINE_END.split(text), [*problems][:MAX_PROBLEMS]
+    keys = _keys_of(text) if shown else {}
+    return [_texts_of(problem, say) | _place_of(problem, path, lines, keys) for problem in shown]
+
+
+def _keys_of(text: str) -> Mapping[tuple[int, int], tuple[tuple[str | int, ...], Any]]:
+    """Return the path and the value at the line and column of each key and of each value of a plan."""
+    try:
+        source = read(text, "plan")
+    except PlanErrors:
+        return {}
+    places = [*source.keys.items(), *source.values.items()]
+    return {(mark.line, mark.column): (path, _value_at(source.data, path)) for path, mark in places}
+
+
+def _value_at(data: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def _fixes_of(path: Sequence[str | int], value: Any) -> list[str]:
+    from bomgen.plan.schema import declaration_at  # the server itself reads no schema
+
+    words = declaration_at(tuple(step if isinstance(step, str) else None for step in path)).words
+    return nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
 
 
 def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
@@ -289,12 +341,15 @@ def questions_data(problem: Problem, say: Callable[[str], str] = str, first: str
     ]
 
 
-def _place_of(problem: Problem, path: str, lines: list[str]) -> Data:
+def _place_of(problem: Problem, path: str, lines: list[str], keys: Mapping[tuple[int, int], Any]) -> Data:
     in_plan = str(problem.file) == path and 1 <= problem.line <= len(lines)
     line, column = (problem.line, problem.column) if in_plan else (1, 1)
     word = _WORD.match(lines[line - 1], column - 1) if in_plan else None
     position = {"line": line, "column": column, "end_line": line, "end_column": word.end() + 1 if word else column}
-    return position if in_plan else {**position, "file": str(problem.file), "file_line": problem.line}
+    if not in_plan:
+        return {**position, "file": str(problem.file), "file_line": problem.line}
+    steps, value = keys.get((line, column), ((), None))
+    return {**position, "key": ".".join(map(str, steps)), "fixes": _fixes_of(steps, value)}
 
 
 # requests -------------------------------------------------------------------------------------------------------------

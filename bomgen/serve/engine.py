@@ -14,7 +14,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -22,7 +22,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import LINE_END, OutputError, PlanErrors, unknown
 from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
@@ -33,6 +32,7 @@ from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import headline_total
 from bomgen.output.markdown_html import html
+from bomgen.output.price_documents import margin_document
 from bomgen.output.price_lists import PRICE_LISTS, written
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import render, write_wiring
@@ -40,9 +40,9 @@ from bomgen.plan.schema import declaration_at
 from bomgen.results.result import Report, result
 from bomgen.results.warnings import INFINIBAND
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, open_design, pack, plan_of, problems_data
-from bomgen.workflow.catalog_listing import describe_part
+from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, compute_fabric, list_cables, list_unpriced_parts, work_out
+from bomgen.workflow.pipeline import check_plan, compute_fabric, list_cables, list_unpriced_parts, margin_of, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 Step = str | None
@@ -82,7 +82,7 @@ def _options(cursor: Place) -> Iterable[dict[str, str]]:
             {**_option(name, key.title, key.description, "key"), "opens": "yes" if key.has_keys else ""}
             for name, key in keys.items()
         ]
-    parts = {id: named for kind in declared.kinds for id, named in _parts(kind).items()}
+    parts = {id: named for kind in declared.kinds for id, named in part_descriptions(kind).items()}
     return [
         _option(word, *parts[word], "part") if word in parts else _option(word, "", "", "value")
         for word in declared.words
@@ -91,12 +91,6 @@ def _options(cursor: Place) -> Iterable[dict[str, str]]:
 
 def _option(label: str, detail: str, info: str, kind: str) -> dict[str, str]:
     return {"label": label, "detail": detail, "info": info, "type": kind}
-
-
-@cache
-def _parts(kind: str) -> dict[str, tuple[str, str]]:
-    """Return the name and the description of each part of a kind in the built-in catalogue."""
-    return {record.id: (str(record.value("name")), describe_part(record)) for record in Catalog().all(kind)}
 
 
 # place --------------------------------------------------------------------------------------------------------------
@@ -222,13 +216,18 @@ def build(workspace: Workspace, request: Request) -> Data:
     """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
     path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
-    if strange := [tab for tab in tabs if tab not in TABS]:
-        raise Refused(unknown("tab", strange[0], TABS))
+    if strange := [tab for tab in tabs if tab not in (*TABS, MARGIN)]:
+        raise Refused(unknown("tab", strange[0], (*TABS, MARGIN)))
     words = language_of(request)
     try:
         built = _built("current", plan_of(workspace, request))
         report = built.report
-        shown = {tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words)) for tab in tabs}
+        shown = {
+            tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words))
+            if tab in TABS
+            else _margin_tab(built, words)
+            for tab in tabs
+        }
     except PlanErrors as errors:
         problems = problems_data(errors.problems, path, text)
         return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
@@ -323,6 +322,8 @@ CHAPTERS = {
 """The chapters of the report that a tab shows, by their ids."""
 EMPTY = "ui-nothing-{tab}"
 """The word for a tab that has nothing to show."""
+MARGIN = "margin"
+"""The tab of the seller."""
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
@@ -381,6 +382,15 @@ def _cables(report: Report, words: Language) -> Section:
     return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
 
 
+def _margin_tab(built: _Built, words: Language) -> str:
+    """Return cost, price and margin of every line, which no file for the customer has."""
+    margin = margin_of(built.inputs, built.report)
+    if margin is not None:
+        return _page(margin_document(margin, words), words)
+    empty = Section(MARGIN, words.word("ui-nothing"), text=(words.word(EMPTY.format(tab=MARGIN)),))
+    return _page(_part(DocumentInputs(built.report, (), words), [empty]), words)
+
+
 TABS: dict[str, Callable[[DocumentInputs], str]] = {
     QUOTE: lambda source: _page(source.quote, source.language),
     "report": lambda source: _page(source.page, source.language),
@@ -424,8 +434,14 @@ WIRING = "wiring-"
 """Prefix of the formats of cable lists, as in wiring-csv."""
 UNPRICED = "unpriced-"
 """Prefix of the forms of price lists, as in unpriced-csv: the parts without a price, to be filled in."""
-SENT = ("quote.pdf", "quote.xlsx", "quote.html")
-"""Files that a customer gets."""
+READERS: Mapping[str, Sequence[str]] = {
+    "customer": ("quote.pdf", "quote.xlsx", "quote.html", "quote.md"),
+    "engineer": ("report.html", "report.xlsx", "report.md", "bom.csv", "fabric-NAME.svg"),
+    "installer": ("install.html", "wiring-xlsx", "wiring-csv"),
+}
+"""Who a file is for, first the customer, so that a quote is not sent with the report of the engineer."""
+PROGRAMS = "programs"
+"""The reader of all other files."""
 ADDRESSED = ("customer", "vendor", "date")
 """What a quote says of whose it is and of when, without which it can be written and not sent."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
@@ -458,21 +474,21 @@ def download(workspace: Workspace, request: Request) -> Data:
 
 
 def formats(workspace: Workspace, request: Request) -> Data:
-    """Return the files that a plan can have, those of the customer first, each with its description.
+    """Return the files that a plan can have, each with its description, by reader.
 
-    A file of `bomgen build` has its name, so that a quote is not sent with the report of the engineer; one of
-    `bomgen wiring` has its format. `missing` has what a customer needs and the quote does not say. Raises PlanErrors
-    for an invalid plan.
+    A file of `bomgen build` has its name, one of `bomgen wiring` its format. `missing` has what a customer needs and
+    the quote does not say. Raises PlanErrors for an invalid plan.
     """
     report = work_out(plan_of(workspace, request))
     offered = [(file, form) for form in DOCUMENTS.names if _can_have(report, form) for file in DOCUMENTS.files(form)]
-    offered.sort(key=lambda pair: SENT.index(pair[0]) if pair[0] in SENT else len(SENT))
-    listed = [{"format": file, "about": DOCUMENTS.constant(form, "ABOUT")} for file, form in offered]
-    wirings = ((WIRING + name, about) for name, about in WIRINGS.described())
-    listed += [{"format": form, "about": about} for form, about in wirings if _can_have(report, form)]
+    about = {file: DOCUMENTS.constant(form, "ABOUT") for file, form in offered}
+    about |= {WIRING + name: text for name, text in WIRINGS.described() if _can_have(report, WIRING + name)}
+    read = {reader: [file for file in files if file in about] for reader, files in READERS.items()}
+    read[PROGRAMS] = [file for file in about if all(file not in files for files in READERS.values())]
     quote = report.plan.quote
+    listed = {reader: [{"format": file, "about": about[file]} for file in files] for reader, files in read.items()}
     return {
-        "formats": listed,
+        "formats": {reader: files for reader, files in listed.items() if files},
         "missing": [name for name in ADDRESSED if getattr(quote, name) is None],
     }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.cells import PERCENT
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
+from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.starters import DEFAULT, STARTER_NAME, USUAL_GPU, Inquiry, inquired, nearest_name, server_of
 
@@ -88,12 +89,12 @@ def value_at(data: Any, path: tuple[str, ...]) -> Any:
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
 KEY = "key"
 """What languages translate the comments on keys of a plan by: `key/site.rack`."""
-DAYS, SEQUENCE = 30, 8192
+DAYS = 30
 REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
 WEEK, STEPS, PROMPTS, RESPONSES, RESPONSE = 7, 500, 64, 16, 2000
 """Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
 PURPOSES: Mapping[str, Mapping[str, Any]] = {
-    "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%", "sequence": SEQUENCE},
+    "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%"},
     "inference": {
         "model": "llama-3.1-70b",
         "requests_per_minute": REQUESTS,
@@ -122,6 +123,8 @@ SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 YEARS, SHARE = "years", "share"
 PRICED_BY = {"price", "part", "cost"}
 """What a charge may have in place of a share."""
+USUAL_CURRENCY = "USD"
+"""The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
@@ -146,7 +149,10 @@ class Question(NamedTuple):
 
 
 HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
-LANGUAGE = "language"
+LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
+DATE, RATE = (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
+"""The date of the quote, and the rate of the currency that most prices are in, with that date unless it has one."""
+STATE = (QUOTE, "state")
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
@@ -190,16 +196,18 @@ QUESTIONS = (
     Question("storage", ("storage", "dataset"), "text", SITE),
     Question("storage-network", STORAGE_NETWORK, "choice", SITE, proposed=(DEFAULT,)),
     Question("power", ("site", "rack", "power"), "text", SITE),
-    Question("prices", (QUOTE, "price_book"), "text", PRICES, proposed=(INDICATIVE,)),
+    Question("prices", PRICE_BOOK, "text", PRICES, proposed=(INDICATIVE,)),
     Question("currency", (QUOTE, "currency"), "text", PRICES),
+    Question("rate", RATE, "number", PRICES),
     Question("tax", (QUOTE, "tax"), "percent", PRICES),
     Question("support", (*CHARGES, SUPPORT, YEARS), "number", PRICES),
     Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent", PRICES),
     Question("years", ("operation", "years"), "number", PRICES),
     Question("title", ("title",), "text", QUOTE),
+    Question("state", STATE, "choice", QUOTE),
     Question("customer", (QUOTE, "customer"), "party", QUOTE),
     Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
-    Question("date", (QUOTE, "date"), "date", QUOTE),
+    Question("date", DATE, "date", QUOTE),
     Question("valid", (QUOTE, "valid_days"), "number", QUOTE),
     Question("delivery", (QUOTE, "delivery_time"), "text", QUOTE),
     Question("payment", (QUOTE, "payment"), "text", QUOTE),
@@ -207,6 +215,7 @@ QUESTIONS = (
     Question("language", (QUOTE, LANGUAGE), "choice", QUOTE),
 )
 """Questions in the order of the form. Those about support have the kind of the charge in place of its position."""
+
 GOALS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "serve": {INFERENCE: ("model", "requests", "prompt", "output", "tpot", "gpu")},
     "train": {TRAINING: ("model", "tokens", "days", "gpu")},
@@ -218,14 +227,13 @@ GOALS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "budget": {NONE: ("budget", "site-power", "gpu")},
 }
 """What an inquiry asks for: by purpose its questions in their order, the purpose itself where there is a choice."""
-PRICE_BOOK = ".".join((QUOTE, "price_book"))
 OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len(CHARGES)] == CHARGES)
 
 
-def form(_workspace: Workspace, request: Request) -> Data:
+def form(workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers.
 
-    With a `goal` the questions are those of an inquiry, which has prices and, if it serves, any GPU to begin with.
+    With a `goal` the questions are those of an inquiry, which has prices and, with a workload, any GPU to begin with.
     """
     text, goal = request["text"], request.get("goal")
     answers = request.get("answers")
@@ -233,12 +241,15 @@ def form(_workspace: Workspace, request: Request) -> Data:
         raise Refused(unknown("goal", goal, GOALS))
     if goal and not text:
         purpose = next(iter(GOALS[goal]))
-        any_gpu = {".".join(GPU): ""} if purpose == INFERENCE else {}
-        answers = {PURPOSE: purpose, PRICE_BOOK: INDICATIVE, **any_gpu, **(answers or {})}
+        any_gpu = {".".join(GPU): ""} if purpose != NONE else {}
+        answers = {PURPOSE: purpose, ".".join(PRICE_BOOK): INDICATIVE, **any_gpu, **(answers or {})}
     if answers is not None:
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
         text = _answered(text, answers, name, language_of(request))
-    questions = _questions(data_of(text))
+        if goal and answers.get(PURPOSE) in PURPOSES:  # which has the size that its workload needs
+            for size in SIZES:
+                text = without(text, size)
+    questions = _questions(data_of(text), workspace.price_books(request["path"]) if "path" in request else ())
     return {"text": text, "questions": _of_inquiry(GOALS[goal], questions) if goal else questions}
 
 
@@ -250,13 +261,13 @@ def _of_inquiry(purposes: Mapping[str, Sequence[str]], questions: Sequence[Data]
     return [asked[id] for id in purposes.get(purpose["value"], ())]
 
 
-def _questions(data: Data) -> list[Data]:
+def _questions(data: Data, books: Sequence[str]) -> list[Data]:
     purpose = _purpose(data)
     choices = [{"value": value, "label": value} for value in (*PURPOSES, NONE)]
     asked: list[Data] = [
         {
             **{"id": PURPOSE, "key": WORKLOAD, "kind": "choice", "group": WORKLOAD, "title": "", "held": False},
-            **{"value": purpose if data else None, "default": None, "choices": choices},
+            **{"value": purpose if data else None, "default": None, "choices": choices, "unit": ""},
         }
     ]
     charge = _support(data)[1]
@@ -269,7 +280,7 @@ def _questions(data: Data) -> list[Data]:
             else:
                 declared, value = declaration_at(question.path), value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
-            words = question.proposed
+            words = (*question.proposed, *(books if question.path == PRICE_BOOK else ()))
             if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
                 try:
                     usual, rest = server_of(str(value_at(data, GPU))) or ("", ())
@@ -288,10 +299,17 @@ def _questions(data: Data) -> list[Data]:
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
                     "default": _default(declared, question.kind),
-                    "choices": [{"value": word, "label": word} for word in dict.fromkeys(words)],
+                    "unit": declared.unit if question.kind == "number" else "",
+                    "choices": _choices(words, declared.kinds),
                 }
             )
     return asked
+
+
+def _choices(words: Iterable[str], kinds: Iterable[str]) -> list[Data]:
+    """Return words to choose from; a part or a model has its name and what tells it apart."""
+    parts = {id: ": ".join(described) for kind in kinds for id, described in part_descriptions(kind).items()}
+    return [{"value": word, "label": parts.get(word, word)} for word in dict.fromkeys(words)]
 
 
 def _path_of(question: Question, data: Data) -> tuple[str, ...]:
@@ -372,6 +390,11 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
     if value_at(data, path[:-1]) in NETWORK_WORDS:
         return set_value(text, path[:-1], {path[-1]: value})
+    if path == RATE and not value_at(data, path[:-1]):
+        if not (date := value_at(data, DATE)):
+            raise Refused(message("refused-rate"))
+        path, value = path[:-1], {path[-1]: value, "date": str(date)}
+        return set_value(text, path, value, comment_on)
     text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)

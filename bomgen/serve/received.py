@@ -36,15 +36,13 @@ from bomgen.serve.calls import (
     texts_of,
     version_of,
 )
-from bomgen.serve.form import data_of, value_at, with_values
+from bomgen.serve.form import USUAL_CURRENCY, data_of, value_at, with_values
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
-from bomgen.workflow.plan_files import PlanFile, content_of
+from bomgen.workflow.plan_files import COST_BOOKS, PlanFile, content_of
 from bomgen.xray.contents import open_bill, plan_name, plan_text, xray_document
 from bomgen.xray.inspection import inspect
 
-USUAL_CURRENCY = "USD"
-"""The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
 MOST_NAME = 200
 """Characters of the name of a file."""
 KEEP, FORCE = "plan", "force"
@@ -131,18 +129,22 @@ def _own_book(content: bytes, name: str) -> Source | None:
 def _use(file: PlanFile, name: str, priced: Sequence[Entry], entered: bool, words: Language) -> Data:
     """Return the plan with a price book, the book to save beside it, coverage before and after, and unused rows.
 
+    `as_costs` is the plan with the book as that of the seller's costs.
+
     Prices that were `entered` come after those of earlier times, a list in place of the one of its name.
     """
     book = write_yaml(priced, Path(name).stem)
     folder, inputs = Path(file.name).parent, read_all(file)
     beside = choose_book(file, plan_name(name), () if entered else named_books(inputs.source.data))
     before = work_out(inputs)
-    text = name_book(file.content.decode("utf-8"), inputs.source.data, beside)
+    plain = file.content.decode("utf-8")
+    text = name_book(plain, inputs.source.data, beside)
     path = file.folder / beside
     edited = file._replace(content=text.encode(), unwritten=((path, book),))
     version = version_of(content_of(path)) if path.exists() else NO_VERSION
     use = use_of(priced, before, built_in_parts())
     return {
+        "as_costs": name_book(plain, inputs.source.data, beside, COST_BOOKS),
         "unused": [*use.unused],
         "near": [{"part": part, "parts": [*near]} for part, near in use.near],
         "coverage": {"before": _coverage(before, words), "after": _coverage(work_out(edited), words)},

@@ -1,7 +1,7 @@
 """Outputs of devices as rows, one per port: which neighbour it has, at which rate, with which module.
 
-The forms are declared in tables and recognised by what they have. No output of a switch names the switch itself: the
-name of its file does. Whatever the form, each row keeps its file and line.
+The forms are declared in `data/output-forms.yaml` and recognised by what they have. No output of a switch names the
+switch itself: the name of its file does. Whatever the form, each row keeps its file and line.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from functools import cache
+from itertools import accumulate, chain
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
 from bomgen.reading.cable_sheets import read_cables
 from bomgen.reading.tables import PACKAGE, decode_text, read_tables
 
+FORMS = "output-forms.yaml"
 MOST_BYTES = 32 * 10**6
 """Maximum size of all outputs together: those of 16,384 GPUs have 13 MB."""
 MOST_PORTS = 500_000
@@ -88,174 +92,41 @@ class JsonForm(NamedTuple):
     """The key that the entries are below, where another form has the same keys."""
 
 
-def _lines(*lines: str) -> re.Pattern[str]:
-    return re.compile("|".join(rf"^\s*{line}" for line in lines), re.IGNORECASE)
+class Forms(NamedTuple):
+    """The forms of `data/output-forms.yaml`, by the command that prints them."""
+
+    texts: Mapping[str, TextForm]
+    tables: Mapping[str, Mapping[str, str]]
+    """Values by the headings of aligned columns; empty for those of no use."""
+    json: Mapping[str, JsonForm]
 
 
-def _fields(**names: str) -> tuple[str, ...]:
-    """Return lines of a name, a colon and a value."""
-    return tuple(rf"{name}\s*:\s*(?P<{group}>\S.*)" for group, name in names.items())
+@cache
+def read_forms() -> Forms:
+    """Return the forms of outputs."""
+    data = own(folder("data") / FORMS, FORMS).data
+    return Forms(
+        {name: _text_form(form) for name, form in data["texts"].items()},
+        {name: form["headings"] for name, form in data["tables"].items()},
+        {
+            name: JsonForm(frozenset(form["keys"]), form["paths"], form.get("below", ""))
+            for name, form in data["json"].items()
+        },
+    )
 
 
-TEXTS = {
-    "ibnetdiscover": TextForm(
-        re.compile(r'^(?:Switch|Ca)\s+\d+\s+"', re.MULTILINE),
-        _lines(
-            r'(?:Switch|Ca|Rt)\s+\d+\s+"(?P<guid>[^"]*)"\s*#\s*"(?P<device>[^"]*)"',
-            r'\[(?P<port>\d+)\]\S*\s+"(?P<far_guid>[^"]*)"\[(?P<far_port>\d+)\][^#]*#(?: lid \d+ lmc \d+)? '
-            r'"(?P<far_device>[^"]*)"(?: lid \d+)?(?: (?P<lanes>\d+)x(?P<speed>\w+))?',
-        ),
-        "port",
-        ("device", "guid"),
-        of_fabric=True,
-    ),
-    "iblinkinfo": TextForm(
-        re.compile(r"==\(.*\)==>"),
-        _lines(
-            r"(?:Switch|CA): (?P<guid>0x\w+) (?P<device>.*):\s*$",
-            r'(?:(?P<guid_>0x\w+) "\s*(?P<device_>[^"]*)"\s+)?\d+\s+(?P<port>\d+)\[.{2}\] ==\(\s*'
-            r"(?:(?P<lanes>\d+)X\s+(?P<line_gbps>[\d.]+) Gbps)?\s*(?P<state>\w+)/[^)]*\)==>\s*"
-            r'(?:(?P<far_guid>0x\w+)?\s*\d+\s+(?P<far_port>\d+))?\[.{2}\] "(?P<far_device>[^"]*)"',
-        ),
-        "port",
-        ("device", "guid"),
-        of_fabric=True,
-    ),
-    "ibdiagnet or UFM topology": TextForm(
-        re.compile(r"-\d+x-[\d.]+G->"),
-        _lines(
-            r"(?P<port>\S+)\s+-(?P<lanes>\d+)x-(?P<lane_gbps>[\d.]+)G->\s+\S+\s+(?P<far_device>\S+)\s+(?P<far_port>\S+)",
-            r"\w\S*\s+(?P<device>\S+)\s*$",
-        ),
-        "port",
-        ("device",),
-        of_fabric=True,
-    ),
-    "ibstat": TextForm(
-        re.compile(r"^CA '", re.MULTILINE),
-        _lines(r"CA '(?P<port>[^']+)'", *_fields(state="State", rate="Rate")),
-        "port",
-    ),
-    "lldpctl": TextForm(
-        re.compile(r"^Interface:\s+\S+,\s+via:", re.MULTILINE),
-        _lines(
-            r"Interface:\s+(?P<port>[^,\s]+),\s+via",
-            r"PortID:\s+\w+\s+(?P<far_port>\S+)",
-            *_fields(far_device="SysName", far_text="PortDescr"),
-        ),
-        "port",
-    ),
-    "display lldp neighbor (Huawei)": TextForm(
-        re.compile(r" has \d+ neighbor"),
-        _lines(
-            r"(?P<port>\S+) has [1-9]\d* neighbor",
-            *_fields(entry="Neighbor index", far_port="Port ID", far_text="Port description", far_device="System name"),
-        ),
-        "entry",
-        ("port",),
-    ),
-    "show lldp neighbors detail (OS10)": TextForm(
-        re.compile(r"^Remote Chassis ID Subtype:", re.MULTILINE),
-        _lines(
-            *_fields(entry="Remote Chassis ID Subtype", port="Local Port ID", far_port="Remote Port ID"),
-            *_fields(far_text="Remote Port Description", far_device="Remote System Name"),
-        ),
-        "entry",
-    ),
-    "mlxlink": TextForm(
-        re.compile(r"^Operational Info\s*$", re.MULTILINE),
-        _lines(
-            r"(?P<entry>Operational Info)",
-            *_fields(state="State", speed="Speed", lanes="Width"),
-            *_fields(part="Vendor Part Number", error_rate="Effective Physical BER"),
-        ),
-        "entry",
-    ),
-    "ethtool -m": TextForm(
-        re.compile(r"^\s*Vendor PN\s*:", re.MULTILINE),
-        _lines(*_fields(entry="Identifier", part="Vendor PN")),
-        "entry",
-    ),
-}
-"""The forms of text, by the command that prints them."""
-TABLES = {
-    "display lldp neighbor-information list (H3C)": {
-        "Local Interface": "port",
-        "Chassis ID": "",
-        "Port ID": "far_port",
-        "System Name": "far_device",
-    },
-    "show lldp table (SONiC)": {
-        "LocalPort": "port",
-        "RemoteDevice": "far_device",
-        "RemotePortID": "far_port",
-        "Capability": "",
-        "RemotePortDescr": "far_text",
-    },
-}
-"""The forms with aligned columns: values by their headings, without those of no use."""
-JSONS = {
-    "lldpctl -f json": JsonForm(
-        frozenset(("chassis", "port")),
-        {
-            "port": ("name", "^1"),
-            "far_device": ("chassis.name", "chassis.~"),
-            "far_port": ("port.id",),
-            "far_text": ("port.descr",),
-        },
-        "interface",
-    ),
-    "nv show interface": JsonForm(
-        frozenset(("chassis", "port")),
-        {"port": ("^4",), "far_device": ("chassis.system-name", "^1"), "far_port": ("port.name", "port.id")},
-        "neighbor",
-    ),
-    "nv show interface, rates": JsonForm(
-        frozenset(("link", "type")), {"port": ("^1",), "rate": ("link.speed",), "state": ("link.oper-status",)}
-    ),
-    "show lldp neighbors detail (EOS)": JsonForm(
-        frozenset(("systemName", "neighborInterfaceInfo")),
-        {
-            "port": ("^2",),
-            "far_device": ("systemName",),
-            "far_port": ("neighborInterfaceInfo.interfaceId_v2", "neighborInterfaceInfo.interfaceId"),
-            "far_text": ("neighborInterfaceInfo.interfaceDescription",),
-        },
-    ),
-    "show lldp neighbors (EOS)": JsonForm(
-        frozenset(("port", "neighborDevice", "neighborPort")),
-        {"port": ("port",), "far_device": ("neighborDevice",), "far_port": ("neighborPort",)},
-    ),
-    "show lldp neighbors (NX-OS)": JsonForm(
-        frozenset(("l_port_id", "port_id")),
-        {
-            "port": ("l_port_id",),
-            "far_device": ("sys_name", "chassis_id"),
-            "far_port": ("port_id",),
-            "far_text": ("port_desc",),
-        },
-    ),
-    "show lldp neighbors (Junos)": JsonForm(
-        frozenset(("lldp-remote-port-id",)),
-        {
-            "port": ("lldp-local-port-id", "lldp-local-interface"),
-            "far_device": ("lldp-remote-system-name",),
-            "far_port": ("lldp-remote-port-id",),
-            "far_text": ("lldp-remote-port-description",),
-        },
-    ),
-    "mlxlink --json": JsonForm(
-        frozenset(("Operational Info",)),
-        {
-            "state": ("Operational Info.State",),
-            "speed": ("Operational Info.Speed",),
-            "lanes": ("Operational Info.Width",),
-            "part": ("Module Info.Vendor Part Number",),
-            "error_rate": ("Physical Counters and BER Info.Effective Physical BER",),
-        },
-    ),
-}
-"""The forms of JSON, by the command that prints them."""
+def _text_form(form: Mapping[str, Any]) -> TextForm:
+    fields = (rf"{name}\s*:\s*(?P<{group}>\S.*)" for group, name in form.get("fields", {}).items())
+    lines = "|".join(rf"^\s*{line}" for line in (*form.get("lines", ()), *fields))
+    return TextForm(
+        re.compile(form["signature"], re.MULTILINE),
+        re.compile(lines, re.IGNORECASE),
+        form["begins"],
+        tuple(form.get("keeps", ())),
+        form.get("of_fabric", False),
+    )
+
+
 _SWITCH = re.compile(r"\w+;(?P<device>[^:]+):")
 _ADAPTER = re.compile(r"(?P<device>\S+) (?P<port>(?:mlx\d|HCA|nic|ib)\S*)")
 _FACTORY = re.compile(r"MT\d+ |.*(?:Mellanox Technologies|ConnectX)", re.IGNORECASE)
@@ -263,10 +134,10 @@ _FACTORY = re.compile(r"MT\d+ |.*(?:Mellanox Technologies|ConnectX)", re.IGNOREC
 AGGREGATION = "Aggregation Node"
 """The description of a switch's node for reductions, which is behind a port without a cable."""
 _OF_PORT = re.compile(
-    r"(?:(?:mlxlink|ethtool|ibstat)[-_.])?(?P<device>.+?)[-_.:](?P<port>(?:mlx\d|ens|eth|swp|HCA)\w*)"
+    r"(?:(?:mlxlink|ethtool|ibstat)[-_.])?(?P<device>.+?)[-_.:](?P<port>(?:mlx\d|ens|eth|swp|HCA|nic)\w*)"
 )
 """The name of a file with the output of one port."""
-_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?(e-?\d{1,3})?", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?(e-\d{1,3})?", re.IGNORECASE)
 _TOOL = re.compile(r"(?:mlxlink|ethtool|ibstat)[-_.]")
 _SERIAL = re.compile(r"\(.*\)$")
 
@@ -287,7 +158,7 @@ def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
                 message = f"more than {MOST_PORTS} ports of outputs; verify one fabric at a time"
                 raise _wrong(name, message, "as-built-limit")
         if len(ports) == before:
-            forms = ", ".join((*TEXTS, *TABLES, *JSONS))
+            forms = ", ".join(chain(*read_forms()))
             message = f"no form of output is recognised; give that of {forms}, or a table with a device and a port at "
             raise _wrong(name, f"{message}both ends of each cable", "as-built")
     return AsBuilt(tuple(ports), frozenset(whole))
@@ -308,15 +179,15 @@ def _read(host: str, file: str, content: bytes, whole: set[str]) -> Iterator[See
     if content.startswith(PACKAGE):
         yield from _cables(content, file)
         return
-    text, _ = decode_text(content, file, MOST_BYTES)
+    forms, (text, _) = read_forms(), decode_text(content, file, MOST_BYTES)
     of_file = _OF_PORT.fullmatch(host or PurePath(file).stem)
     device, port = of_file.groups() if of_file else (host or _TOOL.sub("", PurePath(file).stem), "")
     if text.lstrip()[:1] in ("{", "["):
         entries: Iterable[tuple[int, dict[str, str]]] = _json_entries(text, file)
         of_fabric = False
-    elif form := next((form for form in TEXTS.values() if form.signature.search(text)), None):
+    elif form := next((form for form in forms.texts.values() if form.signature.search(text)), None):
         entries, of_fabric = _text_entries(text, form), form.of_fabric
-    elif headings := next((table for table in TABLES.values() if all(heading in text for heading in table)), None):
+    elif headings := next((table for table in forms.tables.values() if all(word in text for word in table)), None):
         entries, of_fabric = _table_entries(text, headings), False
     else:
         yield from _cables(content, file)
@@ -395,7 +266,7 @@ def _json_entries(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
         raise PlanErrors([Problem(Mark(file, line, 1), "error", message, "as-built")]) from None
     starts, at = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))], 0
     for keys, entry in _objects(data):
-        for form in JSONS.values():
+        for form in read_forms().json.values():
             if form.keys <= entry.keys() and form.below in (*keys, ""):
                 values = {name: _value(entry, keys, paths) for name, paths in form.paths.items()}
                 at = max(text.find(f'"{values.get("port", "")}"', at), at)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -256,6 +257,12 @@ def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     elif isinstance(data, list):
         for at, value in enumerate(data):
             yield from _figures(value, f"{path}.{at}")
+
+
+@cache
+def part_descriptions(kind: str) -> dict[str, tuple[str, str]]:
+    """Return the name and the description of each part of a kind in the built-in catalogue."""
+    return {record.id: (str(record.value("name")), describe_part(record)) for record in Catalog().all(kind)}
 
 
 def describe_part(record: Record) -> str:

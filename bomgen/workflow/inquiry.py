@@ -1,7 +1,7 @@
 """The answer to an inquiry: a few priced designs to choose from, and the other GPUs that meet it.
 
 An inquiry is a plan that may leave the GPU open; then the cheapest GPU that meets it is taken. A GPU competes if it is
-sold, in a server of a maker, and has a price. Every design is calculated as `build` does.
+sold, in a server of a maker, has a price, and calculates in FP8. Every design is calculated as `build` does.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ from bomgen.workflow.pipeline import part_names, work_out_variant
 from bomgen.workflow.plan_files import PlanFile, extended
 from bomgen.workflow.starters import USUAL_GPU
 
-GPU, SERVER, SERVERS, SPARE_SERVERS = (f"cluster.{key}" for key in ("gpu", "server", "servers", "spare_servers"))
+GPU, SERVER, SPARE_SERVERS = (f"cluster.{key}" for key in ("gpu", "server", "spare_servers"))
 SIZES = frozenset(("gpus", "servers", "racks", "budget", "power"))
 """Keys of the cluster that say how large it is; without one the workload does."""
+NEW_FORMAT = "fp8_tflops"
+"""A figure of every GPU that is still made: generations without FP8, such as Ampere, are sold from stock or used."""
+NO_MARGIN = "0%"
 GROWTH = Fraction(3, 2)
 """The load that a design with room to grow carries, as a multiple of what was asked."""
 MOST_OFFERS = 3
@@ -63,13 +66,12 @@ def answer_inquiry(file: PlanFile) -> Answer:
         work_out_variant(inputs)  # raises why
     first = designed[0]._replace(kind="asked" if SIZES & cluster.keys() else "smallest")
     vendors = (offer._replace(kind="vendor") for offer in others if offer.gpu_vendor != first.gpu_vendor)
-    offers = {_size(first): first}
-    for offer in (*_with_spare(inputs, first), *_grown(inputs, first), *vendors):
+    sized = [*_without_margin(inputs, first)] or [first]
+    offers = {_size(offer): offer for offer in sized}
+    recommended = len(offers) - 1
+    for offer in (*_with_spare_server(inputs, first), *_grown(inputs, first), *vendors):
         offers.setdefault(_size(offer), offer)
-    offered = tuple(offers.values())[:MOST_OFFERS]
-    serves = first.report.plan.inference is not None
-    recommended = next((at for at, offer in enumerate(offered) if serves and offer.kind == "spare"), 0)
-    return Answer(offered, recommended, tuple(others))
+    return Answer(tuple(offers.values())[:MOST_OFFERS], recommended, tuple(others))
 
 
 def _settings(changes: Changes) -> tuple[str, ...]:
@@ -109,6 +111,8 @@ def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Off
 def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
     """Yield each GPU that is sold with a server that has it: its default server, if a maker sells that."""
     for gpu in Catalog().all("gpu"):
+        if not gpu.value(NEW_FORMAT):
+            continue
         default = catalog.default_server(gpu.id)
         servers = [*([default] if default else []), *catalog.records_where("server", "gpu", gpu.id)]
         named = (server for server in servers if identity(server).vendor not in (None, GENERIC))
@@ -124,28 +128,34 @@ def _has_price(report: Report, gpu: str, server: Record) -> bool:
     return any(net_price(part_names(catalog, *part), part[0], 1, quoted, report.books) is not None for part in parts)
 
 
-def _with_spare(inputs: Inputs, first: Offer) -> Iterator[Offer]:
-    """Yield the design with a server more; one that serves carries the load while a server is down."""
-    plan, servers = first.report.plan, first.report.design.sizing.servers
-    if servers is None or (plan.inference and plan.inference.spare_replicas and plan.inference.spare_replicas.value):
-        return
-    if first.kind == "smallest" and plan.inference:
-        trays = plan.cluster.server and plan.cluster.server.trays
-        changes = {SERVERS: int(servers.value) + (int(trays.value) if trays else 1)}
-    else:
-        changes = {SPARE_SERVERS: 1}
-    yield from _design(inputs, "spare", {**first.changes, **changes})
+def _without_margin(inputs: Inputs, first: Offer) -> Iterator[Offer]:
+    """Yield a service without the margin for errors of the prediction, then with it; neither if its size is given."""
+    if first.kind == "smallest" and first.report.plan.inference:
+        yield from _design(inputs, "smallest", {**first.changes, f"{_workload(inputs)}.margin": NO_MARGIN})
+        yield first._replace(kind="recommended")
+
+
+def _with_spare_server(inputs: Inputs, first: Offer) -> Iterator[Offer]:
+    """Yield the design with a server that replaces a failed one, if a spare serves nobody meanwhile."""
+    if first.report.design.sizing.servers is not None and not (
+        first.kind == "smallest" and first.report.plan.inference
+    ):
+        yield from _design(inputs, "spare", {**first.changes, SPARE_SERVERS: 1})
 
 
 def _grown(inputs: Inputs, first: Offer) -> Iterator[Offer]:
     """Yield the design for a larger load, if the workload has one that determines the size."""
     plan = first.report.plan
     run, served = plan.reinforcement or plan.training, plan.inference
-    block = next(iter(inputs.source.data.get("workload") or ()), "")
     if first.kind == "smallest" and served and served.requests_per_minute:
-        changes = {f"workload.{block}.requests_per_minute": ceil(served.requests_per_minute.value * GROWTH)}
+        changes = {f"{_workload(inputs)}.requests_per_minute": ceil(served.requests_per_minute.value * GROWTH)}
     elif first.kind == "smallest" and run and run.target_days:
-        changes = {f"workload.{block}.target_days": f"{float(run.target_days.value / GROWTH):.3g}"}
+        changes = {f"{_workload(inputs)}.target_days": f"{float(run.target_days.value / GROWTH):.3g}"}
     else:
         return
     yield from _design(inputs, "growth", {**first.changes, **changes})
+
+
+def _workload(inputs: Inputs) -> str:
+    """Return the dotted key of the workload of a plan."""
+    return f"workload.{next(iter(inputs.source.data.get('workload') or ()), '')}"

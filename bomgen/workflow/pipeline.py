@@ -379,14 +379,22 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
     Raises PlanErrors as `work_out`, for invalid cost books, and if the plan names none.
     """
+    report = work_out(inputs := read_all(file, settings, costs=True))
+    earned = margin_of(inputs, report)
+    if earned is None:
+        message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
+        raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "no-cost-book", "quote.cost_book")])
+    return report, earned
+
+
+def margin_of(inputs: Inputs, report: Report) -> Margin | None:
+    """Return the seller's margin on a result; None if the plan has no costs. Raises PlanErrors as `check_plan`."""
     from bomgen.pricing.costs import margin
 
-    report = work_out(inputs := read_all(file, settings, costs=True))
     quoted = report.plan.quote
     if not quoted.cost_books and all(charge.cost is None for charge in quoted.charges):
-        message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
-        raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
-    return report, margin(report.quote.lines, quoted, _price_costs(inputs, report))
+        return None
+    return margin(report.quote.lines, quoted, _price_costs(inputs, report))
 
 
 def list_unpriced_parts(report: Report) -> list[Entry]:
@@ -461,7 +469,8 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
             numbers = match_devices(wirings[name], wiring, {})
             if found := find_installed(today[name].design, cluster.design, numbers):
                 installed[name] = found
-            for machine, was, now in list_moved_machines(wirings[name], wiring, numbers):
+            for device, was, now in list_moved_machines(wirings[name], wiring, numbers):
+                machine = wirings[name].names[device]
                 text = message("machine-moves", machine=machine, was=_in_words(was), now=_in_words(now))
                 moved.append(Problem(site.layout.mark, "warning", text, "moves", "site.layout"))
         if installed == inputs.installed:
@@ -580,12 +589,16 @@ def lock_result(
 
 
 def _record_network(report: Report, today: Report | None) -> Installed:
-    """Return the names, labels and ports of the cables of a cluster, as they are and in what its plan differs."""
+    """Return the names, labels and ports of the cables of a cluster; nothing where links run over panels."""
     from bomgen.cabling.recabling import record_network
     from bomgen.output.wiring.columns import list_labels
 
     planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
-    network = list_cables(report, today=list_cables(today)) if today else list_cables(report)
+    if planned.over_panels:
+        return Installed((), {})
+    network = planned
+    if today or report.plan.installed:
+        network = list_cables(report, today=list_cables(today) if today else None)
     return record_network(planned, network, list_labels(network))
 
 

@@ -25,6 +25,7 @@ from bomgen.workflow.pipeline import list_cables, lock_result, work_out, work_ou
 from bomgen.workflow.plan_files import PlanFile
 
 Place = tuple[int, int]
+PANELLED = {"switch": "qm9700", "links": {"leaf-spine": {"panels": True}}}
 
 
 def plan(servers: int, **site: Any) -> dict[str, Any]:
@@ -121,6 +122,14 @@ def test_netbox_keeps_labels_and_places(tmp_path: Path) -> None:
     old, new = tables
     assert all(old[name] <= new[name] for name in old if name not in ("cables.csv", "cables-interfaces.csv"))
     assert 8 == len(old["cables.csv"] - new["cables.csv"])
+
+
+def test_links_over_panels_grow_from_device_to_device() -> None:
+    """Jumpers and trunks are not in a list of work, whose links need not be as many as the cables that are billed."""
+    old, new = ({**plan(servers), "fabrics": {"compute": PANELLED}} for servers in (40, 60))
+    today, report = grown(old, new)
+    assert today.over_panels is not None
+    assert {("keep", "compute"): 640, ("add", "compute"): 320} == work_by_action(list_cables(report, today=today))
 
 
 def test_a_lock_keeps_places() -> None:

@@ -234,7 +234,8 @@ def test_sessions_of_python_do_what_they_show(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in ROLES)]
+    ("one", "other"),
+    [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in (*ROLES, "xray"))],
 )
 def test_the_chinese_page_shows_the_same(one: str, other: str) -> None:
     """Commands, outputs, files and pictures are those of the English page."""

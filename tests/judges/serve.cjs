@@ -206,7 +206,7 @@ const stories = {
     seen.offered = await page.dialog.locator(".fields option").allTextContents();
     await page.dialog.locator(".fields select").selectOption("price=C");
     await page.button("Continue", page.dialog).click();
-    const use = page.button("Save the price book and use it in the plan", page.dialog);
+    const use = page.button("Use as selling prices", page.dialog);
     await use.waitFor();
     seen.coverage = await page.dialog.locator("p", { hasText: "Priced lines" }).textContent();
     await use.click();
@@ -396,7 +396,7 @@ const stories = {
       await page.button("Enter missing prices").click();
       await page.dialog.locator("tr", { hasText: "DGX H100" }).getByRole("textbox").fill(String(price));
       await page.button("Continue", page.dialog).click();
-      await page.button("Save the price book and use it in the plan", page.dialog).click();
+      await page.button("Use as selling prices", page.dialog).click();
       await page.dialog.waitFor({ state: "hidden" });
       await page.keyboard.press("Control+s");
       await page.dialog.getByRole("textbox").fill(customer);
@@ -504,7 +504,7 @@ const stories = {
     if (asked.length) seen.axe.prices = asked;
     await server.fill("280000");
     await page.button("Continue", page.dialog).click();
-    await page.button("Save the price book and use it in the plan", page.dialog).click();
+    await page.button("Use as selling prices", page.dialog).click();
     await page.dialog.waitFor({ state: "hidden" });
     await page.built();
     seen.total = await page.total();

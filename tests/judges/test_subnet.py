@@ -248,7 +248,9 @@ def _counted(program, folder):
 def test_ibdm_reads_the_topology(tree, judge, tmp_path):
     """Ibdm parses topology and systems without a complaint, and has the nodes and links of the wiring."""
     program = judge("ibdmsh")
-    _exported(tree, "topo", tmp_path / "wiring.topo")
+    topology = _exported(tree, "topo", tmp_path / "wiring.topo")
+    # ibdm 1.5.7 knows no lane faster than 10 Gb/s, and ignores links that have one.
+    topology.write_text(re.sub(r"-4x-[0-9.]+G->", "-4x->", topology.read_text("utf-8")), "utf-8")
     said = _counted(program, tmp_path)
     assert re.findall(r"^-[EW]-.*", said, re.MULTILINE) == []
     assert "PARSED 0" in said
@@ -264,5 +266,6 @@ def test_ibdm_notices_a_port_that_is_not_there(judge, tmp_path):
     """A cable to a port that its system does not have is complained of, so that silence means something."""
     program = judge("ibdmsh")
     topology = _exported(TREES[0], "topo", tmp_path / "wiring.topo")
-    topology.write_text(topology.read_text("utf-8").replace("compute-leaf-01 P1/1\n", "compute-leaf-01 P99/1\n"))
+    text = re.sub(r"-4x-[0-9.]+G->", "-4x->", topology.read_text("utf-8"))
+    topology.write_text(text.replace("compute-leaf-01 P1/1\n", "compute-leaf-01 P99/1\n"))
     assert re.search(r"^-[EW]-", _counted(program, tmp_path), re.MULTILINE)

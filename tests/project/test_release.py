@@ -9,7 +9,9 @@ import zipfile
 from importlib.metadata import PackageNotFoundError, metadata
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import build_hook
 import pytest
 import release
 from packaging.licenses import canonicalize_license_expression
@@ -130,6 +132,16 @@ def test_the_page_lists_the_direct_dependencies() -> None:
     }
     assert shown == wanted
     assert release.licences().keys() == {pin.name for pin in NEEDED}
+
+
+def test_the_description_leads_into_the_repository() -> None:
+    """With an address set, no link of the description is relative, and the metadata have the address."""
+    described: dict[str, Any] = {}
+    build_hook.Addresses(str(CHECKOUT), {"repository": "https://example.com/bomgen"}).update(described)
+    links = re.findall(r"\]\(([^)]+)\)", described["readme"]["text"])
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith("https://")] == []
+    assert described["urls"]["Repository"] == "https://example.com/bomgen"
 
 
 def test_a_line_that_is_no_pin_is_refused(tmp_path: Path) -> None:

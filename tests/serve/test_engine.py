@@ -43,6 +43,11 @@ def asked(**more: Any) -> dict[str, Any]:
     return {"path": "small.yaml", "text": PLAN, **more}
 
 
+def offered(workspace: Workspace, **more: Any) -> list[str]:
+    """Return the files that are offered for download, reader by reader."""
+    return [file["format"] for files in engine.formats(workspace, asked(**more))["formats"].values() for file in files]
+
+
 def test_a_mistake_is_underlined_with_its_remedy(workspace: Workspace) -> None:
     """A mistake is underlined with its remedy."""
     text = PLAN.replace("h100-sxm", "h100-sxn")
@@ -51,6 +56,7 @@ def test_a_mistake_is_underlined_with_its_remedy(workspace: Workspace) -> None:
     assert place == [4, 8, 4, 16]
     assert (problem["severity"], problem["rule"]) == ("error", "unknown-part")
     assert "h100-sxm" in problem["remedy"]
+    assert (problem["key"], problem["fixes"][0]) == ("cluster.gpu", "h100-sxm")
 
 
 def test_a_plan_with_errors_has_no_result(workspace: Workspace) -> None:
@@ -157,9 +163,23 @@ def test_a_download_has_the_bytes_of_the_command(workspace: Workspace, form: str
     assert base64.b64decode(found["base64"]) == (tmp_path / "out" / "small" / form).read_bytes()
 
 
+def test_costs_are_in_their_own_tab_and_nowhere_else(workspace: Workspace) -> None:
+    """Without a cost book the tab says how to get one; with it no other tab and no file names a cost."""
+    empty = engine.build(workspace, asked(tabs=["margin"], language="en"))["tabs"]["margin"]
+    assert "no cost book" in empty
+    (workspace.root / "own.csv").write_text("part,price,currency\ndgx-h100,123457,USD\n", "utf-8")
+    request = asked(text=f"{PLAN}  cost_book: own.csv\n", language="en")
+    tabs = engine.build(workspace, {**request, "tabs": [*engine.TABS, "margin"]})["tabs"]
+    cost = "493,828.00"  # of four servers
+    assert {tab for tab, shown in tabs.items() if cost in shown or "123,457" in shown} == {"margin"}
+    quote = base64.b64decode(engine.download(workspace, {**request, "format": "quote.html"})["base64"]).decode()
+    assert "123,457" not in quote
+    assert cost not in quote
+
+
 def test_every_format_can_be_named(workspace: Workspace) -> None:
     """Every format can be named."""
-    names = [each["format"] for each in engine.formats(workspace, asked())["formats"]]
+    names = offered(workspace)
     assert {"quote.xlsx", "report.xlsx", "bom.json", "wiring-csv"} <= {*names}
     assert engine.download(workspace, asked(format="wiring-csv"))["type"] == "text/csv"
     assert engine.download(workspace, asked(format="fabric-NAME.svg"))["name"] == "fabric-compute.svg"
@@ -172,18 +192,18 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     ethernet = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: {topology: fat-tree, switch: sn5600}}\n"
     alone = PLAN[: PLAN.index("fabrics:")]
     managed = PLAN[: PLAN.index("fabrics:")] + "fabrics: {compute: default, in_band: default}\n"
-    offered = []
+    found = []
     for text in (PLAN, managed, ethernet, alone):
-        names = {each["format"] for each in engine.formats(workspace, asked(text=text))["formats"]}
-        offered.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
-    assert offered == [[True, True, True]] * 2 + [[True, True, False], [False] * 3]
+        names = offered(workspace, text=text)
+        found.append([name in names for name in ("fabric-NAME.svg", "wiring-csv", "wiring-ibnet")])
+    assert found == [[True, True, True]] * 2 + [[True, True, False], [False] * 3]
     assert engine.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
 
 def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that can only fail is none; the browser prints instead."""
     monkeypatch.setattr(engine, "find_spec", {}.get)
-    names = {each["format"] for each in engine.formats(workspace, asked())["formats"]}
+    names = {*offered(workspace)}
     assert not names & {"quote.pdf", "wiring-parquet"}
     assert {"quote.xlsx", "quote.html", "wiring-csv"} < names
 

@@ -71,6 +71,41 @@ def test_a_goal_asks_few_questions(workspace: Workspace, goal: str) -> None:
         assert all({choice["value"] for choice in q["choices"]} == {*GOALS[goal]} for q in asked if q["id"] == PURPOSE)
 
 
+def test_price_books_of_the_folder_are_proposed(workspace: Workspace) -> None:
+    """Those beside the plan and in a folder of prices; no other file."""
+    (workspace.root / "prices").mkdir()
+    for name, text in (("own", "bomgen_prices: 1\n"), ("prices/shop", "bomgen_prices: 1\n"), ("other", "bomgen: 1\n")):
+        (workspace.root / f"{name}.yaml").write_text(text, "utf-8")
+    questions = form(workspace, {"path": "first.yaml", "text": TEXT})["questions"]
+    proposed = next(question["choices"] for question in questions if question["id"] == "prices")
+    assert [choice["value"] for choice in proposed] == ["indicative", "own.yaml", "prices/shop.yaml"]
+
+
+def test_an_inquiry_with_a_workload_has_no_size(workspace: Workspace) -> None:
+    """The servers of a fixed size do not stay when computing power is asked for, and come back without it."""
+    sizes = []
+    text = ""
+    for purpose in (NONE, "compute", NONE):
+        text = form(workspace, {"text": text, "goal": "count", "answers": {PURPOSE: purpose}})["text"]
+        sizes.append("servers: 4" in text)
+    assert sizes == [True, False, True]
+
+
+def test_a_rate_has_the_date_of_the_quote(workspace: Workspace) -> None:
+    """So that prices in dollars can be quoted in another currency; without a date it is refused."""
+    rate = "quote.exchange.USD.rate"
+    with pytest.raises(Refused, match="date first"):
+        form(workspace, {"text": TEXT, "answers": {rate: "7.12"}})
+    answers = {"quote.date": "2026-11-30", rate: "7.12", "quote.currency": "CNY", "quote.price_book": "indicative"}
+    found = form(
+        workspace, {"text": TEXT, "answers": {**answers, "quote.currency": "CNY", "quote.price_book": "indicative"}}
+    )
+    assert "USD: rate: 7.12 date: 2026-11-30" in " ".join(uncommented(found["text"]).split())
+    text = found["text"].replace("{topology: fat-tree}", "default")
+    built = engine.build(workspace, {"path": "small.yaml", "text": text})
+    assert built["headline"][0][1].endswith("CNY"), built["problems"]
+
+
 def test_an_unknown_goal_is_refused(workspace: Workspace) -> None:
     """The nearest one is named."""
     with pytest.raises(Refused, match="serve"):
@@ -200,7 +235,7 @@ def test_every_block_that_is_begun_has_a_comment(workspace: Workspace) -> None:
 def test_comments_are_in_the_language_of_the_page(workspace: Workspace, key: str) -> None:
     """On every key of each block that an answer begins, in a plan that exists and in a new one."""
     for text in ("bomgen: 1\nname: small\n", ""):
-        answers = {key: "inference" if key == PURPOSE else 1}
+        answers = {"quote.date": "2026-11-30", key: "inference" if key == PURPOSE else 1}
         written = form(workspace, {"text": text, "answers": answers, "language": "zh"})["text"]
         comments = re.findall(r"(?:^| )# (.*)", written, re.MULTILINE)
         assert [comment for comment in comments if not re.search("[\u4e00-\u9fff]", comment)] == []

@@ -9,8 +9,9 @@ import pytest
 
 from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
-from bomgen.serve.engine import WIRING
-from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS
+from bomgen.plan.schema import declaration_at
+from bomgen.serve.engine import PROGRAMS, READERS, WIRING
+from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS, STATE
 from bomgen.serve.server import INDEX, PAGE
 
 OWN = sorted(path for path in PAGE.rglob("*.*") if path.suffix in (".js", ".css", ".html") and path.name != "editor.js")
@@ -64,7 +65,10 @@ def test_every_word_is_used_and_known() -> None:
     actions = (PAGE / "start.js").read_text("utf-8").partition("ACTIONS = {")[2].partition("};")[0]
     asked["goals"] = asked["hints"] = {*GOALS, *re.findall(r"(\w+): \(\w*\) =>", actions)}
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
-    asked["values"] = {*PURPOSES, NONE, *proposed, *languages()}
+    asked["values"] = {*PURPOSES, NONE, *proposed, *languages(), *declaration_at(STATE).words}
+    numbers = {declaration_at(question.path).unit for question in QUESTIONS if question.kind == "number"}
+    asked["readers"] = {*READERS, PROGRAMS}
+    asked["units"] = numbers - {"count", "word"}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
     code = "".join(path.read_text("utf-8") for path in [*PAGE.parent.glob("*.py"), PAGE / "api.js"])
     assert [error for error in asked["errors"] if f'"{error}"' not in code] == []

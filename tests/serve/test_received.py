@@ -50,6 +50,7 @@ def test_a_price_list_is_understood_and_raises_the_coverage(workspace: Workspace
     before, after = found["coverage"]["before"], found["coverage"]["after"]
     assert (before["priced"], after["priced"], after["amount"]) == (0, 2, "at least 1,250,000.00 USD")
     assert "list.prices.yaml" in found["text"]
+    assert "cost_book: list.prices.yaml" in found["as_costs"]
     assert "# kept" in found["text"]
     workspace.save(found["file"]["path"], found["file"]["text"], found["file"]["version"])
     built = engine.build(workspace, {"path": "small.yaml", "text": found["text"]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,11 +26,18 @@ cluster: {gpu: h200-sxm}
 fabrics: {compute: default}
 quote: {price_book: indicative}
 """
+Sold = Callable[[Catalog], Iterator[tuple[str, Record]]]
 COMPETING = {"h100-sxm": "dgx-h100", "h200-sxm": "dgx-h200", "b200-sxm": "dgx-b200", "mi300x": "dell-xe9680-mi300x"}
 
 
+@pytest.fixture
+def all_gpus() -> Sold:
+    """Return what lists the GPUs that compete."""
+    return inquiry._sold
+
+
 @pytest.fixture(autouse=True)
-def few_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_gpus(all_gpus: Sold, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001, which must be taken before
     """Let a few GPUs compete, which takes seconds less."""
 
     def sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
@@ -39,21 +46,35 @@ def few_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inquiry, "_sold", sold)
 
 
+def plan_of(text: str) -> PlanFile:
+    """Return a plan as read from a file."""
+    return PlanFile("asked.yaml", text.encode(), Path.cwd(), Path.cwd())
+
+
 def answered(text: str) -> Answer:
     """Return the designs for a plan."""
-    return answer_inquiry(PlanFile("asked.yaml", text.encode(), Path.cwd(), Path.cwd()))
+    return answer_inquiry(plan_of(text))
 
 
-def test_a_service_is_recommended_with_a_spare_server() -> None:
-    """A server more than the smallest; one that grows carries half as much again."""
+def test_a_service_is_recommended_with_its_margin() -> None:
+    """The smallest is without it, and one that grows carries half as much again."""
     answer = answered(SERVING)
-    assert [offer.kind for offer in answer.offers] == ["smallest", "spare", "growth"]
-    smallest, spare, growth = (offer.report for offer in answer.offers)
-    servers = [report.design.sizing.servers for report in (smallest, spare)]
-    assert servers[1].value == servers[0].value + 1
+    assert [offer.kind for offer in answer.offers] == ["smallest", "recommended", "growth"]
+    smallest, recommended, growth = (offer.report for offer in answer.offers)
+    assert smallest.design.sizing.gpus.value < recommended.design.sizing.gpus.value
+    assert recommended.design.sizing.gpus.value == work_out(plan_of(SERVING)).design.sizing.gpus.value
     assert growth.plan.inference.requests_per_minute.value == 7500
-    assert answer.offers[answer.recommended].kind == "spare"
+    assert answer.offers[answer.recommended].kind == "recommended"
     assert {offer.report.plan.cluster.gpu.identity.id for offer in answer.others} == COMPETING.keys() - {"h200-sxm"}
+
+
+def test_gpus_that_are_no_longer_made_do_not_compete(
+    all_gpus: Callable[[Catalog], Iterator[tuple[str, Record]]],
+) -> None:
+    """An A100 is sold from stock at most, and a GPU of next year is not sold yet."""
+    competing = {gpu for gpu, _ in all_gpus(Catalog())}
+    assert {"h200-sxm", "b300-sxm", "mi355x"} <= competing
+    assert competing & {"a100-sxm-80", "a100-sxm-40", "v100-sxm2-32", "a10", "mi430x"} == set()
 
 
 def test_without_a_gpu_the_cheapest_is_first() -> None:
@@ -64,8 +85,7 @@ def test_without_a_gpu_the_cheapest_is_first() -> None:
     assert amounts == sorted(amounts)
     assert len({offer.report.plan.cluster.gpu.identity.id for offer in (first, *answer.others)}) == len(COMPETING)
     settings = tuple(f"{key}={value}" for key, value in first.changes.items())
-    file = PlanFile("asked.yaml", SERVING.encode(), Path.cwd(), Path.cwd())
-    assert work_out(file, settings).quote.totals == first.report.quote.totals
+    assert work_out(plan_of(SERVING), settings).quote.totals == first.report.quote.totals
 
 
 def test_a_budget_holds_for_each_design() -> None:

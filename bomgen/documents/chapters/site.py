@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bomgen.catalog.descriptions import describe_airflow
+from bomgen.catalog.descriptions import AIRFLOWS, describe_airflow
 from bomgen.catalog.identity import key_of
 from bomgen.core.document import Cell, Column, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
@@ -226,8 +226,25 @@ def installation(writer: Writer) -> Section | None:
     plan = f"{plan} --cluster {cluster}" if cluster else plan
     listing = writer.word("install-cables", plan=plan, count=writer.language.integer(cables.pieces))
     notes = tuple(Note("info", text) for text in (listing, *_managers(writer, fabrics)))
+    notes += tuple(Note("warning", text) for text in _mixed_airflows(writer, fabrics))
     title = writer.word("section-installation")
     return Section("installation", title, tables=tuple(table for table in tables if table.rows), notes=notes)
+
+
+def _mixed_airflows(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:
+    """Yield the racks whose switches blow the air in different directions, so that some take in warm air."""
+    airflows = {
+        tier.switch.identity.name: tier.switch.airflow
+        for built in fabrics
+        for tier in built.fabric.tiers
+        if tier.switch.airflow in AIRFLOWS
+    }
+    for group in writer.report.elevations.groups if writer.report.elevations else ():
+        switches = {slot.identity.name for slot in group.slots if slot.identity and slot.identity.name in airflows}
+        if len({airflows[name] for name in switches}) > 1:
+            names = (writer.language.beside(name, str(airflows[name])) for name in sorted(switches))
+            racks = spans_text(group.racks, MOST_SPANS)
+            yield writer.word("install-mixed-airflow", racks=racks, names=writer.word("list-comma").join(names))
 
 
 def _managers(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:

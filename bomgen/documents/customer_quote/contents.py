@@ -64,6 +64,8 @@ def _document(
 ) -> Document:
     """Return the quote for a workbook, or as it is printed: with one line for a part number and price."""
     order_list = _order_list(quote, language)
+    # On paper the drawings come last, so that no page has a few terms alone.
+    end = (_site(quote, language, networks, {} if quote.expansion else floors), _terms(quote, language))
     sections = (
         _offer(quote, language),
         _bill(quote, language, order_list.tables[1:] if order_list and printed else (), printed),
@@ -71,8 +73,7 @@ def _document(
         *([quote.expansion.changes] if quote.expansion else quote.alternatives),
         _not_included(quote, language),
         Section("notes", language.word("quote-notes"), text=quote.notes) if quote.notes else None,
-        _site(quote, language, networks, {} if quote.expansion else floors),
-        _terms(quote, language),
+        *(reversed(end) if printed else end),
     )
     facts, word = tuple(_facts(quote, language)), language.word
     if not quote.totals.priced_lines:
@@ -504,7 +505,8 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     named = any(word in term.casefold() for term in quote.terms for word in WARRANTY)
     if not (quote.delivery.get("warranty") or named):
         text.append(word("quote-no-warranty"))
-    return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
+    title = word("quote-not-included")
+    return Section("not-included", title, text=tuple(text), tables=quote.choices) if text else None
 
 
 def _missing(quote: CustomerQuote) -> list[str]:

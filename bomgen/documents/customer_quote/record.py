@@ -17,7 +17,7 @@ from hashlib import sha256
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.parts import GENERIC
+from bomgen.catalog.parts import GENERIC, Identity
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import (
     AddressBlock,
@@ -60,6 +60,8 @@ PROTECTED = "protected"
 """The plan's value for a workbook in which only input cells can be edited."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
+MOST_NAMED = 4
+"""Parts to select from that a sentence names; more are a table."""
 _LAST_COMMA = re.compile(r"[,，] ?(?=[^,，]+$)")
 CONFIGURED = ("cpu", "memory", "nvme")
 """What a plan may order a server with."""
@@ -167,6 +169,8 @@ class CustomerQuote(NamedTuple):
     """What changes what the customer gets."""
     open_items: tuple[Note, ...] = ()
     """Required parts that are not included and have to be selected, as warnings; those that may be included."""
+    choices: tuple[Table, ...] = ()
+    """The parts to select from, where there are many."""
     inclusive: bool = False
     """Whether lines are shown with prices including tax."""
     indicative: Indications | None = None
@@ -210,6 +214,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         existing=tuple((name, sum(line.quantity.value for line in lines)) for name, lines in existing.items()),
         notes=tuple(_notes(writer, report.problems)),
         open_items=tuple(open_items(writer)),
+        choices=tuple(choices(writer)),
         indicative=report.quote.indications,
         inclusive=report.quote.totals.taxed and plan.inclusive,
     )
@@ -255,9 +260,37 @@ def open_items(writer: Writer, counted: bool = True) -> Iterator[Note]:
         else:
             needed = word("quote-required-part", name=name, count=writer.language.number(quantity))
             text = word("quote-select" if len(alternatives) > 1 else "quote-required-without", names=needed)
+        if len(alternatives) > MOST_NAMED and not unknown:
+            text = word("quote-select-listed", count=writer.language.integer(len(alternatives)), parts=parts)
         if alternatives in heat:
             text = word("list-sentences").join((text, word("quote-heat", power=heat[alternatives])))
         yield Note("info" if unknown else "warning", text)
+
+
+def choices(writer: Writer) -> Iterator[Table]:
+    """Yield a table of the parts to select from, each with what it is, for required parts with many of them."""
+    word, message = writer.word, writer.language.message
+    columns = (
+        Column("vendor", word("quote-manufacturer"), "text", 16),
+        Column("part", word("column-sku"), "text", 24),
+        Column("description", word("column-description"), "text", 40, main=True),
+        Column("details", word("quote-details"), "text", 30, main=True),
+    )
+    items = {item.parts: item for item in writer.report.bill.open_items if item.included is not None}
+    for number, (parts, item) in enumerate(items.items(), 1):
+        if len(parts) > MOST_NAMED:
+            title = word("quote-choice", part=message(item.required_by.name))
+            rows = tuple(
+                row_of(
+                    part.vendor or "", part.sku or word("no-part-number"), message(part.name), _join_facts(writer, part)
+                )
+                for part in parts
+            )
+            yield Table(f"choice-{number}", title, columns, rows, open=True)
+
+
+def _join_facts(writer: Writer, part: Identity) -> str:
+    return writer.word("list-comma").join(map(writer.language.message, part.facts))
 
 
 def name_parts(item: OpenItem, language: Language) -> tuple[str, ...]:
@@ -283,7 +316,7 @@ def _fingerprint(quote: CustomerQuote) -> str:
     It identifies the quote, not the plan: a comment, or a key that the quote does not show, leaves it unchanged; a
     price book, an exchange rate or a program version that changes numbers changes it.
     """
-    hashed = quote._replace(logo=None, clusters=(), alternatives=(), notes=(), open_items=())
+    hashed = quote._replace(logo=None, clusters=(), alternatives=(), notes=(), open_items=(), choices=())
     return sha256(repr(hashed).encode()).hexdigest()
 
 
@@ -363,7 +396,7 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
     """Yield what a part is, the configuration of a server, and the reason for management servers."""
     word, number = writer.word, writer.language.number
     if line.identity and line.identity.facts:
-        yield word("list-comma").join(map(writer.language.message, line.identity.facts))
+        yield _join_facts(writer, line.identity)
     cluster = _report_of(writer, line).plan.cluster
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:

@@ -212,7 +212,7 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
 
 _LABEL = 66
 """Space for the label of a row."""
-_WIDEST, _NARROWEST = 58, 11
+_WIDEST, _NARROWEST = 38, 11
 """Range of rack widths: at least as wide as a rotated number."""
 _TALLEST_FLOOR = 860
 """Maximum height of all rows, so that the drawing fits a page."""

@@ -41,6 +41,8 @@ NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_u
 ACTION = "action"
 """Column of a work order: the action on a cable."""
 REMOVE, UNPLUG, MOVE, ADD, KEEP = "remove", "unplug", "move", "add", "keep"
+ON_FLAG = ("_rack", "_unit", "_device", "_port")
+"""Columns of an end that its label states."""
 TODAY_PREFIX = "today_"
 TODAY = tuple(f"{TODAY_PREFIX}{end}_{what}" for end in ("a", "b") for what in ("device", "port"))
 """Columns of a work order: the existing ends of a cable."""
@@ -342,3 +344,18 @@ def _joined(values: Sequence[str | None], once: bool) -> str | None:
     if once and all(value == values[0] for value in values):
         return values[0]
     return SEVERAL.join(value or "" for value in values)
+
+
+def describe_ends(table: Table, end: str) -> Iterator[str]:
+    """Yield what the label of each cable states of one end: rack and unit where they are known, device and port."""
+    columns = ([_state_once(value) for value in table[f"{end}{name}"].tolist()] for name in ON_FLAG)
+    for rack, unit, device, port in zip(*columns, strict=True):
+        place = "-".join(text for text in (rack, unit) if text)
+        yield " ".join(text for text in (place, device, port) if text)
+
+
+def _state_once(value: str | int | None) -> str:
+    """Return a value as a label has it: once, where all links of a cable share it."""
+    text = "" if value is None else str(value)
+    values = text.split(SEVERAL)
+    return values[0] if len(set(values)) == 1 else text

@@ -238,11 +238,13 @@ def _node_lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str])
 # topo ---------------------------------------------------------------------------------------------------------------
 # An InfiniBand fabric as a topology file of ibdiagnet and ibdm, with a system definition per model.
 #
-# A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Widths and
-# speeds are those of the oldest links, the only ones that the format supports.
+# A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Links have the
+# speed of their lanes; definitions of systems have the highest that ibdm 1.5.7 supports.
 
-WIDTH_AND_SPEED = "-4x-10G->"
-"""Fastest link that ibdm 1.5.7 supports."""
+WIDTH = 4
+"""Lanes of a link."""
+WIDTH_AND_SPEED = f"-{WIDTH}x-10G->"
+"""Fastest port of a system that ibdm 1.5.7 supports."""
 SWITCH_NODE = "U1"
 SYSTEM_FILE = "{name}.ibnl"
 BEFORE_DIGIT = "P"
@@ -296,7 +298,8 @@ def _system_lines(
         device, _ = subnet.node(link.peer)
         system = kinds[int(subnet.wiring.kind_numbers[device])]
         port, peer_port = ports[link.name], ports[link.peer_name]
-        yield f"   {port} {WIDTH_AND_SPEED} {system} {names[device]} {peer_port}\n"
+        speed = subnet.wiring.cable_types[link.cable_type].rate_gbps / WIDTH
+        yield f"   {port} -{WIDTH}x-{speed:g}G-> {system} {names[device]} {peer_port}\n"
 
 
 def _learn(system: System, node: SubnetNode, ports: list[str]) -> None:

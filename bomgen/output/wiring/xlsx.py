@@ -22,7 +22,7 @@ from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
 from bomgen.output.face import count_columns
 from bomgen.output.registry import Progress, Unsuitable
-from bomgen.output.wiring.columns import ACTION, NUMBERED, SEVERAL, TODAY, Table, tables
+from bomgen.output.wiring.columns import ACTION, NUMBERED, ON_FLAG, TODAY, Table, describe_ends, tables
 from bomgen.output.xlsx.cells import clean, header_text, pack
 
 ABOUT = "Point-to-point sheet for installers: one row per cable, with its label texts."
@@ -84,7 +84,6 @@ def columns(words: Language, works: bool = False) -> list[Shown]:
     ]
 
 
-ON_FLAG = ("_rack", "_unit", "_device", "_port")
 FORBIDDEN = str.maketrans(dict.fromkeys("[]:*?/\\'", "-"))
 MOST_TITLE = 31
 """Letters of a sheet's title."""
@@ -144,7 +143,7 @@ class _Page:
 
     def __init__(self, book: Workbook, fabric: str, wiring: Wiring, shown: list[Shown], lengths: list[int]) -> None:
         self.columns = shown
-        self.sheet = _sheet(book, fabric, wiring)
+        self.sheet = create_sheet(book, fabric, wiring)
         self.sheet.freeze_panes = "C2"
         self.sheet.print_title_rows = "1:1"
         for place, (each, length) in enumerate(zip(shown, lengths, strict=True), 1):
@@ -155,7 +154,7 @@ class _Page:
         self.used = 1
 
     def add(self, values: Iterable[object]) -> None:
-        self.sheet.append([_safe(self.sheet, value) for value in values])
+        self.sheet.append([safe_cell(self.sheet, value) for value in values])
         self.used += 1
 
     def finish(self, words: Language) -> None:
@@ -169,8 +168,8 @@ class _Page:
         self.sheet.data_validations.dataValidation.append(ticks)
 
 
-def _sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
-    """A sheet that prints on A3, as wide as the paper."""
+def create_sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
+    """Return a sheet that prints on A3, as wide as the paper."""
     wanted = stem = title.translate(FORBIDDEN)[:MOST_TITLE]
     number = 1
     while wanted.lower() in (name.lower() for name in book.sheetnames):
@@ -197,8 +196,8 @@ def _styled(sheet: Any, value: str | int, font: Font, fill: PatternFill | None =
     return cell
 
 
-def _safe(sheet: Any, value: object) -> object:
-    """A value that stays what it is: text that looks like a formula is marked as text."""
+def safe_cell(sheet: Any, value: object) -> object:
+    """Return a value that stays what it is: text that looks like a formula is marked as text."""
     if not isinstance(value, str):
         return value
     text = clean(value)
@@ -254,7 +253,9 @@ def _plain(value: str | float | None) -> str:
 
 def _rows(table: Table, shown: list[Shown]) -> Iterator[list[object]]:
     given = [_cells(table, each.source) for each in shown if each.source]
-    for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
+    for values, a, b in zip(
+        zip(*given, strict=True), describe_ends(table, "a"), describe_ends(table, "b"), strict=True
+    ):
         yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
 
 
@@ -266,23 +267,8 @@ def _cells(table: Table, name: str) -> list[object]:
     return [int(value) if isinstance(value, str) and value.isdigit() else value for value in values]
 
 
-def _ends(table: Table, end: str) -> Iterator[str]:
-    """What a flag says of one end: rack and unit where they are known, device and port."""
-    columns = ([_once(value) for value in table[f"{end}{name}"].tolist()] for name in ON_FLAG)
-    for rack, unit, device, port in zip(*columns, strict=True):
-        place = "-".join(each for each in (rack, unit) if each)
-        yield " ".join(each for each in (place, device, port) if each)
-
-
-def _once(value: str | int | None) -> str:
-    """A value as a flag has it: once, where all links of a cable share it."""
-    text = "" if value is None else str(value)
-    each = text.split(SEVERAL)
-    return each[0] if len(set(each)) == 1 else text
-
-
 def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> None:
-    sheet = _sheet(book, words.word("wiring-cover"), wiring)
+    sheet = create_sheet(book, words.word("wiring-cover"), wiring)
     for place, width in enumerate(COVER_WIDTHS, 1):
         sheet.column_dimensions[get_column_letter(place)].width = width
     sheet.append([_styled(sheet, words.word("wiring-title", name=wiring.site), TITLE)])
@@ -290,7 +276,7 @@ def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> N
     sheet.append([])
     sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in _grouped(wiring, *COUNTED)])
     for key, count in counts.items():
-        sheet.append([_safe(sheet, value) for value in (*key, count)])
+        sheet.append([safe_cell(sheet, value) for value in (*key, count)])
     sheet.append(
         [
             _styled(sheet, words.word("wiring-all"), BOLD),

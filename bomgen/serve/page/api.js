@@ -31,7 +31,8 @@ async function send(name, request, read) {
 /** The next turn: a call that has it ends those of its lane with an older one. Others wait for each other. */
 export const newTurn = () => ++turn;
 
-/** Call, and return the answer. Progress of a long call goes to `progress`. */
+/** Call, and return the answer. Progress of a long call goes to `progress`. A call without a turn that a newer one has ended
+    is made again: nothing has replaced it. */
 export const call = (name, request = {}, progress = () => {}) => send(name, request, async (response) => {
   let answer;
   if ((response.headers.get("Content-Type") || "").includes("ndjson")) {
@@ -49,6 +50,7 @@ export const call = (name, request = {}, progress = () => {}) => send(name, requ
       if (done) break;
     }
   } else answer = await response.json();
+  if (answer?.error === "cancelled" && !request.turn) return call(name, request, progress);
   if (!answer || answer.error) throw new CallError(answer || { error: "lost" });
   return answer;
 });

@@ -3,12 +3,12 @@ import { call, CallError, newTurn } from "./api.js";
 import { byId, button, complaint, field, grouped, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, complain, openDialog } from "./dialog.js";
-import { fill, nameOf, question } from "./questions.js";
+import { fieldOf, fill, nameOf, question, showNotes } from "./questions.js";
 import { searchDialog } from "./search.js";
 import { forgetPictures, showStart } from "./start.js";
-import { compareDialog, downloadDialog, importDialog, shareDialog, unpricedButton } from "./tools.js";
+import { compareDialog, downloadDialog, importDialog, paletteDialog, shareDialog, unpricedButton } from "./tools.js";
 
-const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices"];
+const TABS = ["quote", "report", "network", "racks", "bill", "cables", "prices", "margin"];
 const GONE = ["lost", "token"]; // the server has ended, or another one has its place
 const NEW = "my-cluster.yaml"; // until it is saved under another name
 const PAUSE = 50; // milliseconds without typing before a build
@@ -120,7 +120,7 @@ function showResult(result) {
   const same = result.tab === shown.tab;
   if (same && result.html === shown.html) return;
   shown = result;
-  showDocument(byId("frame"), result.html, same);
+  showDocument(byId("frame"), result.html, same, result.tab === "quote");
 }
 
 let problems = null; // of the plan that is shown; null before there is one
@@ -130,15 +130,20 @@ function showProblems(found) {
   byId("problems").replaceChildren(...problems.map((problem) =>
     make("li", {}, button(placed(problem), () => showPlace(problem), { className: problem.severity }))));
   showProblemCount();
+  showFieldNotes();
 }
 
-/** Lead to the line of a problem. */
-function showPlace({ line, column }) {
+/** Lead to the field of a problem if the form shows one, else to its line. */
+function showPlace(problem) {
   byId("notes-list").hidePopover();
   showPane("plan");
+  const input = byId("form").hidden ? null : fieldOf(byId("questions"), problem);
+  if (input) return input.focus();
   showView("text");
-  editor.show(line, column);
+  editor.show(problem.line, problem.column);
 }
+
+const showFieldNotes = () => showNotes(byId("questions"), problems ?? [], (key, fix) => showForm({ [key]: fix }));
 
 function showProblemCount() {
   const count = problems?.length ?? 0, worst = problems?.some((problem) => problem.severity === "error") ? "error" : "warning";
@@ -199,7 +204,7 @@ page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 let saving = Promise.resolve();
 /** Save the plan, but only after the last save: until it ends, the version of the file is not known. */
 function save() {
-  const next = () => unsaved() && (plan.version ? write(plan.path, plan.version) : nameFile());
+  const next = () => unsaved() && (!plan.version ? nameFile() : changesSent() ? nameVersion() : write(plan.path, plan.version));
   saving = saving.then(next, next);
 }
 
@@ -221,8 +226,22 @@ async function write(path, version, text = editor.text) {
   }
 }
 
-function nameFile() {
-  const name = make("input", { value: plan.path, required: true });
+/** Whether the text changes a quote that the customer has, other than its state. */
+function changesSent() {
+  const rest = (text) => text.replace(/^ +state:.*$/m, "");
+  return /^ +state: *(sent|ordered)\b/m.test(plan.saved) && rest(plan.saved) !== rest(editor.text);
+}
+
+/** Save a quote that was sent as its next version, a draft in a file of its own. */
+async function nameVersion() {
+  const next = Number(/^ +revision: *(\d+)/m.exec(plan.saved)?.[1] ?? 1) + 1;
+  const { text } = await call("set", { text: editor.text, set: { "quote.revision": next, "quote.state": "draft" } });
+  editor.text = text;
+  nameFile(plan.path.replace(/(-r\d+)?(\.ya?ml)$/i, `-r${next}$2`));
+}
+
+function nameFile(path = plan.path) {
+  const name = make("input", { value: path, required: true });
   const done = async (event) => {
     event.preventDefault();
     const named = name.value.trim(), path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`, before = stem(plan.path), after = stem(path);
@@ -291,8 +310,8 @@ async function showForm(answers) {
     Object.entries(Object.groupBy(found.questions, (asked) => asked.group)).forEach(showGroup);
     if (focused && !document.activeElement.name) form.elements[focused]?.focus();
     for (const asked of found.questions) fill(form.elements[nameOf(asked)], asked);
+    showFieldNotes();
   } catch (error) {
-    if (answers && error.data?.error === "cancelled") return showForm(answers); // by a build that waited for it
     if (error.data?.error !== "refused") return report(error);
     failed.textContent = error.message;
     refused = text;
@@ -314,7 +333,7 @@ function showGroup([name, asked]) {
   const id = `group-${name}`, shown = byId(id)?.parentNode;
   const names = [...(shown?.querySelectorAll("[name]") ?? [])].map((input) => input.name);
   if (names.join() === asked.map(nameOf).join()) return;
-  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map((each) => question(each, (key, value) => { answering = showForm({ [key]: value }); })));
+  const made = make("div", { role: "group", className: "questions", "aria-labelledby": id }, make("h2", { id }, words().groups[name]), ...asked.map((each) => question(each, (key, value) => { answering = answering.then(() => showForm({ [key]: value })); })));
   if (shown) shown.replaceWith(made);
   else byId("questions").append(made);
 }
@@ -343,7 +362,7 @@ function speak(code) {
 function setTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
   if (theme) store("bomgen-theme", theme);
-  if (shown.html) showDocument(byId("frame"), shown.html, true);
+  if (shown.html) showDocument(byId("frame"), shown.html, true, shown.tab === "quote");
 }
 
 tabList(byId("tabs"), (tab) => {
@@ -379,7 +398,7 @@ function showPane(name) {
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && document.body.dataset.view === "start" && !byId("dialog").open) returnToWork();
   if (!(event.ctrlKey || event.metaKey)) return;
-  const action = { s: answered(save), o: openFiles, Enter: build }[event.key];
+  const action = { s: answered(save), o: openFiles, k: paletteDialog, Enter: build }[event.key];
   if (!action) return;
   event.preventDefault();
   if (!byId("dialog").open) action();

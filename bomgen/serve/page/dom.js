@@ -48,21 +48,21 @@ export const grouped = (amount) => {
 export const button = (text, onclick, properties = {}) => make("button", { type: "button", onclick, ...properties }, text);
 export const field = (title, input) => make("label", {}, make("span", {}, title), input);
 
-/** A document of bomgen in the theme that was chosen for the page; without a choice both follow the system. */
-function themed(html) {
-  const { theme } = document.documentElement.dataset;
+/** A document of bomgen in a theme; without one the document follows the system, as the page does. */
+function themed(html, theme) {
   if (!theme) return html;
   return html.replace(/\(prefers-color-scheme: ?dark\)/g, theme === "dark" ? "(min-width: 0)" : "(max-width: 0)")
     .replace(/(color-scheme(?:: |" content="))light dark/g, `$1${theme}`);
 }
 
-/** Show a document in a frame, which runs no scripts; with `stay` the reader keeps the place and what is unfolded. */
-export async function showDocument(frame, html, stay) {
+/** Show a document in a frame, which runs no scripts; with `stay` the reader keeps the place and what is unfolded. `paper`
+    is light in any theme. */
+export async function showDocument(frame, html, stay, paper) {
   await (loaded.get(frame) ?? loaded.set(frame, whenLoaded(frame)).get(frame));
   const shown = frame.contentDocument, view = frame.contentWindow, { scrollX, scrollY } = view;
   const name = (details) => details.querySelector("summary").textContent;
   const unfolded = new Set(stay ? [...shown.querySelectorAll("details[open]")].map(name) : []);
-  const made = new DOMParser().parseFromString(themed(html), "text/html");
+  const made = new DOMParser().parseFromString(themed(html, paper ? "light" : document.documentElement.dataset.theme), "text/html");
   // The policy of the page holds in the frame, too; that of the document knows its style sheet by a hash.
   for (const policy of made.querySelectorAll("meta[http-equiv]")) policy.remove();
   shown.documentElement.lang = made.documentElement.lang;

@@ -2,7 +2,7 @@
 import { call } from "./api.js";
 import { byId, button, complaint, make, table, word, words } from "./dom.js";
 import { fill, nameOf, question } from "./questions.js";
-import { long, unlisted } from "./tools.js";
+import { long, searched, unlisted } from "./tools.js";
 
 const ACTIONS = { extend: () => byId("plans").querySelector("input").focus(), bill: (page) => page.importBill() }; // goals without questions
 const DESIGNS = 6;
@@ -86,12 +86,15 @@ async function showOffers(page, place, text) {
   place.scrollIntoView({ block: "start" });
 }
 
+/** The state of a quote: one that was sent expires when its validity is over. */
+const status = ({ state, date, valid_days: days }) => (state === "sent" && Date.parse(date) + days * 86400000 < Date.now() ? word("expired") : words().values[state] ?? "");
+
 /** The plans of the folder as a table that is searched by words. */
 function plansOf(page, found) {
   const open = (each) => make("button", { type: "button", onclick: () => page.load({ path: each.path }) }, make("span", {}, each.title, make("small", {}, each.path)));
-  const rows = found.plans.map((each) => [open(each), each.number, each.customer, each.date]);
-  const listed = table([word("title"), word("number"), word("customer"), word("date")], rows);
-  for (const row of listed.rows) for (const at of [1, 3]) row.cells[at].classList.add("second");
+  const rows = found.plans.map((each) => [open(each), each.number, each.customer, each.date, status(each)]);
+  const listed = table([word("title"), word("number"), word("customer"), word("date"), words().questions.state], rows);
+  for (const row of listed.rows) for (const at of [1, 3, 4]) row.cells[at].classList.add("second");
   const filter = searched([...listed.tBodies[0].rows]);
   return make("div", { id: "plans" }, make("div", { className: "heading" }, make("h3", {}, word("plans", found.root)), filter, button(word("new-plan"), page.beginPlan, { className: "edged" })),
     rows.length ? make("div", { className: "card", tabIndex: 0 }, listed) : make("p", {}, word("no-plans")), unlisted(found));
@@ -108,17 +111,6 @@ function linkOf(page) {
   return make("div", { id: "link" }, make("h3", {}, word("share-link")), make("div", { className: "row" }, link, button(word("open"), () => page.load({ packed: link.value.split("#plan=").pop().trim() }), { className: "edged" })), make("small", {}, word("link-hint")));
 }
 
-/** A field that shows only what has all its words; without words the first `most`. */
-function searched(things, most = Infinity) {
-  const filter = make("input", { type: "search", ariaLabel: word("filter"), placeholder: word("filter") });
-  filter.oninput = () => {
-    const wanted = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    things.forEach((each, at) => { each.hidden = wanted.length ? !wanted.every((part) => each.textContent.toLowerCase().includes(part)) : at >= most; });
-  };
-  filter.oninput();
-  return filter;
-}
-
 /** Draw the designs one after the other, as long as somebody looks at them. */
 async function drawDesigns(place, gallery) {
   const places = [...place.querySelectorAll("#designs img")];
@@ -126,7 +118,7 @@ async function drawDesigns(place, gallery) {
     try {
       if (!pictures.has(name) && places[at].isConnected && !document.body.matches('[data-view="work"]')) pictures.set(name, (await call("picture", { name })).svg);
     } catch (error) {
-      if (["cancelled", "lost"].includes(error.data?.error)) return;
+      if (error.data?.error === "lost") return;
     }
     if (pictures.has(name)) places[at].src = `data:image/svg+xml,${encodeURIComponent(pictures.get(name))}`;
   }

@@ -94,7 +94,7 @@ async function printQuote(page, place, say) {
 }
 
 export async function downloadDialog(page) {
-  const place = make("div", { role: "status" }, word("working")), list = make("div", { className: "list" });
+  const place = make("div", { role: "status" }, word("working")), list = make("div");
   const say = (text) => { place.textContent = text; };
   openDialog(word("download"), place, list);
   try {
@@ -103,10 +103,34 @@ export async function downloadDialog(page) {
     place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
     const print = button("", () => printQuote(page, place, say));
     print.append(make("span", {}, word("print"), make("small", {}, word("print-hint"))));
-    list.append(print, ...formats.map((each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode));
+    const tile = (each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode;
+    list.append(...Object.entries(formats).flatMap(([reader, files], at) => [make("h3", {}, words().readers[reader]), make("div", { className: "list" }, at ? "" : print, ...files.map(tile))]));
   } catch (error) {
     say(complaint(error));
   }
+}
+
+// places and actions ---------------------------------------------------------------------------------------------------
+
+/** Offer what the page has to go to or to do by its words: actions, tabs and fields. Enter takes the first. */
+export function paletteDialog() {
+  const shown = [...document.querySelectorAll("header button:not(#theme), [role=tab], #questions [name]")].filter((each) => each.checkVisibility() || each.form);
+  const go = (target) => { closeDialog(); if (target.form) { document.getElementById("view-form").click(); target.focus(); } else target.click(); };
+  const entries = shown.map((target) => [target.labels?.[0]?.firstChild.textContent ?? target.textContent, target]).map(([label, target]) => button(label, () => go(target)));
+  const list = make("div", { className: "list" }, ...entries), filter = searched(entries);
+  openDialog(word("go-to"), make("form", { onsubmit: (event) => { event.preventDefault(); entries.find((each) => !each.hidden)?.click(); } }, filter), list);
+  filter.focus();
+}
+
+/** A field that shows only what has all its words; without words the first `most`. */
+export function searched(things, most = Infinity) {
+  const filter = make("input", { type: "search", ariaLabel: word("filter"), placeholder: word("filter") });
+  filter.oninput = () => {
+    const wanted = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    things.forEach((each, at) => { each.hidden = wanted.length ? !wanted.every((part) => each.textContent.toLowerCase().includes(part)) : at >= most; });
+  };
+  filter.oninput();
+  return filter;
 }
 
 // files that are dropped ---------------------------------------------------------------------------------------------
@@ -193,7 +217,8 @@ async function takePrices(page, place, dropped, steps) {
       make("p", {}, `${before.priced ? `${before.amount} → ` : ""}${after.amount}`),
       unused.length ? make("p", { className: "warning" }, word("unused", unused.length, named)) : "",
       found.near.length ? make("div", { className: "warning" }, word("near"), make("ul", {}, ...found.near.slice(0, MOST_NAMED).map((each) => make("li", {}, `${each.part} ≈ ${each.parts.join(word("and"))}`)))) : "",
-      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }));
+      found.file.version ? make("p", { className: "warning" }, word("replaces", found.file.path)) : "", make("p", {}, word("whose-prices")),
+      make("div", { className: "row" }, button(word("use-prices"), () => use(page, [found.file], found.text), { className: "main" }), button(word("use-costs"), () => use(page, [found.file], found.as_costs))));
   }
   if (found.html) content.push(framed(found.html, word("is-prices")));
   place.replaceChildren(...content);

@@ -4,7 +4,7 @@ export default {
   actions: "Actions", open: "Open", save: "Save", download: "Download quote", import: "Import", search: "Search",
   compare: "Compare", share: "Share", theme: "Light or dark", language: "Language", plan: "Plan", result: "Result",
   text: "YAML", form: "Form", close: "Close", stop: "Stop", start: "Start",
-  quote: "Quote", report: "Report", network: "Network", racks: "Racks", bill: "Bill of materials", cables: "Cables", prices: "Prices",
+  quote: "Quote", report: "Report", network: "Network", racks: "Racks", bill: "Bill of materials", cables: "Cables", prices: "Prices", margin: "Margin",
   notes: "Problems", panes: "Panes", problems: "Problems: {0}", "no-problems": "No problems", line: "Line {0}", "working": "Building …", built: "Up to date",
   "not-built": "Fix the errors to update the result. The last valid result is shown.", saved: "Saved: {0}", "save-copy": "Save a copy", unsaved: "not saved",
   "leave": "Discard unsaved changes?", plans: "Plans in {0}", gallery: "Start from a design", filter: "Filter, such as H200", "no-plans": "No plans in this folder.",
@@ -16,7 +16,7 @@ export default {
   "enter-prices": "Enter missing prices", "unit-price": "Unit price",
   unpriced: "Parts without a price (CSV)", "unpriced-hint": "Fill in the prices in this list and drop it here.",
   "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-plan": "Plan",
-  "coverage": "Priced lines: {0} of {1} before, {2} of {3} after", unused: "Prices not used by this plan: {0} ({1})", replaces: "Replaces {0}, which already exists.", "use-prices": "Save the price book and use it in the plan",
+  "coverage": "Priced lines: {0} of {1} before, {2} of {3} after", unused: "Prices not used by this plan: {0} ({1})", replaces: "Replaces {0}, which already exists.", "use-prices": "Use as selling prices", "use-costs": "Use as your costs", "whose-prices": "Are these your selling prices or your costs? The price book is saved beside the plan; costs reach no file for the customer.",
   "use-plan": "Open as a new plan", "use-edits": "Apply the edits to the plan", conflicts: "Conflicts",
   "edits": "Edits: {0}", "passed-over": "Not applied: text from an older version of the quote", answer: "Continue",
   stopped: "Stopped. The designs found so far are shown.",
@@ -42,7 +42,7 @@ export default {
   hints: {
     serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", budget: "of money or power", extend: "from its saved plan", bill: "from another supplier",
   },
-  begin: "Answer the first question of the form, or type a plan.",
+  "use-word": "Use {0}", "go-to": "Go to", expired: "Expired", begin: "Answer the first question of the form, or type a plan.",
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to finish", requests: "Requests per minute",
@@ -56,7 +56,7 @@ export default {
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
     support: "Years of support", "support-share": "Support per year, % of hardware",
-    tax: "Tax rate", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
+    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
     valid: "Valid for, days", delivery: "Time of delivery", payment: "Terms of payment", warranty: "Warranty", language: "Language of the quote",
   },
   errors: {
@@ -66,7 +66,9 @@ export default {
     busy: "Too many requests are waiting. Try again.", "too-large": "The file is too large.",
     "out-of-memory": "This needs more memory than a page may use. Use `bomgen build`.",
   },
-  values: { training: "Training", inference: "Serving", fine_tuning: "Fine-tuning", reinforcement: "Reinforcement learning", compute: "Computing power", none: "Fixed size", default: "Default design", en: "English", zh: "中文" },
+  readers: { customer: "For the customer", engineer: "For the engineer", installer: "For the installer", programs: "For programs" },
+  units: { days: "days", years: "years", steps: "steps", tokens: "tokens", "requests/min": "a minute" },
+  values: { draft: "Draft", sent: "Sent", ordered: "Ordered", lost: "Lost", training: "Training", inference: "Serving", fine_tuning: "Fine-tuning", reinforcement: "Reinforcement learning", compute: "Computing power", none: "Fixed size", default: "Default design", en: "English", zh: "中文" },
   "no-points": "No design meets the limits, or a measure is missing (cost needs prices).",
   editor: {}, stages: {}, formats: {},
 };
