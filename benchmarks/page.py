@@ -1,4 +1,4 @@
-"""The kept results in the tree: the drawing of their ratios, and the table of docs/speed.md."""
+"""The kept results in the tree: the drawing of their ratios, and the table of docs/trust.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from measuring import CHECKOUT
 from results import FOLDER, Result, compared_with, heading, last_before, table
 
 DRAWING = FOLDER / "ratios.svg"
-PAGE = CHECKOUT / "docs" / "speed.md"
+PAGE = CHECKOUT / "docs" / "trust.md"
 
 
 def write(history: Sequence[Result]) -> Iterator[Path]:

@@ -54,7 +54,10 @@ _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
 _TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
 _QUOTE = re.compile(r"^quote:.*(?:\n(?: .*)?)*", re.MULTILINE)
-_QUOTED = {key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)") for key in ("number", "customer", "date")}
+_QUOTED = {
+    key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)")
+    for key in ("number", "customer", "date", "valid_days", "state")
+}
 """Plans are listed by their text: a folder may have thousands of files."""
 
 
@@ -85,7 +88,7 @@ class Workspace:
         self._saving = Lock()
 
     def plans(self) -> tuple[list[dict[str, str]], bool]:
-        """Return path, title, version, and number, customer and date of its quote of each plan below the folder.
+        """Return path, title, version, and what is listed of its quote, of each plan below the folder.
 
         The second value is whether these are all plans there.
         """
@@ -196,7 +199,7 @@ def _title(text: str) -> str:
 
 
 def _quoted(text: str) -> dict[str, str]:
-    """Return number, customer and date of the quote of a plan; empty where it has none."""
+    """Return what is listed of the quote of a plan; empty where it says nothing."""
     block = _QUOTE.search(text)
     found = ((key, pattern.search(block[0]) if block else None) for key, pattern in _QUOTED.items())
     return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in found}

@@ -437,7 +437,7 @@ UNPRICED = "unpriced-"
 READERS: Mapping[str, Sequence[str]] = {
     "customer": ("quote.pdf", "quote.xlsx", "quote.html", "quote.md"),
     "engineer": ("report.html", "report.xlsx", "report.md", "bom.csv", "fabric-NAME.svg"),
-    "installer": ("wiring-xlsx", "wiring-csv"),
+    "installer": ("install.html", "wiring-xlsx", "wiring-csv"),
 }
 """Who a file is for, first the customer, so that a quote is not sent with the report of the engineer."""
 PROGRAMS = "programs"

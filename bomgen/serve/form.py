@@ -152,6 +152,7 @@ HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices"
 LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
 DATE, RATE = (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
 """The date of the quote, and the rate of the currency that most prices are in, with that date unless it has one."""
+STATE = (QUOTE, "state")
 QUESTIONS = (
     Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
     Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
@@ -203,6 +204,7 @@ QUESTIONS = (
     Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent", PRICES),
     Question("years", ("operation", "years"), "number", PRICES),
     Question("title", ("title",), "text", QUOTE),
+    Question("state", STATE, "choice", QUOTE),
     Question("customer", (QUOTE, "customer"), "party", QUOTE),
     Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
     Question("date", DATE, "date", QUOTE),

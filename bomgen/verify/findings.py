@@ -17,7 +17,7 @@ import numpy as np
 from bomgen.cabling.matching import MovedEnds, order_moves
 from bomgen.cabling.types import Wiring
 from bomgen.pricing.bill_line import cable_id, cable_sku
-from bomgen.verify.naming import NO_PORT, Names, PlannedLinks, SeenLink, name_devices, pair_ports
+from bomgen.verify.naming import MANAGEMENT, NO_PORT, Names, PlannedLinks, SeenLink, name_devices, pair_ports
 from bomgen.verify.reading import NAMELESS, AsBuilt, SeenPort, short_name
 
 AS_PLANNED, ASSUMED, NOT_ASKED, MISSING, UNPLANNED = "as-planned", "assumed", "not-asked", "missing", "unplanned"
@@ -125,7 +125,7 @@ class _Comparison:
         """Note what is stated of planned ports apart from their neighbours."""
         for row in rows:
             if row.is_down or not row.far_device:
-                device = self.names.devices.get(self._short(row.device))
+                device = self._device(row.device)
                 port = None if device is None else self.planned.port(device, row.port, self.names.nics)
                 if device is not None and port is not None:
                     self.facts[device, port].append(row)
@@ -134,8 +134,10 @@ class _Comparison:
         first, second = (self.names.end(end, self.planned) for end in link.ends)
         return first, second
 
-    def _short(self, name: str) -> str:
-        return short_name(name, self.planned.numbers.__contains__)
+    def _device(self, name: str) -> int | None:
+        """Return the planned device of a built one, which may have no cable."""
+        short = short_name(name, self.planned.numbers.__contains__)
+        return self.names.devices.get(short, self.planned.numbers.get(short))
 
     def _match(self, row: int, number: int, state: str) -> None:
         self.states[row], self.links[row] = state, (self.all_links[number],)
@@ -229,7 +231,8 @@ class _Comparison:
                         self.states[row] = WRONG_RAIL
                 for number in numbers:
                     self._join(row, number, at_port)
-        self.unplanned = [self.all_links[number] for number in self.ends if number not in told]
+        others = (self.all_links[number] for number in self.ends if number not in told)
+        self.unplanned = [link for link in others if not any(MANAGEMENT.fullmatch(end.port) for end in link.ends)]
 
     def _join(self, row: int, number: int, at_port: Mapping[End, int]) -> None:
         """Join the rows of the two ports of a cable in a ring."""
@@ -280,7 +283,7 @@ class _Comparison:
                     self.states[row] = WIDTH if narrow else SPEED
                 elif seen.error_rate is not None and seen.error_rate > self.error_rate:
                     self.states[row] = ERRORS
-                elif seen.part and (device := self.names.devices.get(self._short(seen.device))) is not None:
+                elif seen.part and (device := self._device(seen.device)) is not None:
                     side = int(device == self.planned.ends[row][1][0])
                     key = (kind, metres, side)
                     accepted = parts.setdefault(key, _part_numbers(wiring, *key))
@@ -301,7 +304,7 @@ class _Comparison:
         asked, fabrics = set[int](), set[str | None]()
         kinds, wiring = self.planned.wiring.kinds, self.planned.wiring
         for row in as_built.ports:
-            device = self.names.devices.get(self._short(row.device))
+            device = self._device(row.device)
             if device is not None:
                 asked.add(device)
                 if row.mark.file in as_built.whole:

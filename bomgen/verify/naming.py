@@ -33,7 +33,7 @@ LANES = {"qsfp-dd": 8, "qsfp": 4, "sfp": 1}
 """Electrical lanes of a cage, by which SONiC numbers ports; SFF-8665 and SFF-8431, and 8 for OSFP and others."""
 MOST_LANES = 8
 MANAGEMENT = re.compile(
-    r"(?:mgmt|management|eth|ma|em|fxp|me|vme|oob|bmc|meth|m-gigabitethernet)[\d/.]*", re.IGNORECASE
+    r"eth\d+|(?:mgmt|management|ma|em|fxp|me|vme|oob|bmc|meth|mge|m-gigabitethernet)[\d/]*", re.IGNORECASE
 )
 """Management ports of switches and servers."""
 NO_PORT = -1

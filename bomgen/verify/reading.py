@@ -134,10 +134,10 @@ _FACTORY = re.compile(r"MT\d+ |.*(?:Mellanox Technologies|ConnectX)", re.IGNOREC
 AGGREGATION = "Aggregation Node"
 """The description of a switch's node for reductions, which is behind a port without a cable."""
 _OF_PORT = re.compile(
-    r"(?:(?:mlxlink|ethtool|ibstat)[-_.])?(?P<device>.+?)[-_.:](?P<port>(?:mlx\d|ens|eth|swp|HCA)\w*)"
+    r"(?:(?:mlxlink|ethtool|ibstat)[-_.])?(?P<device>.+?)[-_.:](?P<port>(?:mlx\d|ens|eth|swp|HCA|nic)\w*)"
 )
 """The name of a file with the output of one port."""
-_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?(e-?\d{1,3})?", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?(e-\d{1,3})?", re.IGNORECASE)
 _TOOL = re.compile(r"(?:mlxlink|ethtool|ibstat)[-_.]")
 _SERIAL = re.compile(r"\(.*\)$")
 
@@ -187,9 +187,7 @@ def _read(host: str, file: str, content: bytes, whole: set[str]) -> Iterator[See
         of_fabric = False
     elif form := next((form for form in forms.texts.values() if form.signature.search(text)), None):
         entries, of_fabric = _text_entries(text, form), form.of_fabric
-    elif headings := next(
-        (table for table in read_forms().tables.values() if all(heading in text for heading in table)), None
-    ):
+    elif headings := next((table for table in forms.tables.values() if all(word in text for word in table)), None):
         entries, of_fabric = _table_entries(text, headings), False
     else:
         yield from _cables(content, file)

@@ -516,6 +516,14 @@ def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required:
     assert ("Alternative ordered, if any: …" in text) == (code == "en")
 
 
+def test_a_demand_is_met_expected_or_missed() -> None:
+    """Calculated days are met or not; a prediction within its target is expected to hold."""
+    assert "| Duration | 20 days | 19.78 days | calculated | met |" in quoted("llama65b-quote")
+    late = quoted("llama65b-quote", **{"cluster.servers": 240, "cluster.round_up_to": "server"})
+    assert re.search(r"\| Duration \| 20 days \| 21.\d+ days \| calculated \| not met \|", late)
+    assert re.search(r"\(TTFT\), predicted mean \| 1 s \| .*\| expected \|", quoted("llama70b-chat-latency"))
+
+
 def test_a_warranty_is_stated_or_said_not_to_be() -> None:
     """Terms of the plan that have one are enough."""
     assert "No warranty terms are stated in this quotation." in quoted("superpod-h100-floor")

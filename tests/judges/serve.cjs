@@ -718,6 +718,10 @@ const stories = {
   async dark(open) {
     const page = await open("dark", { colorScheme: "dark" }), seen = {};
     const grounds = async () => [await page.evaluate(() => getComputedStyle(document.body).backgroundColor), await page.evaluate(() => getComputedStyle(document.getElementById("frame").contentDocument.body).backgroundColor)];
+    seen.paper = await grounds();
+    await page.tab("Report").click();
+    await page.frame().locator("details").first().waitFor();
+    await page.built();
     seen.dark = await grounds();
     await page.click("#theme");
     seen.light = await grounds();

@@ -385,8 +385,9 @@ def test_every_screen_is_wide_enough(story, name):
 
 
 def test_dark_and_light(story):
-    """Page and document are dark as the machine is, and light when somebody says so."""
+    """Page and document are dark as the machine is, and light when somebody says so; a quote is paper."""
     seen = story("dark")
+    assert [min(_levels(ground)) < 64 for ground in seen["paper"]] == [True, False]
     assert [min(_levels(ground)) < 64 for ground in seen["dark"]] == [True, True]
     assert [min(_levels(ground)) > 192 for ground in seen["light"]] == [True, True]
 
@@ -400,8 +401,8 @@ def test_keys_are_enough(story):
     seen = story("keyboard")
     assert seen["unseen"] == []
     assert "servers: 8" in seen["written"]
-    assert seen["tab"] == "Prices"
-    assert seen["back"] == "tab-prices"
+    assert seen["tab"] == "Margin"
+    assert seen["back"] == "tab-margin"
 
 
 def test_nothing_leaves_the_machine(stories):

@@ -85,18 +85,33 @@ def test_ports_without_neighbours_join_their_links() -> None:
     ):
         changed = {"mlxlink-server-01-mlx5_0.json": fast.replace(old, new)}
         assert findings(compared("ib", fabric | changed))["compute-SL-01"] == found
-    assert "compute-SL-01" not in findings(compared("ib", fabric | {"mlxlink-server-01-mlx5_0.json": fast}))
+    for sound in (fast, fast.replace('"4x"', '"1e999x"')):
+        assert "compute-SL-01" not in findings(compared("ib", fabric | {"mlxlink-server-01-mlx5_0.json": sound}))
     ibstat = {"server-02.txt": sample("ib/ibstat*")["ibstat-server-02.txt"].replace("Rate: 400", "Rate: 200", 1)}
     assert findings(compared("ib", fabric | ibstat))["compute-SL-09"] == "speed"
 
 
+def test_a_cable_of_another_length_is_another_part() -> None:
+    """The number of an active cable has its length: 30 m are planned."""
+    wiring = list_cables(report_of(SAMPLES.parents[2] / "plans" / "a100-32-zh.yaml"), ["compute"])
+    state = {"State": "Active", "Speed": "IB-HDR", "Width": "4x"}
+    for part, found in (("MFS1S00-H030V", "as-planned"), ("MFS1S00-H020V", "wrong-part")):
+        port = json.dumps({"Operational Info": state, "Module Info": {"Vendor Part Number": part}}).encode()
+        cable = b"a device,a port,b device,b port\nserver-01,nic1,compute-leaf-01,1/1\n"
+        files = [("server-01:nic1", "mlxlink.json", port), ("", "built.csv", cable)]
+        verification = verify(read_outputs(files), wiring, {}, USUAL_ERROR_RATE)
+        assert verification.counts[found] == 1
+
+
 def test_further_neighbours_of_a_port_are_left_out() -> None:
-    """The firmware of a NIC answers with its MAC address, and a neighbour that left is still listed."""
+    """The firmware of a NIC answers with its MAC address, a neighbour that left is still listed, as is management."""
     leaf = json.loads(sample("eos/compute-leaf-01.json")["compute-leaf-01.json"])
     entries = leaf["lldpNeighbors"]["Ethernet1/1"]["lldpNeighborInfo"]
     firmware = {"systemName": "", "neighborInterfaceInfo": {"interfaceId": '"946d.ae99.8204"'}}
     left = {"systemName": "server-04", "neighborInterfaceInfo": {"interfaceId_v2": "ens26np0"}}
     entries[:0] = [firmware, left]
+    office = {"systemName": "office-sw", "neighborInterfaceInfo": {"interfaceId_v2": "gi1/0/4"}}
+    leaf["lldpNeighbors"]["Management1"] = {"lldpNeighborInfo": [office]}
     files = sample("eos/*") | {"compute-leaf-01.json": json.dumps(leaf)}
     assert findings(compared("eos", files)) == FAULTS
 

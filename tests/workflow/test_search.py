@@ -355,7 +355,7 @@ def test_an_estimated_power_has_its_range_in_every_format(tmp_path: Path) -> Non
 def test_ranges_read_off_the_tables_are_those_of_whole_designs(tmp_path: Path) -> None:
     """Power and racks have the ranges of an estimate where hardware is worked out as columns, too."""
     (tmp_path / "p.yaml").write_text(
-        "{bomgen: 1, name: p, cluster: {gpu: h100-sxm}, site: {rack: {power: 30 kW}, management: {power: 3 kW}}, "
+        "{bomgen: 1, name: p, cluster: {gpu: h100-sxm}, site: {rack: {power: 30 kW}, management: {power: 5.5 kW}}, "
         "fabrics: {compute: {topology: fat-tree, switch: sn5600}}}\n",
         encoding="utf-8",
     )

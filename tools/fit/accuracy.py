@@ -19,7 +19,7 @@ from bomgen.sizing.prediction import predict
 from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.predict import Members
 
-SHOWN = ("By generation", "Width of the intervals")
+SHOWN = ("By generation",)
 """Sections of the page; all of them are in the CSV file."""
 VTRAIN = "vtrain-multi"
 VTRAIN_ALL = ("vtrain-multi", "vtrain-single")

@@ -22,11 +22,7 @@ from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.serving import REQUEST, TPOT, TTFT
 from bomgen.sizing.prediction.serving_terms import inverse_efficiency
 
-SHOWN = (
-    "By what the fit has not seen",
-    "Times held by their 90 % interval, model left out",
-    "Choice and number, model left out",
-)
+SHOWN = ("By what the fit has not seen", "Choice and number, model left out")
 """Sections of the page; all of them are in the CSV file."""
 KINDS = {TPOT: "TPOT", TTFT: "TTFT", REQUEST: "throughput", BATCH: "batches"}
 BANDS = ((0, 8), (8, 32), (32, 128), (128, np.inf))

@@ -9,7 +9,7 @@ from mkdocs.structure.files import File, Files
 from written import pages
 
 CHINESE = "zh/"
-EVIDENCE = ("accuracy.md", "reference-designs.md", "speed.md", "limits.md")
+EVIDENCE = ("accuracy.md", "reference-designs.md", "limits.md")
 """Pages of evidence, whose many numbers would hide what a search is for."""
 TABLE = re.compile(r"<table>\n.*?</table>\n", re.DOTALL)
 PLACE = re.compile(r'<div data-table="([0-9]+)"></div>')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from io import TextIOWrapper
+from io import StringIO
 from typing import BinaryIO
 
 from bomgen.cabling.types import Wiring
@@ -21,13 +21,13 @@ COLUMNS = ("label", "near", "far", "length_m", "sku")
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write two labels per cable."""
-    text = TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    out.write((",".join(COLUMNS) + "\n").encode())
     for table in tables(wiring.each_cable):
+        text = StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
         cables = (table["label"], describe_ends(table, "a"), describe_ends(table, "b"), table["length_m"], table["sku"])
         for label, a, b, length_m, sku in zip(*cables, strict=True):
             for near, far in ((a, b), (b, a)):
                 writer.writerow(map(escape_formula, (label, near, far, f"{length_m:g}", sku or "")))
+        out.write(text.getvalue().encode())
         progress(len(table["label"]))
-    text.detach()

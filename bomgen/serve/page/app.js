@@ -204,7 +204,7 @@ page.take = (file) => { if (mayLeave()) { closeDialog(); take(file); } };
 let saving = Promise.resolve();
 /** Save the plan, but only after the last save: until it ends, the version of the file is not known. */
 function save() {
-  const next = () => unsaved() && (plan.version ? write(plan.path, plan.version) : nameFile());
+  const next = () => unsaved() && (!plan.version ? nameFile() : changesSent() ? nameVersion() : write(plan.path, plan.version));
   saving = saving.then(next, next);
 }
 
@@ -226,8 +226,22 @@ async function write(path, version, text = editor.text) {
   }
 }
 
-function nameFile() {
-  const name = make("input", { value: plan.path, required: true });
+/** Whether the text changes a quote that the customer has, other than its state. */
+function changesSent() {
+  const rest = (text) => text.replace(/^ +state:.*$/m, "");
+  return /^ +state: *(sent|ordered)\b/m.test(plan.saved) && rest(plan.saved) !== rest(editor.text);
+}
+
+/** Save a quote that was sent as its next version, a draft in a file of its own. */
+async function nameVersion() {
+  const next = Number(/^ +revision: *(\d+)/m.exec(plan.saved)?.[1] ?? 1) + 1;
+  const { text } = await call("set", { text: editor.text, set: { "quote.revision": next, "quote.state": "draft" } });
+  editor.text = text;
+  nameFile(plan.path.replace(/(-r\d+)?(\.ya?ml)$/i, `-r${next}$2`));
+}
+
+function nameFile(path = plan.path) {
+  const name = make("input", { value: path, required: true });
   const done = async (event) => {
     event.preventDefault();
     const named = name.value.trim(), path = /\.ya?ml$/i.test(named) ? named : `${named}.yaml`, before = stem(plan.path), after = stem(path);

@@ -86,12 +86,15 @@ async function showOffers(page, place, text) {
   place.scrollIntoView({ block: "start" });
 }
 
+/** The state of a quote: one that was sent expires when its validity is over. */
+const status = ({ state, date, valid_days: days }) => (state === "sent" && Date.parse(date) + days * 86400000 < Date.now() ? word("expired") : words().values[state] ?? "");
+
 /** The plans of the folder as a table that is searched by words. */
 function plansOf(page, found) {
   const open = (each) => make("button", { type: "button", onclick: () => page.load({ path: each.path }) }, make("span", {}, each.title, make("small", {}, each.path)));
-  const rows = found.plans.map((each) => [open(each), each.number, each.customer, each.date]);
-  const listed = table([word("title"), word("number"), word("customer"), word("date")], rows);
-  for (const row of listed.rows) for (const at of [1, 3]) row.cells[at].classList.add("second");
+  const rows = found.plans.map((each) => [open(each), each.number, each.customer, each.date, status(each)]);
+  const listed = table([word("title"), word("number"), word("customer"), word("date"), words().questions.state], rows);
+  for (const row of listed.rows) for (const at of [1, 3, 4]) row.cells[at].classList.add("second");
   const filter = searched([...listed.tBodies[0].rows]);
   return make("div", { id: "plans" }, make("div", { className: "heading" }, make("h3", {}, word("plans", found.root)), filter, button(word("new-plan"), page.beginPlan, { className: "edged" })),
     rows.length ? make("div", { className: "card", tabIndex: 0 }, listed) : make("p", {}, word("no-plans")), unlisted(found));

@@ -42,7 +42,7 @@ export default {
   hints: {
     serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", budget: "of money or power", extend: "from its saved plan", bill: "from another supplier",
   },
-  "use-word": "Use {0}", "go-to": "Go to", begin: "Answer the first question of the form, or type a plan.",
+  "use-word": "Use {0}", "go-to": "Go to", expired: "Expired", begin: "Answer the first question of the form, or type a plan.",
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
   questions: {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to finish", requests: "Requests per minute",
@@ -56,7 +56,7 @@ export default {
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
     support: "Years of support", "support-share": "Support per year, % of hardware",
-    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
+    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
     valid: "Valid for, days", delivery: "Time of delivery", payment: "Terms of payment", warranty: "Warranty", language: "Language of the quote",
   },
   errors: {
@@ -68,7 +68,7 @@ export default {
   },
   readers: { customer: "For the customer", engineer: "For the engineer", installer: "For the installer", programs: "For programs" },
   units: { days: "days", years: "years", steps: "steps", tokens: "tokens", "requests/min": "a minute" },
-  values: { training: "Training", inference: "Serving", fine_tuning: "Fine-tuning", reinforcement: "Reinforcement learning", compute: "Computing power", none: "Fixed size", default: "Default design", en: "English", zh: "中文" },
+  values: { draft: "Draft", sent: "Sent", ordered: "Ordered", lost: "Lost", training: "Training", inference: "Serving", fine_tuning: "Fine-tuning", reinforcement: "Reinforcement learning", compute: "Computing power", none: "Fixed size", default: "Default design", en: "English", zh: "中文" },
   "no-points": "No design meets the limits, or a measure is missing (cost needs prices).",
   editor: {}, stages: {}, formats: {},
 };

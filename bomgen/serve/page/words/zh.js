@@ -42,7 +42,7 @@ export default {
   hints: {
     serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", budget: "资金或电力", extend: "从已保存的方案开始", bill: "来自其他供应商",
   },
-  "use-word": "改为 {0}", "go-to": "转到", begin: "请回答表单的第一个问题，或直接输入方案。",
+  "use-word": "改为 {0}", "go-to": "转到", expired: "已过期", begin: "请回答表单的第一个问题，或直接输入方案。",
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
   questions: {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "完成天数", requests: "每分钟请求数",
@@ -56,7 +56,7 @@ export default {
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
     support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
-    rate: "汇率：1 USD 折合本币", tax: "税率", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
+    rate: "汇率：1 USD 折合本币", tax: "税率", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
     valid: "有效期（天）", delivery: "交货期", payment: "付款方式", warranty: "质保", language: "报价单语言",
   },
   errors: {
@@ -68,7 +68,7 @@ export default {
   },
   readers: { customer: "给客户", engineer: "给工程师", installer: "给安装人员", programs: "给程序" },
   units: { days: "天", years: "年", steps: "步", tokens: "token", "requests/min": "次/分钟" },
-  values: { training: "训练", inference: "推理", fine_tuning: "微调", reinforcement: "强化学习", compute: "算力", none: "固定规模", default: "默认设计", en: "English", zh: "中文" },
+  values: { draft: "草稿", sent: "已发送", ordered: "已下单", lost: "未成交", training: "训练", inference: "推理", fine_tuning: "微调", reinforcement: "强化学习", compute: "算力", none: "固定规模", default: "默认设计", en: "English", zh: "中文" },
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
   stages: {
     "plan": "读取方案", "sizes": "计算规模", "fabrics and racks": "设计网络与机柜", "bill and prices": "配置清单与价格", "checks": "检查",
@@ -80,7 +80,7 @@ export default {
     "quote.html": "报价单网页，无需其他文件。", "install.html": "安装包网页：机柜、端口、线缆、版本与验收测试，不含价格。",
     "report.html": "报告网页，无需其他文件，含计算过程。",
     "quote.md": "Markdown 报价单，用于显示仓库文件的网站。", "report.md": "Markdown 报告，用于显示仓库文件的网站。",
-    "bom.json": "供程序使用的完整结果；格式见 bomgen schema bom。", "bom.csv": "配置清单，每项一行。",
+    "install.html": "施工资料包：机柜、端口表、线缆、需商定的版本、验收测试；不含价格。", "bom.json": "供程序使用的完整结果；格式见 bomgen schema bom。", "bom.csv": "配置清单，每项一行。",
     "bom.cdx.json": "CycloneDX 格式的硬件清单。", "fabric-NAME.svg": "各网络的图。",
     "wiring-csv": "每根线缆一行，用于电子表格和脚本。", "wiring-dot": "设备及其线缆的 Graphviz 图；大型网络仅含交换机。",
     "wiring-ibnet": "供 ibsim 使用的 InfiniBand 网络，格式同 ibnetdiscover 的输出。", "wiring-infragraph": "InfraGraph 格式的基础设施，用于流量和故障仿真。",
