@@ -22,8 +22,8 @@ from installed import CHECKOUT
 COPIED = ("bomgen", "schemas", "templates")
 MESH = CHECKOUT / "tests" / "additions" / "full_mesh.py"
 LEAVES, PEER_LINKS, SERVER_LINKS = 6, 15, 320
-DOCUMENTS = ("md", "html", "xlsx", "json", "csv", "cdx", "svg")
-CABLE_LISTS = ("csv", "xlsx", "parquet", "netbox", "dot", "infragraph", "ibnet", "topo")
+DOCUMENTS = ("md", "html", "xlsx", "json", "csv", "cdx", "svg", "install")
+CABLE_LISTS = ("csv", "xlsx", "p2p", "labels", "parquet", "netbox", "dot", "infragraph", "ibnet", "topo", "ptm")
 
 
 def plan(name: str = "mesh", servers: int = 40, switch: str = "qm9700", **link: Any) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def documents(mesh: Copy) -> list[Path]:
 @pytest.mark.parametrize("form", DOCUMENTS)
 def test_every_document_is_written(form: str, documents: list[Path]) -> None:
     """Counts, names of the kind of link and drawings come from the module alone."""
-    files = [path for path in documents if form in path.suffixes[0].split(".")]
+    files = [path for path in documents if form in (*path.suffixes[0].split("."), path.stem)]
     assert files
     assert all(path.stat().st_size for path in files)
     written = max(files)
@@ -98,7 +98,7 @@ def test_every_document_is_written(form: str, documents: list[Path]) -> None:
         assert (compute["switches"]["total"], compute["links"]["peer"]) == (LEAVES, PEER_LINKS)
         assert compute["links"] | {"spine-core": 0, "leaf-spine": 0, "server-leaf": SERVER_LINKS} == compute["links"]
         assert sum(compute["cables"]["peer"].values()) == PEER_LINKS
-    elif form in ("md", "html", "csv"):
+    elif form in ("md", "html", "csv", "install"):
         assert "peer" in written.read_text("utf-8")
     elif form == "svg":
         text = written.read_text("utf-8")

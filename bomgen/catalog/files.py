@@ -659,8 +659,10 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
         described = source.data.get(SOURCES, {})
         merged[SOURCES] = changed.data.get(SOURCES, {}) | described if isinstance(described, dict) else described
         whole = source._replace(data=merged)
-    problems = schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source)
-    if problems := problems or undescribed_sources(source, whole.data.get(SOURCES, {})):
+    if problems := schema.check_schema(whole, name, schema_of_file) or implausible_figures(kind, source):
+        raise PlanErrors(problems)
+    whole = whole._replace(data=with_shared_sources(whole.data))
+    if problems := undescribed_sources(source, whole.data.get(SOURCES, {})):
         raise PlanErrors(problems)
     return Record(kind, id, whole, (), built_in=False, changed=changed)
 

@@ -1,7 +1,7 @@
 """The documents that records and order numbers name.
 
-A record describes a document under its `sources:`; those that several files of the built-in data name are described
-once, in `data/sources.csv`: id, title, address, licence and the day on which it was read.
+A record describes a document under its `sources:`, or names one of `data/sources.csv`, where those that several files name
+are described once: id, title, address, licence and the day on which it was read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def number_sources(ids: Iterable[str]) -> dict[str, Mapping[str, str]]:
 
 
 def with_shared_sources(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a built-in record with a description of each shared document that it names."""
+    """Return the data of a record with a description of each shared document that it names."""
     described, shared = data.get(SOURCES, {}), shared_sources()
     named = dict.fromkeys(name for _, name in _names(data) if name in shared and name not in described)
     return data | {SOURCES: {name: shared[name] for name in named} | described} if named else data
