@@ -1,7 +1,7 @@
 """The documents that records and order numbers name.
 
-A record describes a document under its `sources:`, or names one of `data/sources.csv`, where those that several files name
-are described once: id, title, address, licence and the day on which it was read.
+A record describes a document under its `sources:`, or names one of `data/sources.csv`, where those that several files
+name are described once: id, title, address, licence and the day on which it was read.
 """
 
 from __future__ import annotations
