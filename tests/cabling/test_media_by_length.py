@@ -23,7 +23,7 @@ from drawn_fabrics import draw_plan  # noqa: E402
 from test_bill_and_cables import built, check_law  # noqa: E402
 
 FLOOR = str(ROOT / "plans" / "superpod-h100-floor.yaml")
-PLANS, LEAST_SHORT = 250, 5
+PLANS, LEAST_SHORT = 125, 2
 IN_BAND = (
     "fabrics.in_band={switch: sn4600c, ports_per_server: 2, link: 100G, hosts: [{name: management servers, count: 5, "
     "ports: 2, part: generic-management-server}]}"

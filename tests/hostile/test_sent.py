@@ -28,6 +28,13 @@ RARE = {name for name in SENT if name.startswith("pdf-")} - {"pdf-deflated-twice
     *("many-sheets-of-excel-97", "text-that-many-cells-of-excel-97-show", "cells-of-a-wide-sheet-of-excel-97"),
     *("cells-of-a-wide-sheet", "cells-of-a-wide-ods", "commas", "merged-a-column-often", "text-that-many-cells-show"),
     *("size-of-excel-97", "known-parts", "network-of-thousands-of-lines", "thousands-of-networks"),
+    *("title-of-blanks", "title-of-currencies", "title-of-months", "title-of-percents", "titles-of-dates"),
+    *("cell-of-groups", "cell-of-blanks-and-digits", "part-of-hyphens", "description-of-units", "quoted-line-ends"),
+    *("strings-said-in-other-quotes", "strings-said-to-be-some", "strings-said-with-a-prefix", "blanks-often"),
+    *("strings-said-behind-a-comment", "dimension-beyond-everything", "row-beyond-everything", "blanks-in-a-span"),
+    *("columns-hidden-beyond-everything", "blanks-outside-a-paragraph", "rows-repeated-before-others"),
+    *("cells-without-a-kind-repeated", "texts-without-a-kind-repeated", "rows-of-cells-without-a-kind"),
+    *("formulas-repeated", "text-of-an-attribute-repeated", "columns-repeated", "columns-hidden", "rows-hidden"),
 }
 """What only `make deep` sends: files that take as much of the time that a command may as others of their kind do."""
 COMMANDS = {

@@ -13,7 +13,7 @@ from judging import skip_or_fail
 CHECKOUT = Path(__file__).parents[2]
 LOCALE, CHARSET = "tr_TR", "ISO-8859-9"
 """No UTF-8, commas in numbers, and an i of its own."""
-REBUILT = ("a100-32-zh", "llama65b-quote", "superpod-h100-floor", "training-and-serving")
+REBUILT = ("deepseek-r1-h20-zh", "llama65b-quote", "superpod-h100-floor", "training-and-serving")
 """A plan in Chinese, one with prices, one with a floor plan and one of several clusters; `make everywhere` has all."""
 
 

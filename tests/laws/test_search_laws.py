@@ -14,7 +14,7 @@ from bomgen.results.designs import Columns
 from bomgen.workflow.design_search import DesignByDesign, SearchRequest, open_search
 from bomgen.workflow.design_tables import DesignTables
 
-SPACES, OF_SPACE = 12, 10
+SPACES, OF_SPACE = 8, 6
 """Spaces that are drawn every day, and designs of each that are worked out; at length 200 times 50."""
 SERVERS = {
     "ib": ("a100-sxm-80", "h100-sxm", "h200-sxm", "b200-sxm"),

@@ -30,7 +30,7 @@ NETWORKS = {
     "h100-127": (127, {"compute", "storage", "in_band"}),
     "gb300-nvl72-xdr": (144, {"compute", "storage"}),
 }
-EVERY_DAY = ("1000P-dense", "a100-32-zh", "rubin-nvl8", "superpod-a100-140")
+EVERY_DAY = ("a100-32-zh", "superpod-a100-140")
 
 
 def merge_rows(rows: list[Row]) -> list[Row]:
