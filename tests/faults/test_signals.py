@@ -150,6 +150,7 @@ def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("how", ["interrupt", "end", "kill"])
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.deep
 def test_a_search_of_a_thousand_million_designs_ends(
     how: str, jobs: int, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
