@@ -24,7 +24,7 @@ VARIED_PLANS = {
 
 def examples(usual: int) -> int:
     """Return how many examples a law that usually looks at so many looks at now."""
-    return max(2, int(usual * (DEEPER if DEEPER > 1 else DAILY)))
+    return max(2, int(usual * (DEEPER if DEEP else DAILY)))
 
 
 def shards(count: int) -> list[Any]:

@@ -46,6 +46,8 @@ GONE = -1
 """A device, port or cable that the other network does not have."""
 NOWHERE = floor_plan.NOWHERE
 """An unknown position in a column."""
+INFINIBAND_LANES = 4
+"""Lanes of an InfiniBand link (InfiniBand Architecture Specification, volume 2)."""
 
 
 class Places(NamedTuple):

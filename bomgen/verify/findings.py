@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bomgen.cabling.matching import MovedEnds, order_moves
-from bomgen.cabling.types import Wiring
+from bomgen.cabling.types import INFINIBAND_LANES, Wiring
 from bomgen.pricing.bill_line import cable_id, cable_sku
 from bomgen.verify.naming import MANAGEMENT, NO_PORT, Names, PlannedLinks, SeenLink, name_devices, pair_ports
 from bomgen.verify.reading import NAMELESS, AsBuilt, SeenPort, short_name
@@ -48,8 +48,6 @@ USUAL_ERROR_RATE = 1e-12
 """Bit error rate from which a link is reported, the most that the InfiniBand Architecture Specification permits."""
 MOST_IN_RING = 4
 """Cables that are taken for crossed by mistake; where nobody kept to the list of ports, rings are longer."""
-FULL_WIDTH = 4
-"""Lanes of an InfiniBand link that has come up in full."""
 End = tuple[int | None, int | None]
 """Planned device and port of an end; None where it is not known."""
 
@@ -279,7 +277,7 @@ class _Comparison:
                 stated += self.facts.get(end, ())
             for seen in stated:
                 if seen.gbps is not None and seen.gbps < rate:
-                    narrow = seen.lanes is not None and seen.gbps * FULL_WIDTH >= rate * seen.lanes
+                    narrow = seen.lanes is not None and seen.gbps * INFINIBAND_LANES >= rate * seen.lanes
                     self.states[row] = WIDTH if narrow else SPEED
                 elif seen.error_rate is not None and seen.error_rate > self.error_rate:
                     self.states[row] = ERRORS

@@ -15,6 +15,7 @@ from itertools import accumulate, chain
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from bomgen.cabling.types import INFINIBAND_LANES
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
@@ -33,8 +34,6 @@ SEVERAL = ";"
 """Separator between the ends of a cable with several links in a table."""
 NAMELESS = "?"
 """The neighbour that does not state its name."""
-WIDTH = 4
-"""Lanes of an InfiniBand port whose output does not state them (InfiniBand Architecture Specification, volume 2)."""
 SPEEDS = {"SDR": 2.5, "DDR": 5, "QDR": 10, "FDR10": 10, "FDR": 14, "EDR": 25, "HDR": 50, "NDR": 100, "XDR": 200}
 """Rate of a lane by the name of its speed, without the overhead of its encoding [Gb/s]."""
 NOTHING = ("", "-", "--", "n/a")
@@ -362,12 +361,12 @@ def _port(values: Mapping[str, str], mark: Mark) -> SeenPort:
 def _rate(stated: Mapping[str, str], lanes: float | None) -> float | None:
     """Return the rate of a port as it is sold [Gb/s]: by the speed or line rate of a lane, or as stated."""
     if line_gbps := _number(stated.get("line_gbps", "")):
-        return (lanes or WIDTH) * max((speed for speed in SPEEDS.values() if speed <= line_gbps), default=0)
+        return (lanes or INFINIBAND_LANES) * max((speed for speed in SPEEDS.values() if speed <= line_gbps), default=0)
     if lane_gbps := _number(stated.get("lane_gbps", "")):
-        return (lanes or WIDTH) * lane_gbps
+        return (lanes or INFINIBAND_LANES) * lane_gbps
     speed = stated.get("speed", "").upper().removeprefix("IB-")
     if speed in SPEEDS:
-        return (lanes or WIDTH) * SPEEDS[speed]
+        return (lanes or INFINIBAND_LANES) * SPEEDS[speed]
     return _number((stated.get("rate", "") or speed).upper().removesuffix("G"))
 
 

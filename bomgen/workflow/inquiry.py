@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -66,12 +67,15 @@ def answer_inquiry(file: PlanFile) -> Answer:
         work_out_variant(inputs)  # raises why
     first = designed[0]._replace(kind="asked" if SIZES & cluster.keys() else "smallest")
     vendors = (offer._replace(kind="vendor") for offer in others if offer.gpu_vendor != first.gpu_vendor)
-    sized = [*_without_margin(inputs, first)] or [first]
-    offers = {_size(offer): offer for offer in sized}
+    is_service = first.kind == "smallest" and first.report.plan.inference is not None
+    offers = {_size(offer): offer for offer in (_for_service(inputs, first) if is_service else (first,))}
     recommended = len(offers) - 1
-    for offer in (*_with_spare_server(inputs, first), *_grown(inputs, first), *vendors):
+    spare = () if is_service else _with_spare_server(inputs, first)
+    for offer in chain(spare, _grown(inputs, first), vendors):  # each is designed when it is its turn
         offers.setdefault(_size(offer), offer)
-    return Answer(tuple(offers.values())[:MOST_OFFERS], recommended, tuple(others))
+        if len(offers) == MOST_OFFERS:
+            break
+    return Answer(tuple(offers.values()), recommended, tuple(others))
 
 
 def _settings(changes: Changes) -> tuple[str, ...]:
@@ -111,13 +115,13 @@ def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Off
 def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
     """Yield each GPU that is sold with a server that has it: its default server, if a maker sells that."""
     for gpu in Catalog().all("gpu"):
-        if not gpu.value(NEW_FORMAT):
+        if not gpu.value(NEW_FORMAT) or identity(gpu).availability != AVAILABLE:
             continue
         default = catalog.default_server(gpu.id)
         servers = [*([default] if default else []), *catalog.records_where("server", "gpu", gpu.id)]
         named = (server for server in servers if identity(server).vendor not in (None, GENERIC))
         server = next((server for server in named if identity(server).availability == AVAILABLE), None)
-        if server and identity(gpu).availability == AVAILABLE:
+        if server:
             yield gpu.id, server
 
 
@@ -128,18 +132,15 @@ def _has_price(report: Report, gpu: str, server: Record) -> bool:
     return any(net_price(part_names(catalog, *part), part[0], 1, quoted, report.books) is not None for part in parts)
 
 
-def _without_margin(inputs: Inputs, first: Offer) -> Iterator[Offer]:
-    """Yield a service without the margin for errors of the prediction, then with it; neither if its size is given."""
-    if first.kind == "smallest" and first.report.plan.inference:
-        yield from _design(inputs, "smallest", {**first.changes, f"{_workload(inputs)}.margin": NO_MARGIN})
-        yield first._replace(kind="recommended")
+def _for_service(inputs: Inputs, first: Offer) -> Iterator[Offer]:
+    """Yield a service without the margin for errors of the prediction, then with it."""
+    yield from _design(inputs, "smallest", {**first.changes, f"{_workload(inputs)}.margin": NO_MARGIN})
+    yield first._replace(kind="recommended")
 
 
 def _with_spare_server(inputs: Inputs, first: Offer) -> Iterator[Offer]:
-    """Yield the design with a server that replaces a failed one, if a spare serves nobody meanwhile."""
-    if first.report.design.sizing.servers is not None and not (
-        first.kind == "smallest" and first.report.plan.inference
-    ):
+    """Yield the design with a server that replaces a failed one."""
+    if first.report.design.sizing.servers is not None:
         yield from _design(inputs, "spare", {**first.changes, SPARE_SERVERS: 1})
 
 
@@ -147,9 +148,11 @@ def _grown(inputs: Inputs, first: Offer) -> Iterator[Offer]:
     """Yield the design for a larger load, if the workload has one that determines the size."""
     plan = first.report.plan
     run, served = plan.reinforcement or plan.training, plan.inference
-    if first.kind == "smallest" and served and served.requests_per_minute:
+    if first.kind != "smallest":
+        return
+    if served and served.requests_per_minute:
         changes = {f"{_workload(inputs)}.requests_per_minute": ceil(served.requests_per_minute.value * GROWTH)}
-    elif first.kind == "smallest" and run and run.target_days:
+    elif run and run.target_days:
         changes = {f"{_workload(inputs)}.target_days": f"{float(run.target_days.value / GROWTH):.3g}"}
     else:
         return

@@ -143,7 +143,7 @@ def test_an_end_at_every_operation(command: str, earlier: bool, work: Path) -> N
             assert after == state(work), at
 
 
-@pytest.mark.skipif(not DEEP, reason="a disk that is gone for good takes `make deep`")
+@pytest.mark.deep
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_disk_that_goes_for_good(error: str, work: Path) -> None:
     """Nothing works from an operation on: what cannot be put back is named, and every file is whole."""

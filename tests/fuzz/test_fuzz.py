@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -12,8 +11,6 @@ import pytest
 from hunt import HERE, TARGETS, command, corpus, found, write_inputs
 from judging import Judge
 
-DAILY = ("bind", "books", "templates")
-"""Targets that are fuzzed every day; `make fuzz` has all: loading the program takes most of the time of each."""
 RUNS = {"source": 500, "quantities": 1000, "books": 100, "templates": 50, "bind": 5}
 """Executions of a target each time: less than a second beside the start."""
 BEGUN_WITH = 12
@@ -55,7 +52,7 @@ def test_the_corpora_are_small() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", TARGETS if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else DAILY)
+@pytest.mark.parametrize("name", TARGETS)
 def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path, judge: Judge) -> None:
     """Each target for a fixed number of executions from its corpus, with a fixed seed."""
     judge("python:atheris")  # there is none but for Linux on x86-64

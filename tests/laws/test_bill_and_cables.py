@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from depth import DEEPER, shards
+from depth import DEEP, shards
 from drawn_fabrics import draw_plan
 
 from bomgen.cabling.types import COLUMNS, Wiring
@@ -24,7 +24,7 @@ from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 
-PLANS, SHARDS = 200 * (100 if DEEPER > 1 else 1), 10
+PLANS, SHARDS = 200 * (100 if DEEP else 1), 10
 LEAST_BUILT = 0.25
 Place = tuple[str, str, str]
 """Fabric, kind of device, and id of the module."""

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from depth import DEEPER
+from depth import DEEP
 from written_plans import plan_file
 
 from bomgen.results.designs import Columns
@@ -121,7 +121,7 @@ def describe(columns: Columns, row: int) -> dict[str, Any]:
     } | {"unpriced": columns.unpriced_parts[unpriced - 1] if unpriced else ()}
 
 
-@pytest.mark.parametrize("seed", range(SPACES if DEEPER == 1 else 200))
+@pytest.mark.parametrize("seed", range(200 if DEEP else SPACES))
 def test_designs_in_columns_are_those_worked_out_alone(seed: int, tmp_path: Path) -> None:
     """Of random spaces random designs, to the piece, the watt and the cent."""
     draw = Random(seed)  # noqa: S311
@@ -131,7 +131,7 @@ def test_designs_in_columns_are_those_worked_out_alone(seed: int, tmp_path: Path
     space = open_search(file)
     search = SearchRequest(file, (), space)
     tables, alone = DesignTables(search.inputs(), space), DesignByDesign(search)
-    designs = OF_SPACE if DEEPER == 1 else 50
+    designs = 50 if DEEP else OF_SPACE
     for place in draw.sample(range(space.size), min(designs, space.size)):
         expected = describe(alone.columns(place, place + 1), 0)
         assert describe(tables.columns(place, place + 1), 0) == expected, space.settings(place)

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from depth import DEEPER
+from depth import DEEP
 from plan_reports import report_of
 from planted_faults import Built
 
@@ -25,7 +25,7 @@ from bomgen.verify.reading import read_outputs
 from bomgen.workflow.pipeline import list_cables
 
 LARGE = Path(__file__).parents[2] / "plans" / "superpod-h100-4su.yaml"
-SEEDS = range(5 if DEEPER > 1 else 1)
+SEEDS = range(5 if DEEP else 1)
 SMALL: Mapping[str, Any] = {
     "bomgen": 1,
     "name": "hall",
@@ -65,7 +65,7 @@ def _small(worked: Worked) -> Wiring:
 @pytest.fixture
 def wiring(worked: Worked) -> Wiring:
     """The compute links of a plan, of a large one for `make deep`."""
-    return list_cables(report_of(LARGE), ["compute"]) if DEEPER > 1 else _small(worked)
+    return list_cables(report_of(LARGE), ["compute"]) if DEEP else _small(worked)
 
 
 def judge(built: Built, files: Mapping[str, str]) -> Counter[str]:

@@ -111,7 +111,7 @@ def test_ocp_mesh() -> None:
     assert [line.quantity for line in in_band.lines] == [1, 17, 17]
 
 
-@pytest.mark.skipif(not DEEP, reason="the second mesh takes `make deep`")
+@pytest.mark.deep
 def test_ocp_two_meshes() -> None:
     """Two such blocks: each has its half of the modules at servers, and a front end with a switch for either port."""
     found = open_published("ocp-xoc-128-2x-opg-64-mesh-conv-ro").found

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from bomgen.cabling.types import Column, DeviceKind, Wiring, lanes_per_cage
+from bomgen.cabling.types import INFINIBAND_LANES, Column, DeviceKind, Wiring, lanes_per_cage
 from bomgen.catalog.identity import ascii_slug
 from bomgen.output.registry import Progress, Unsuitable
 
@@ -241,9 +241,7 @@ def _node_lines(subnet: Subnet, number: int, node: SubnetNode, names: list[str])
 # A server is one system with its NICs as nodes. Port names are the usual ones, with a P before a digit. Links have the
 # speed of their lanes; definitions of systems have the highest that ibdm 1.5.7 supports.
 
-WIDTH = 4
-"""Lanes of a link."""
-WIDTH_AND_SPEED = f"-{WIDTH}x-10G->"
+WIDTH_AND_SPEED = f"-{INFINIBAND_LANES}x-10G->"
 """Fastest port of a system that ibdm 1.5.7 supports."""
 SWITCH_NODE = "U1"
 SYSTEM_FILE = "{name}.ibnl"
@@ -298,8 +296,8 @@ def _system_lines(
         device, _ = subnet.node(link.peer)
         system = kinds[int(subnet.wiring.kind_numbers[device])]
         port, peer_port = ports[link.name], ports[link.peer_name]
-        speed = subnet.wiring.cable_types[link.cable_type].rate_gbps / WIDTH
-        yield f"   {port} -{WIDTH}x-{speed:g}G-> {system} {names[device]} {peer_port}\n"
+        speed = subnet.wiring.cable_types[link.cable_type].rate_gbps / INFINIBAND_LANES
+        yield f"   {port} -{INFINIBAND_LANES}x-{speed:g}G-> {system} {names[device]} {peer_port}\n"
 
 
 def _learn(system: System, node: SubnetNode, ports: list[str]) -> None:
