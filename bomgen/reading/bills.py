@@ -25,27 +25,33 @@ from bomgen.reading.bill_columns import (
     SPARE,
     BillTable,
     Columns,
+    SheetCable,
     ask,
+    count_cables,
     find_blocks,
     find_counted_rows,
+    read_cables,
     read_pasted,
 )
-from bomgen.reading.cable_sheets import SheetCable, count_cables, read_cables
 from bomgen.reading.cells import (
     POINT,
     TENTHS,
+    YEN,
     Broken,
     RawTable,
     Share,
     TableCell,
     Value,
+    find_currencies,
+    language_of,
     prove_points,
     read_amount,
+    read_heading,
     read_share,
     shorten_texts,
+    yen_of,
 )
 from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, RequestedColumns
-from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
 
 MAX_LINES = 5000

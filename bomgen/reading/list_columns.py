@@ -21,14 +21,20 @@ from bomgen.reading.cells import (
     ORDERS,
     PERCENT,
     POINT,
+    TAXED,
     Broken,
+    Heading,
     RawTable,
     TableCell,
     cell_at,
     fill_merged,
+    find_break,
+    has_price_word,
+    language_of,
+    normalize,
     read_amount,
+    read_heading,
 )
-from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.scans import column_letters, column_number
 

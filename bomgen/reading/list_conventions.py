@@ -18,17 +18,28 @@ from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_unit, minor_units
 from bomgen.reading.cells import (
     COMMA,
+    ONE,
     ORDERS,
     PERCENT,
     POINT,
     TENTHS,
+    YEN,
     Share,
     TableCell,
+    decimal_of,
+    find_currencies,
+    find_currency,
+    find_scale,
+    has_tax,
+    languages,
+    normalize,
     read_amount,
     read_dates,
     read_pieces,
     read_share,
+    words,
     written_date,
+    yen_of,
 )
 from bomgen.reading.list_columns import (
     CURRENCY,
@@ -57,19 +68,6 @@ from bomgen.reading.list_columns import (
     tax_question,
 )
 from bomgen.reading.list_columns import DATES as ORDER
-from bomgen.reading.list_words import (
-    ONE,
-    YEN,
-    decimal_of,
-    find_currencies,
-    find_currency,
-    find_scale,
-    has_tax,
-    languages,
-    normalize,
-    words,
-    yen_of,
-)
 from bomgen.reading.price_table import DATES, VALID_UNTIL
 
 HALF = Decimal("0.5")

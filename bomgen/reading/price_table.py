@@ -18,8 +18,7 @@ from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
 from bomgen.pricing.price_book import AMOUNTS, FORMAT, FORMAT_KEY
-from bomgen.reading.cells import Broken, TableCell, Value, read_amount, read_dates
-from bomgen.reading.list_words import find_break
+from bomgen.reading.cells import Broken, TableCell, Value, find_break, read_amount, read_dates
 
 DESCRIPTION = "description"
 """A column for the reader of the table."""

@@ -27,8 +27,7 @@ from bomgen.results.result import sources_text
 from bomgen.workflow.plan_files import PlanFile, content_of
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
-from bomgen.xray.lines import PlacedPart, build_design, list_slots
-from bomgen.xray.summary import describe_counts
+from bomgen.xray.lines import SERVER_LEAF, PlacedPart, build_design, list_slots
 from bomgen.xray.types import NOTHING as TYPES_NOTHING
 from bomgen.xray.types import SEVERITIES, CountedNetwork, DesignFound, Finding, Xray, name_place
 
@@ -99,7 +98,7 @@ def answer(xray: Xray, language: Language) -> tuple[str, str]:
         if fabric.designs and not xray.servers:
             shown += word("list-comma") + word("xray-for-servers", servers=fabric.designs[0].servers)
         if not shown and fabric.counted:
-            shown = describe_counts(fabric.counted, language)
+            shown = _describe_counts(fabric.counted, language)
         if shown:
             said.append(f"{fabric.title}{word('name-in')}{shown}")
     first = word("xray-is", parts=word("list-semicolon").join(said)) if said else word("xray-is-unknown")
@@ -171,7 +170,7 @@ def _fabrics(xray: Xray, language: Language) -> Table:
         title = f"{fabric.title}{word('name-in')}{word(f'xray-explains-{fabric.explains}')}"
         for design in fabric.designs:
             rows.append(row_of(_describe(design, language), design.servers, len(fabric.lines), group=title))
-        if fabric.counted and (counts := describe_counts(fabric.counted, language)):
+        if fabric.counted and (counts := _describe_counts(fabric.counted, language)):
             rows.append(row_of(word("xray-by-counts", counts=counts), "", "", group=title))
         elif not fabric.designs:
             rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
@@ -189,6 +188,21 @@ def _describe(design: DesignFound, language: Language) -> str:
     said += [word("xray-repeats")] if design.repeats else []
     said += [word("xray-carries", servers=design.carries)] if design.carries else []
     return word("list-comma").join(said)
+
+
+def _describe_counts(network: CountedNetwork, language: Language) -> str:
+    """Return the switches and links of a network that are counted alone, in words."""
+    tiers = (
+        language.word("xray-tier", count=count, tier=language.value(tier, "word")) for tier, count in network.switches
+    )
+    said = [" + ".join(tiers)] if network.switches else []
+    for links in network.links:
+        kind = language.word(f"label-{links.kind}") if links.kind else language.word("xray-links-of-any-kind")
+        rate = f" ({links.gbps}G)" if links.gbps else ""
+        said.append(language.word("xray-has-links", links=links.links, kind=kind, rate=rate))
+        if links.kind == SERVER_LEAF and not network.switches:
+            said.append(language.word("xray-as-gpus", links=links.links))
+    return language.word("list-comma").join(said)
 
 
 def _lines(xray: Xray, language: Language) -> Table:

@@ -15,12 +15,29 @@ from bomgen.plan.binding.fabrics import OTHERWISE, PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.fitting import DesignFit, NeededPart
-from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
-from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, Servers, count_rj45_ports, list_scopes
+from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks, check_wiring
+from bomgen.xray.lines import (
+    COMPARED,
+    SERVER_LEAF,
+    Designs,
+    Scope,
+    Servers,
+    count_network,
+    count_rj45_ports,
+    list_scopes,
+    summarise_servers,
+)
 from bomgen.xray.parts import Requirements, check_parts, check_prices
-from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
-from bomgen.xray.summary import count_network, summarise_servers
+from bomgen.xray.plan_search import (
+    UNKNOWN_PORT_RATE,
+    Basis,
+    DesignFit,
+    FittedPlan,
+    NeededPart,
+    Networks,
+    find_networks,
+    fit_fabric,
+)
 from bomgen.xray.types import (
     GENERAL,
     LIKELY,
@@ -37,7 +54,6 @@ from bomgen.xray.types import (
     at_line,
     ordered,
 )
-from bomgen.xray.wiring_checks import check_wiring
 
 # judgement ----------------------------------------------------------------------------------------------------------
 # Errors of a bill relative to a design that explains it, and missing categories.

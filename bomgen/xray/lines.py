@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import ANY, Identity
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
 from bomgen.core.jobs import OF_BILL_PLAN, spend
+from bomgen.core.messages import Message, message
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
 from bomgen.fabric import declaration
@@ -25,8 +27,10 @@ from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.pricing.bill import Bill, bill
 from bomgen.pricing.bill_line import Line
-from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
+from bomgen.reading.part_words import gpus_of
 from bomgen.workflow.pipeline import design_cluster
+from bomgen.xray.types import CountedLinks, CountedNetwork
 
 Plan = dict[str, Any]
 """Data of a plan, or of a part of one."""
@@ -401,3 +405,49 @@ def list_modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine
         fits = any(accepts(cage, plug, cage_rules) for cage in cages)
         if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
             yield line
+
+
+SHOWN_SERVERS = 3
+"""Kinds of servers that the first sentence names."""
+
+
+def count_network(lines: Sequence[SentLine], catalog: Catalog) -> CountedNetwork:
+    """Return the switches of a network by tier and its links by kind, from quantities, words and roles."""
+    switches = Counter[str]()
+    for line in lines:
+        if line.quantity and line.kinds == ("switch",):
+            switches[line.place.tier or ANY_SWITCH] += line.quantity
+    linked = (line for line in lines if line.kind in ("transceiver", "cable") and line.quantity)
+    by_kind = group_by(linked, lambda line: line.place.links or (SERVER_LEAF if line.place.tier == SERVER else ""))
+    counted = (_count_links(kind, of_kind, catalog) for kind, of_kind in by_kind.items())
+    return CountedNetwork(tuple(switches.items()), tuple(links for links in counted if links.links))
+
+
+def _count_links(kind: str, lines: Sequence[SentLine], catalog: Catalog) -> CountedLinks:
+    cables = [line for line in lines if line.kind == "cable"]
+    modules = [line for line in lines if line.kind == "transceiver"]
+    ends = Counter[str]()
+    for line in modules:
+        ends[line.place.tier] += count_engines(line, catalog)
+    at_both_ends = min(ends.values()) if len(ends) > 1 else sum(ends.values()) // 2
+    links = sum(count_links(line, catalog) for line in cables) or at_both_ends
+    rates = [engine_gbps(line, catalog) for line in modules]
+    rates += [
+        int(catalog.find_original("cable", line.id).value("link_gbps") or 0)
+        for line in cables
+        if not is_fibre(line, catalog)
+    ]
+    return CountedLinks(kind, links, max(rates, default=0))
+
+
+def summarise_servers(bill: SentBill, catalog: Catalog) -> Iterator[Message]:
+    """Yield the servers of a bill with their GPUs, most first; of rack-scale systems with their compute trays."""
+    servers = [line for line in bill.lines if line.kind == SERVER and line.quantity]
+    for line in sorted(servers, key=lambda line: -(line.quantity or 0))[:SHOWN_SERVERS]:
+        record = catalog.find_original(SERVER, line.id)
+        pieces, name = line.quantity or 0, identity(record).name
+        gpus, trays = pieces * gpus_of(record), int(record.value("trays") or 0)
+        if trays:
+            yield message("xray-has-racks", pieces=pieces, part=name, gpus=gpus, trays=pieces * trays)
+        else:
+            yield message("xray-has-servers", pieces=pieces, part=name, gpus=gpus)
