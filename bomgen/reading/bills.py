@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.bill_columns import (
@@ -107,6 +109,8 @@ class SentLine(NamedTuple):
     notes: str
     """All other text of the line."""
     recognition: Recognition
+    catalog: Catalog
+    """The catalogue that its part was recognised in."""
     place: StatedPlace
     quantity: int | None
     """Pieces, without spares if these have a separate column; None if not stated."""
@@ -136,6 +140,35 @@ class SentLine(NamedTuple):
     def id(self) -> str:
         """Return the catalogue id of the recognised part; empty without one."""
         return self.recognition.named.id if self.recognition.named else ""
+
+    @property
+    def record(self) -> Record:
+        """Return the record of the recognised part."""
+        return self.catalog.find_original(self.kind, self.id)
+
+    @property
+    def is_fibre(self) -> bool:
+        """Return whether it is of fibres between modules."""
+        return self.kind == "cable" and self.record.value("kind") == "fibre"
+
+    @property
+    def links_per_piece(self) -> int:
+        """Return the links that a cable carries, or that a module serves, by its words if they say so."""
+        if self.kind == "cable":
+            return int(part_records.cable(self.record, self.catalog).links.value)
+        return self.recognition.words.ports or int(self.record.value("ports") or 1)
+
+    @property
+    def links(self) -> int:
+        """Return the links that its pieces carry or serve."""
+        return (self.quantity or 0) * self.links_per_piece
+
+    @property
+    def link_gbps(self) -> int:
+        """Return the rate of such a link [Gb/s]; 0 if unknown."""
+        if self.kind == "cable":
+            return int(self.record.value("link_gbps") or 0)
+        return int(self.record.value("rate_gbps") or 0) // self.links_per_piece
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -184,6 +217,7 @@ class SentBill(NamedTuple):
     """A bill as received."""
 
     file: str
+    catalog: Catalog
     lines: tuple[SentLine, ...]
     sums: tuple[SumRow, ...]
     currency: str
@@ -249,6 +283,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     left = [table for table in tables if table.name and table.name not in used]
     return SentBill(
         file=file,
+        catalog=index.catalog,
         lines=tuple(lines),
         sums=tuple(sums),
         currency=asked.currency or _currency_of(blocks),
@@ -410,6 +445,7 @@ class _BlockReader:
             description=description,
             notes=" ; ".join(filter(None, notes)),
             recognition=self.recognizer.recognize(part, whole),
+            catalog=self.recognizer.index.catalog,
             place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if SPARE in self.columns else None,

@@ -170,7 +170,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     name, content = file_of(request)
     words, catalog = language_of(request), Catalog()
     try:
-        inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)), catalog)
+        inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)))
     except PlanErrors as errors:
         return _asking(errors, words) | {"plan": None}
     answer: Data = {
@@ -181,7 +181,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     }
     try:
         plan = plan_name(name)
-        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": NO_VERSION}
+        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan), "version": NO_VERSION}
     except PlanErrors as errors:
         answer["problems"] = texts_of(errors.problems)
     return answer

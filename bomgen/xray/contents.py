@@ -338,7 +338,7 @@ SHARE_STEPS = (PERCENT, 10 * PERCENT, PERCENT * PERCENT)
 _WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
-def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
+def plan_text(inspection: Inspection, name: str) -> str:
     """Return the plan that rebuilds a bill. Raises PlanErrors if no fabric is explained, or it differs."""
     bill = inspection.found.bill
     fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != TYPES_NOTHING]
@@ -355,7 +355,7 @@ def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
     spares, other_spares = _spares(fabrics)
     whole = {"bomgen": 1, "name": name, **data, **({"spares": spares} if spares else {})}
     for cluster in clusters:
-        _compare(fabrics, cluster, bill.file, catalog)
+        _compare(fabrics, cluster, bill)
     comments = [f"# Made from {bill.file}: what explains its fabrics.", *_comments(inspection), *other_spares]
     return "\n".join([*comments, *_yaml_lines(whole, 0)]) + "\n"
 
@@ -418,16 +418,16 @@ def _fabric(explained: Explained) -> dict[str, Any]:
     return fabric
 
 
-def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog) -> None:
+def _compare(fabrics: list[Explained], cluster: str, bill: SentBill) -> None:
     """Build a cluster with all its fabrics. Raises PlanErrors unless each equals its individual explanation."""
-    built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
+    built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, bill.catalog)
     slots = [*list_slots(built[1])] if built else []
     for fabric in (fabric for fabric in fabrics if fabric.cluster == cluster):
         counted = _count_pieces(slot for slot in slots if slot.fabric == fabric.role)
         wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
         if any(counted[id] != pieces for id, pieces in wanted.items()):
             message = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
-            raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "not-explained")])
+            raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "not-explained")])
 
 
 def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:
@@ -501,8 +501,7 @@ def plan_name(file: str) -> str:
 
 def rebuild_plan(content: bytes, file: str) -> PlanFile:
     """Return the plan that rebuilds a bill, named like its file. Raises PlanErrors as `open_bill` and `plan_text`."""
-    catalog = Catalog()
-    text = plan_text(inspect(require_whole(open_bill(content, file, catalog)), catalog), plan_name(file), catalog)
+    text = plan_text(inspect(require_whole(open_bill(content, file, Catalog()))), plan_name(file))
     folder = Path().resolve()
     return PlanFile(file, encoded(text, file), folder, folder)
 
@@ -512,9 +511,8 @@ def inspect_bill(file: str | PathLike[str]) -> list[dict[str, Any]]:
 
     Raises PlanErrors for a file that cannot be read as a bill, and OSError for one that cannot be opened.
     """
-    catalog = Catalog()
-    bill = open_bill(content_of(Path(file)), fspath(file), catalog)
-    findings: list[dict[str, Any]] = to_data(inspect(bill, catalog).found)["findings"]
+    bill = open_bill(content_of(Path(file)), fspath(file), Catalog())
+    findings: list[dict[str, Any]] = to_data(inspect(bill).found)["findings"]
     return findings
 
 

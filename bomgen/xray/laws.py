@@ -13,7 +13,6 @@ from functools import partial
 from math import ceil
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
@@ -22,7 +21,7 @@ from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.lines import SERVER_LEAF, count_engines
+from bomgen.xray.lines import SERVER_LEAF
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_cable, at_line, name_place
 
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
@@ -38,9 +37,9 @@ SPARE_SHARE = Fraction(1, 10)
 class ConsistencyChecks:
     """Checks of the lines of a bill against catalogue figures."""
 
-    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
-        self.bill, self.catalog = bill, catalog
-        self.rules = rules(catalog)
+    def __init__(self, bill: SentBill) -> None:
+        self.bill = bill
+        self.rules = rules(bill.catalog)
         self.switches: dict[str, Switch] = {}
         self.unknown: dict[str, dict[str, int]] = {}
         """Pieces on unrecognised lines that may be of a kind of part, by fabric."""
@@ -71,17 +70,17 @@ class ConsistencyChecks:
         return [by_fabric[name] for name in dict.fromkeys((*named, *linked)) if name[1]]
 
     def _module(self, line: SentLine) -> Module:
-        return part_records.module(self.catalog.find_original("transceiver", line.id), self.catalog)
+        return part_records.module(line.record, line.catalog)
 
     def _cable(self, line: SentLine) -> Cable:
-        return part_records.cable(self.catalog.find_original("cable", line.id), self.catalog)
+        return part_records.cable(line.record, line.catalog)
 
     def _switch(self, line: SentLine) -> Switch | None:
         if line.kind != "switch":
             return None
         if line.id not in self.switches:
             with suppress(PlanErrors):
-                self.switches[line.id] = part_records.switch(self.catalog.find_original("switch", line.id))
+                self.switches[line.id] = part_records.switch(line.record)
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
@@ -144,7 +143,7 @@ class ConsistencyChecks:
             if line.kind == "switch" and (switch := self._switch(line)):
                 cages = {group.cage for group in switch.groups}
             elif line.kind == SERVER and not has_nics:
-                cages = {str(self.catalog.find_original(SERVER, line.id).value("cage") or ANY)}
+                cages = {str(line.record.value("cage") or ANY)}
             else:
                 continue
             if not any(accepts(cage, plug, self.rules) for cage in cages for plug in plugs):
@@ -182,7 +181,7 @@ class ConsistencyChecks:
             yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
     def _engines(self, modules: Sequence[SentLine]) -> int:
-        return sum(count_engines(line, self.catalog) for line in modules)
+        return sum(line.links for line in modules)
 
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
         """Check modules at both ends against fibres of a kind of links; `unknown` links may have unlisted modules."""
@@ -228,7 +227,7 @@ class ConsistencyChecks:
                 continue
             switches = [self._switch(line) for line in switch_lines]
             modules = by_tier.get(("transceiver", tier), [])
-            records = (self.catalog.find_original("transceiver", line.id) for line in modules)
+            records = (line.record for line in modules)
             if None in switches or any(record.data.get("vendor") == GENERIC for record in records):
                 continue
             cages = 0

@@ -9,7 +9,6 @@ from itertools import combinations, islice, product
 from math import ceil
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
 from bomgen.core.jobs import OF_BILL_FIT, spend
 from bomgen.core.provenance import Mark
@@ -17,7 +16,7 @@ from bomgen.design.assembly import Design
 from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
-from bomgen.reading.bills import ANY_SWITCH, SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
 from bomgen.xray.candidates import (
     STAGES,
     CandidatePlan,
@@ -30,22 +29,17 @@ from bomgen.xray.candidates import (
 from bomgen.xray.laws import SPARE_SHARE
 from bomgen.xray.lines import (
     COMPARED,
+    LEAF_SPINE,
+    SPINE_CORE,
     Designs,
     PlacedPart,
     Plan,
     Scope,
     Servers,
     build_design,
-    count_engines,
-    count_links,
-    engine_gbps,
-    is_fibre,
     kind_between,
-    leaf_spine,
-    list_modules_at_servers,
     list_slots,
     port_gbps,
-    spine_core,
     sum_pieces,
 )
 from bomgen.xray.parts import Requirements
@@ -256,9 +250,8 @@ MOST_ALIKE = 6
 class Basis(NamedTuple):
     """Data shared by all searches for the networks of a bill."""
 
-    catalog: Catalog
+    bill: SentBill
     required: Requirements
-    has_spares: bool
     designs: Designs
     """Designs by plan, cached because searches for networks of one bill use the same plans."""
 
@@ -266,7 +259,7 @@ class Basis(NamedTuple):
         """Return the design and bill of a plan; None if it cannot be built."""
         key = repr(plan)
         if key not in self.designs:
-            self.designs[key] = build_design(plan, self.catalog)
+            self.designs[key] = build_design(plan, self.bill.catalog)
         return self.designs[key]
 
 
@@ -339,15 +332,14 @@ class FitResult(NamedTuple):
 
 def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
     """Return the plans that explain the lines of a fabric best."""
-    catalog = basis.catalog
     fitted = list[FittedPlan]()
-    choices = list_servers(scope, catalog)
+    choices = list_servers(scope)
     runs, seen = 0, set[str]()
     for switch in islice(list_switches(scope) if choices else (), MOST_SWITCHES):
         media = _best_links(scope, choices[0], switch, basis)
         for stage, servers in product(STAGES, choices):
-            for (shape, guesses), links in product(stage(scope, servers, switch, catalog), media):
-                fabric = _fabric(scope, servers, switch, shape, links, catalog)
+            for (shape, guesses), links in product(stage(scope, servers, switch), media):
+                fabric = _fabric(scope, servers, switch, shape, links)
                 key = repr((servers, fabric))
                 if key in seen or runs >= MOST_RUNS:
                     continue
@@ -403,16 +395,15 @@ def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan 
 
 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
-    catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     several = SHAPES_TRIED[scope.role == COMPUTE]
-    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), several)]
-    choices = list(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED))
+    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch), several)]
+    choices = list(islice(list_links(scope, switch["switch"]), MOST_LINKS_TRIED))
     for planes, (at, links) in product(({}, TWO_PLANES), enumerate(choices)):
         if planes and tried:
             break  # two planes are tried only where NICs cannot be connected to one
         for shape in (merge(shape, planes) for shape in shapes):
-            fabric = _fabric(scope, servers, switch, shape, links, catalog)
+            fabric = _fabric(scope, servers, switch, shape, links)
             if fitted := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
                 # A design may explain the modules and cables of the bill, if not its number of switches.
                 tried.append((fitted.rank, at, links, all(part.is_switch for part in fitted.fit.wrong)))
@@ -426,13 +417,13 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
     return kept[:KEPT_LINKS] or [{}]
 
 
-def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
+def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan) -> Plan:
     """Return a fabric in plan keys, with the NICs of its own lines, or for unknown servers with NICs that fit."""
     # A topology without spines may connect its leaves to each other: its keys for uplinks apply to these links.
     named = shape.get("topology")
     if named and (peer := kind_between("leaf", "leaf", named)) and not kind_between("leaf", "spine", named):
-        links = {peer if kind == leaf_spine() else kind: link for kind, link in links.items() if kind != spine_core()}
-        above = {peer if kind == leaf_spine() else kind: link for kind, link in shape.get("links", {}).items()}
+        links = {peer if kind == LEAF_SPINE else kind: link for kind, link in links.items() if kind != SPINE_CORE}
+        above = {peer if kind == LEAF_SPINE else kind: link for kind, link in shape.get("links", {}).items()}
         shape = {**shape, "links": above}
     whole = merge(switch, shape, {"links": links} if links else {})
     if not whole.get("links"):
@@ -448,20 +439,20 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
             ratio = Fraction(servers.gpus, nics_per_server)
             if ratio != 1:
                 whole["gpus_per_nic"] = int(ratio) if ratio.denominator == 1 else str(ratio)
-    elif scope.role != COMPUTE and scope.assumed and (rate := _stated_rate(scope, catalog)):
-        cages = [str(catalog.find_original("transceiver", line.id).value("cage")) for line in scope.modules(SERVER)]
+    elif scope.role != COMPUTE and scope.assumed and (rate := _stated_rate(scope)):
+        cages = [str(line.record.value("cage")) for line in scope.modules(SERVER)]
         if cages and cages[0] != ANY:
             ports = int(shape.get("ports_per_server", 1))
             whole["nic"] = {"name": "NIC of the bill", "ports": ports, "port_gbps": rate, "cage": cages[0]}
     elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
-        assumed, most = catalog.assumption(UNKNOWN_PORT_RATE), port_gbps(switch["switch"], catalog)
-        whole["link"] = f"{_stated_rate(scope, catalog) or min(int(assumed.value), most)}G"
+        assumed, most = scope.catalog.assumption(UNKNOWN_PORT_RATE), port_gbps(switch["switch"], scope.catalog)
+        whole["link"] = f"{_stated_rate(scope) or min(int(assumed.value), most)}G"
     return whole
 
 
-def _stated_rate(scope: Scope, catalog: Catalog) -> int:
+def _stated_rate(scope: Scope) -> int:
     """Return the rate [Gb/s] of the links that the modules at servers serve; 0 without modules."""
-    return max((engine_gbps(line, catalog) for line in list_modules_at_servers(scope, catalog)), default=0)
+    return max((line.link_gbps for line in scope.list_modules_at_servers()), default=0)
 
 
 def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | None:
@@ -473,22 +464,22 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
     slots = list(list_slots(billed))
     server = candidate.cluster.get("server")
     stated = [line for line in (*scope.own, *scope.servers) if line.kind != SERVER or line.id == server]
-    fitted = fit(slots, stated, scope.free, basis.has_spares, scope.listed, scope.shared)
+    fitted = fit(slots, stated, scope.free, basis.bill.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
-        fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved, basis.catalog)))
+        fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved)))
     firsts = ((part.slots[0] if part.slots else part.lines[0], part.off) for part in fitted.wrong)
     broken = basis.required.count_broken((first.kind, first.id, off) for first, off in firsts)
     return FittedPlan(candidate, designed, billed, fitted, broken)
 
 
-def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog: Catalog) -> tuple[NeededPart, ...]:
+def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int) -> tuple[NeededPart, ...]:
     """Return the modules and fibres between fabric managers and reserved ports; empty without both."""
     claimed = {id(line) for line in design_fit.lines}
     left = [line for line in scope.free if id(line) not in claimed and line.quantity]
     modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
-    fibres = (line for line in left if line.kind == "cable" and is_fibre(line, catalog))
-    module = next((line for line in modules if count_engines(line, catalog) == ports), None)
-    fibre = next((line for line in fibres if count_links(line, catalog) == ports), None)
+    fibres = (line for line in left if line.is_fibre)
+    module = next((line for line in modules if line.links == ports), None)
+    fibre = next((line for line in fibres if line.links == ports), None)
     if module is None or fibre is None:
         return ()
     return tuple(NeededPart((), (line,), line.quantity or 0, line.quantity or 0) for line in (module, fibre))
@@ -574,7 +565,7 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
 def _join(joined: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) -> Networks:
     joined = tuple(joined)
     slots = [slot for _, result in joined if result.usual for slot in list_slots(result.usual.bill)]
-    return Networks(joined, fit(slots, scope.lines, (), basis.has_spares))
+    return Networks(joined, fit(slots, scope.lines, (), basis.bill.has_spares))
 
 
 def _likeliest(fit_result: FitResult) -> list[FitResult]:
