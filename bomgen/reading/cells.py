@@ -53,7 +53,6 @@ _BREAKS = tuple(
 )
 """Minimum quantities of a price: `10-99`, `from 10`, `>= 10`, `10+`, `10台以上`; 2026-2027 are years."""
 PRICE_ROLES = frozenset(("net_price", "price", "list_price"))
-TAXED = "taxed_price"
 _FOR_SEVERAL = re.compile(
     rf"(?:/|\b(?:per|je|pro|par|for)\b|每) *(?P<pieces>10{{1,4}})(?![.,]?[0-9]){_PIECES_WORD}(?!\w)", re.IGNORECASE
 )
@@ -156,7 +155,7 @@ def _read_heading(text: str) -> Heading:
         roles, codes = _roles().get(normalize(form), ((), ()))
         if roles:
             if PRICE_ROLES & {*roles} and has_tax(text):
-                roles = (TAXED,)
+                roles = ("taxed_price",)
             return Heading(roles, currency, codes, text)
     return Heading((), currency, (), text)
 

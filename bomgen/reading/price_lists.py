@@ -37,19 +37,10 @@ from bomgen.reading.cells import (
 )
 from bomgen.reading.list_columns import (
     DIGIT,
-    FIRST,
-    FROM_QUANTITY,
-    HIGHEST,
     JUDGED,
-    LAST,
-    LOWEST,
     MAX_HEADER,
     NOTHING,
-    PART,
-    PRICE,
     PRICES,
-    QUESTION,
-    REPEATED,
     REPEATS,
     ListLayout,
     RequestedColumns,
@@ -124,7 +115,7 @@ class _RowReader:
         self.layout, self.seen = layout, seen
         self.rows = [*rows_of(layout)]
         self.conventions = Conventions(layout, self.rows, file, asked)
-        self.more = [role for role in MORE if role in layout.columns or (role == FROM_QUANTITY and layout.breaks)]
+        self.more = [role for role in MORE if role in layout.columns or (role == "from_quantity" and layout.breaks)]
         self.amounts = [role for role in (self.conventions.base, self.conventions.net, "min", "max") if role]
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
@@ -165,7 +156,7 @@ class _RowReader:
         used = layout.columns[how.base]
         for column in layout.unused:
             if not column.heading.roles and self._is_like(used.at, column.at, rows):
-                choice = column_choice(PRICE, column.letter, column.heading.text)
+                choice = column_choice("price", column.letter, column.heading.text)
                 said = message(
                     "unread-prices",
                     cell=column.heading.text,
@@ -175,7 +166,7 @@ class _RowReader:
                 )
                 header = layout.table.rows[layout.start - 1] if layout.start else ()
                 mark = header[column.at].mark if column.at < len(header) else layout.header
-                yield Problem(mark, "warning", said, "other-prices", questions=(Question(PRICE, said, (choice,)),))
+                yield Problem(mark, "warning", said, "other-prices", questions=(Question("price", said, (choice,)),))
 
     def _is_like(self, used: int, column: int, rows: Sequence[Sequence[TableCell]]) -> bool:
         """Return whether a column has amounts near those of the prices, in nearly all rows with a price."""
@@ -195,7 +186,7 @@ class _RowReader:
     def _reason(self, row: PricedRow) -> str | None:
         """Return why a row has no price, if that shows before its numbers are read; None otherwise."""
         filled, cells = row
-        part = cells.get(PART)
+        part = cells.get("part")
         # A part number has a digit; a subtotal or a heading has none.
         word = part is not None and isinstance(part.value, str) and not DIGIT.search(part.value)
         if part is None or (word and normalize(str(part.value)) in words("sums")):
@@ -205,7 +196,7 @@ class _RowReader:
                 return SUM
             priced = not cells.keys().isdisjoint(PRICES)
             return NO_PART if priced and part is None else SUM if part is not None else NOTE
-        heading = self.layout.columns[PART].heading.text
+        heading = self.layout.columns["part"].heading.text
         if word and heading and normalize(str(part.value)) == normalize(heading):
             return HEADER
         if cells.keys().isdisjoint(AMOUNTS):
@@ -214,7 +205,7 @@ class _RowReader:
 
     def _entry(self, cells: Mapping[str, TableCell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """Return the price of a row and the mark of each of its values; without a price, None and the reason."""
-        how, part = self.conventions, cells[PART]
+        how, part = self.conventions, cells["part"]
         entry: dict[str, Any] = {"part": ""}
         marks: dict[str, Any] = {}
         try:
@@ -293,7 +284,7 @@ class _RowReader:
             if amount := self.conventions.amount(cells, role):
                 entry[role] = amount[0]
             return
-        if role == FROM_QUANTITY and isinstance(value, str):
+        if role == "from_quantity" and isinstance(value, str):
             price_break = find_break(value)
             value = Decimal(price_break[0]) if price_break and not normalize(price_break[1]) else value
         elif role in DATES:
@@ -332,7 +323,7 @@ OTHER_PRICE = "another price of the part"
 """Reason for skipping a row."""
 MOST_REPEATED = 3
 """Parts with several prices that a question names."""
-NEEDED = (PART, PRICE)
+NEEDED = ("part", "price")
 """The columns that every list has."""
 JUDGED_TEXT, JUDGED_WORKBOOK = 1 << 16, 1 << 19
 """Maximum bytes examined to classify a file: about a second of reading."""
@@ -409,7 +400,7 @@ def read_list(
         chosen = [table for table in seen if table.name == asked.sheet]
         if not chosen:
             names = ", ".join(f"'{table.name}'" for table in seen)
-            raise _wrong(file, f"no sheet '{asked.sheet}'; it has {names}", QUESTION)
+            raise _wrong(file, f"no sheet '{asked.sheet}'; it has {names}", "columns")
         seen = chosen
     list_layouts, unread = list[ListLayout](), list[str]()
     for table in seen:
@@ -456,11 +447,11 @@ def _one_price_each(
         return [*priced], []
     comparable = all("price" in part.entry for same in repeated for part in same)
     comparable = comparable and all(len({part.entry["currency"] for part in same}) == 1 for same in repeated)
-    if kept is None or (kept in (LOWEST, HIGHEST) and not comparable):
-        rules = REPEATS if comparable else (FIRST, LAST)
-        choices = tuple(Choice(f"{REPEATED}={rule}", message(f"answer-{rule}")) for rule in rules)
+    if kept is None or (kept in ("lowest", "highest") and not comparable):
+        rules = REPEATS if comparable else ("first", "last")
+        choices = tuple(Choice(f"repeated={rule}", message(f"answer-{rule}")) for rule in rules)
         parts = [*map(_prices_of, repeated[:MOST_REPEATED]), *(["…"] if len(repeated) > MOST_REPEATED else [])]
-        asked = Question(REPEATED, message("ask-repeated", count=len(repeated), parts=parts), choices)
+        asked = Question("repeated", message("ask-repeated", count=len(repeated), parts=parts), choices)
         settings = [choice.setting for choice in choices]
         raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
     dropped = {id(part) for same in repeated for part in same} - {id(_kept(same, kept)) for same in repeated}
@@ -477,9 +468,9 @@ def _prices_of(same: Sequence[PricedPart]) -> str:
 
 
 def _kept(same: Sequence[PricedPart], rule: str) -> PricedPart:
-    if rule in (LOWEST, HIGHEST):
-        return (min if rule == LOWEST else max)(same, key=lambda part: part.entry["price"])
-    return same[0 if rule == FIRST else -1]
+    if rule in ("lowest", "highest"):
+        return (min if rule == "lowest" else max)(same, key=lambda part: part.entry["price"])
+    return same[0 if rule == "first" else -1]
 
 
 def _hidden(layout: ListLayout, marks: Iterable[Mark]) -> Iterator[str]:
@@ -550,9 +541,9 @@ def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
         Question(role, message("ask-column", what=what, role=name_role(role)), column_choices(role, texts, filled))
         for role in NEEDED
     )
-    said = f"{what}; specify the columns: bomgen prices {file} --columns {PART}=A,{PRICE}=B"
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, QUESTION, questions=tuple(asked))])
+    said = f"{what}; specify the columns: bomgen prices {file} --columns part=A,price=B"
+    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, "columns", questions=tuple(asked))])
 
 
-def _wrong(file: str, said: str, rule: str = QUESTION) -> PlanErrors:
+def _wrong(file: str, said: str, rule: str = "columns") -> PlanErrors:
     return PlanErrors([Problem(Mark(file, 1, 1), "error", said, rule)])

@@ -18,7 +18,6 @@ from bomgen.core.messages import message
 from bomgen.core.units import ANY_AMOUNT, minor_unit
 from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
 from bomgen.reading.cells import TENTHS, Broken
-from bomgen.reading.list_columns import QUANTITY
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.reading.part_words import gpus_of
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, SPARED
@@ -285,7 +284,7 @@ def check_prices(bill: SentBill) -> Iterator[Finding]:
 
 def _check_quantity(line: SentLine) -> Finding | None:
     """Return a finding for a line without readable pieces, if it has a value there or names a part by number."""
-    unread = [value for column, value in line.unread if column == QUANTITY]
+    unread = [value for column, value in line.unread if column == "quantity"]
     if not unread:
         named = line.recognition.named
         is_sure = line.quantity is None and line.part and named and named.certain
@@ -308,11 +307,11 @@ def _check_values(bill: SentBill) -> Iterator[Finding]:
 
 
 def _lacks_value(line: SentLine) -> bool:
-    return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
+    return any(column != "quantity" and isinstance(value, Broken) for column, value in line.unread)
 
 
 def _unread_amounts(line: SentLine) -> Iterator[str]:
-    return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
+    return (value for column, value in line.unread if column != "quantity" and isinstance(value, str))
 
 
 def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:
