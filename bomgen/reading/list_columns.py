@@ -505,8 +505,8 @@ def tax_question(mark: Mark, what: str, text: str, file: str) -> PlanErrors:
     rates = [*(f"{rate}%" for rate in _RATE.findall(text)), "0%", *(f"{rate}%" for rate in range(1, MOST_TAX))]
     choices = tuple(Choice(f"tax={rate}", rate) for rate in dict.fromkeys(rates))
     asked = Question("tax", message("ask-tax-rate", what=what), choices)
-    named = [choice.setting for choice in choices[:1] if choice.label != "0%"] or [f"tax=19%"]
-    return question_error(mark, asked, f"bomgen prices {file}", [*named, f"tax=0%"])
+    named = [choice.setting for choice in choices[:1] if choice.label != "0%"] or ["tax=19%"]
+    return question_error(mark, asked, f"bomgen prices {file}", [*named, "tax=0%"])
 
 
 def question_error(mark: Mark, question: Question, command: str, answers: Iterable[str]) -> PlanErrors:

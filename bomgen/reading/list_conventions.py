@@ -241,7 +241,7 @@ class Conventions:
                 if (scale := find_scale(text)) == ONE:
                     continue
                 if not normalize(text).startswith(tuple(words("about_units"))):
-                    answers = [f"scale={scale.normalize():f}", f"scale=1"]
+                    answers = [f"scale={scale.normalize():f}", "scale=1"]
                     raise self._question(cell.mark, message("ask-scale", cell=text), answers)
                 every, where = scale, message("why-text", cell=text)
         if every is not None:
@@ -371,7 +371,7 @@ class Conventions:
         yen = {yen_of(code) for code in languages()} if YEN in named else set()
         likely = sorted(filter(None, (named | yen) - {YEN}))
         currencies = [f"currency={code}" for code in (*likely, *sorted(minor_units()))]
-        raise self._question(self.layout.header, what, [f"currency=USD"], currencies)
+        raise self._question(self.layout.header, what, ["currency=USD"], currencies)
 
     def _check_any_amount(self) -> None:
         """Raise PlanErrors at the first price if no price is readable, which is a problem of cells, not columns."""
