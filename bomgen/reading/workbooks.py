@@ -270,9 +270,10 @@ IN_HEADER = 109
 LAST_SECTOR = 0xFFFFFFFA
 """First number that does not denote a sector."""
 SMALL_97 = 4096
-"""Size below which a stream is in sectors of its own, which no program uses for a workbook."""
-SECTORS, TABLES, FOLDER, MORE = (0x1E, 0x4C, 0x30, 0x44)
-"""Offsets in the header, the first sector: sector size, sector table, directory, further table."""
+"""Size below which a stream is in small sectors."""
+SMALL_SECTOR = 64
+SECTORS, TABLES, FOLDER, SMALL_TABLE, MORE = (0x1E, 0x4C, 0x30, 0x3C, 0x44)
+"""Offsets in the header, the first sector: sector size, sector table, directory, small sectors, further table."""
 NAME_LENGTH, START = 0x40, 0x74
 """Offsets of the name length and of the stream start in a directory entry."""
 SHEET, BEGIN, MANY, TRUTH = 0x85, 0x809, 0xBD, 0x205
@@ -356,25 +357,31 @@ def _streams(content: bytes) -> Iterator[bytes]:
     for sector in struct.unpack_from(f"<{IN_HEADER}I", content, TABLES):
         if sector < LAST_SECTOR and size + (sector + 1) * size <= len(content):
             table += struct.unpack_from(f"<{size // INT}I", content, size + sector * size)
-    folder = _chain(content, size, table, struct.unpack_from("<I", content, FOLDER)[0])
+    sectors = content[size:]
+    folder = _chain(sectors, size, table, struct.unpack_from("<I", content, FOLDER)[0])
     if len(content) % size or len(folder) % ENTRY:
         raise ValueError("a sector that is cut short")
+    small_bytes = _chain(sectors, size, table, struct.unpack_from("<I", content, SMALL_TABLE)[0])
+    small_table = [sector for (sector,) in struct.iter_unpack("<I", small_bytes)]
+    small_sectors = _chain(sectors, size, table, struct.unpack_from("<I", folder, START)[0])
     for at in range(0, len(folder) - ENTRY + 1, ENTRY):
         length = struct.unpack_from("<H", folder, at + NAME_LENGTH)[0]
         name = folder[at : at + max(length - SHORT, 0)].decode("utf-16-le", "replace")
         start, count = struct.unpack_from("<II", folder, at + START)
-        if name in STREAMS and count >= SMALL_97:
-            yield _chain(content, size, table, start)[:count]
+        if name in STREAMS and count < SMALL_97:
+            yield _chain(small_sectors, SMALL_SECTOR, small_table, start)[:count]
+        elif name in STREAMS:
+            yield _chain(sectors, size, table, start)[:count]
 
 
-def _chain(content: bytes, size: int, table: list[int], sector: int) -> bytes:
+def _chain(sectors: bytes, size: int, table: list[int], sector: int) -> bytes:
     """Return the bytes of a chain of sectors. Raises ValueError for a circle, which the library would never leave."""
     pieces, seen = list[bytes](), set[int]()
     while sector < len(table):
         if sector in seen:
             raise ValueError("sectors in a circle")
         seen.add(sector)
-        pieces.append(content[(sector + 1) * size : (sector + 2) * size])
+        pieces.append(sectors[sector * size : (sector + 1) * size])
         sector = table[sector]
     return b"".join(pieces)
 
