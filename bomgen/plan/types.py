@@ -502,6 +502,11 @@ class Cluster(NamedTuple):
     """The NICs assumed for storage and in-band where the server's own are unknown, slowest first; read on demand."""
 
     @property
+    def gpus_per_server(self) -> Figure | None:
+        """Return the GPUs of a server; None: no server is known for the GPU."""
+        return self.server.gpus if self.server else None
+
+    @property
     def why_largest(self) -> str | None:
         """Return which bound the size is the largest within; None where the size is no result of one."""
         size = self.servers or self.gpus

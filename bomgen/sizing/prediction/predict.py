@@ -13,8 +13,7 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require, trace
-from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import OwnStep, Plan, Training
+from bomgen.plan.types import OwnStep, Training
 from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction.coefficients import (
     ALL_GATHERS,
@@ -35,12 +34,12 @@ from bomgen.sizing.prediction.coefficients import (
     stack_of,
 )
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, add_seconds, line_rate_terms
-from bomgen.sizing.servers import bytes_of_network, network_of_gpu, peak_flops
+from bomgen.sizing.servers import GpuLinks, peak_flops
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
 from bomgen.sizing.training.memory import data_parallel
-from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
+from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
 from bomgen.sizing.training.states import ParallelSplit, adapts
 
@@ -59,17 +58,6 @@ GATHERS_OF_STAGE = {2: 1.0, 3: ALL_GATHERS}
 """Collectives of all weights per micro-batch, by stage of ZeRO."""
 FIT_REFERENCE = Reference("bomgen, docs/training.md and docs/accuracy.md: fitted to published measurements")
 SPREADS = message("prediction-spread")
-
-
-class GpuLinks(NamedTuple):
-    """The links of a GPU."""
-
-    scale_up: Figure
-    """Scale-up bandwidth to the GPUs of the domain, one way [bytes/s]."""
-    network: Figure
-    """Bandwidth of its NICs, one way [bytes/s]."""
-    domain: Figure
-    """GPUs that scale-up links connect."""
 
 
 class Interval(NamedTuple):
@@ -362,35 +350,6 @@ def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step_seconds: floa
     return Fraction(float(flops_per_token * batch_tokens) / (step_seconds * gpus * peak))
 
 
-def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
-    """Return the links of a GPU of the plan's cluster; None where none are known.
-
-    GPUs of a server whose own links are not known reach each other over its NICs.
-    """
-    gpu, server = plan.cluster.gpu, plan.cluster.server
-    gpus = server.gpus if server else SERVER_GPUS
-    workload = plan.training or plan.inference
-    assumed = workload.network if workload else None
-    network = network_of_gpu(plan, attached, gpus) or assumed
-    if network is None:
-        return None
-    outward = bytes_of_network(network)
-    if gpu.scale_up:
-        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
-        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
-    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
-
-
-@formula("bytes/s")
-def one_way(scale_up: int) -> Fraction:
-    """Scale-up bandwidth one way; data sheets add both directions."""
-    return Fraction(scale_up) / 2
-
-
-domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
-"""GPUs of a rack whose scale-up links connect all of them."""
-
-
 # range --------------------------------------------------------------------------------------------------------------
 # The consequences of a predicted step for a run: days and GPUs between the ends of its interval.
 
@@ -415,14 +374,11 @@ class Predicted(NamedTuple):
 
 
 def predict_run(
-    plan: Plan, workload: Training, run: TrainingRun, fit: MemoryFit, gpus: Figure, attached: Mapping[str, Attachment]
+    workload: Training, run: TrainingRun, fit: MemoryFit, gpu: Gpu, gpus: Figure, links: GpuLinks
 ) -> Predicted | None:
     """Return the prediction for a run on a cluster's GPUs; None where inputs are unknown."""
-    links = links_of_gpu(plan, attached)
-    if links is None:
-        return None
     settled = workload._replace(recompute=fit.recompute or workload.recompute)
-    prediction = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
+    prediction = predict(settled, fit.split, gpu, links, run.flops_per_token)
     if prediction is None:
         return None
     ends = {

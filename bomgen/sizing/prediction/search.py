@@ -16,8 +16,9 @@ from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
 from bomgen.sizing.prediction import terms
 from bomgen.sizing.prediction.coefficients import inverse_efficiencies
-from bomgen.sizing.prediction.predict import GpuLinks, predict_steps, prepare, settings
+from bomgen.sizing.prediction.predict import predict_steps, prepare, settings
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
+from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.training.memory import (
     FastestSplits,
     ModelSplit,

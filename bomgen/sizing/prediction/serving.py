@@ -19,7 +19,7 @@ from bomgen.core.provenance import Cited, Figure, Reference, formula, require, t
 from bomgen.plan.types import Inference
 from bomgen.sizing.model_work import ZERO
 from bomgen.sizing.prediction.coefficients import SERVING_FACTS, SERVING_FIT, generation, load
-from bomgen.sizing.prediction.predict import UNMEASURED_FACTOR, GpuLinks, Interval, floating, learn, seconds_of_term
+from bomgen.sizing.prediction.predict import UNMEASURED_FACTOR, Interval, floating, learn, seconds_of_term
 from bomgen.sizing.prediction.serving_terms import (
     CHUNKED,
     COEFFICIENTS,
@@ -46,6 +46,7 @@ from bomgen.sizing.prediction.serving_terms import (
     times_of_load,
 )
 from bomgen.sizing.prediction.terms import add_seconds
+from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.serving.cache_tiers import cached_share, loading_of_prompt
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
