@@ -7,16 +7,17 @@ Constants of a published formula are cited figures here, and appear in the repor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice, takewhile
 from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bomgen.core.diagnostics import Infeasible
+from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
@@ -103,6 +104,40 @@ class Sizing(NamedTuple):
     """Bounds of the days of reinforcement learning; None for other workloads."""
     predicted: Predicted | None = None
     """The prediction for a pre-training run with an assumed or predicted utilisation; None where inputs are unknown."""
+
+    @property
+    def gpus_required(self) -> Figure | None:
+        """Return the GPUs for the workload before they are rounded up; None where they are not calculated."""
+        if self.serving:
+            return self.serving.need.gpus_to_buy
+        demand = self.run or self.target
+        return demand.gpus_required if demand else None
+
+
+def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, Attachment], Sizing]:
+    """Return the plan, the attachment of its servers by fabric name, and its size.
+
+    Chassis for cards hold as few as let the same number of them carry the workload, each the same number. `bmc_gbps` is
+    the rate of a management port. Raises as `size_cluster` and `attachments`.
+    """
+    attached = attachments(plan, bmc_gbps)
+    sized = size_cluster(plan, attached)
+    server, with_cards = plan.cluster.server, plan.cluster.with_cards
+    if with_cards is None or server is None or sized.servers is None or given_gpus(plan.cluster) is not None:
+        return plan, attached, sized
+    servers, usual = int(sized.servers.value), int(server.gpus.value)
+    required = sized.gpus_required
+    least = ceil(required.value / servers) if required else (servers - 1) * usual // servers + 1
+    why = message("cards-of-server-why", servers=servers)
+    for cards in range(least, usual):
+        each = Figure(cards, "GPUs", Assumed(message("cards-of-server"), why, (), "high", chosen=True))
+        filled = plan._replace(cluster=plan.cluster._replace(server=with_cards(each)))
+        attached_to_filled = attachments(filled, bmc_gbps)
+        with suppress(Infeasible, PlanErrors):
+            sized_again = size_cluster(filled, attached_to_filled)
+            if require(sized_again.servers, "servers are counted").value <= servers:
+                return filled, attached_to_filled, sized_again
+    return plan, attached, sized
 
 
 class _Run(NamedTuple):
