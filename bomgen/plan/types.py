@@ -504,6 +504,11 @@ class Cluster(NamedTuple):
     """Returns the chassis with a number of cards; None: the plan or the server determines it."""
 
     @property
+    def gpus_per_server(self) -> Figure | None:
+        """Return the GPUs of a server; None: no server is known for the GPU."""
+        return self.server.gpus if self.server else None
+
+    @property
     def why_largest(self) -> str | None:
         """Return which bound the size is the largest within; None where the size is no result of one."""
         size = self.servers or self.gpus
