@@ -77,6 +77,8 @@ class DirectDemand(NamedTuple):
     """Dimensions of a whole pod, where published."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """The options in the plan under the name of the topology, by the keys of its `OPTIONS`."""
+    ports: Figure | None = None
+    """Ports of a server that is cabled to others; None: the links are part of the nodes."""
 
 
 @dataclass(frozen=True, slots=True)

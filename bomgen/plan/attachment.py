@@ -87,7 +87,9 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
     `bmc_gbps` is the rate of a management port. Raises PlanErrors when neither plan nor catalogue gives the number and
     rate of ports.
     """
-    attached = {fabric.name: attach(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics if not fabric.switchless}
+    attached = {
+        fabric.name: attach(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics if fabric.attaches_servers
+    }
     _check_own_ports(plan, attached)
     return _with_shared_cards(plan, attached)
 

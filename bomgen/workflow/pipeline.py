@@ -26,10 +26,11 @@ from bomgen.optics.compatibility import PartsLookup
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
+from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
-from bomgen.plan.types import COMPUTE, Installed, Place, Plan
+from bomgen.plan.types import COMPUTE, PAIR, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,
     drop_alternatives,
@@ -197,8 +198,10 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     """
     try:
         report_stage("sizes")
-        plan, attached, sizing = size_with_cards(plan, catalog.assumption("bmc-port-rate"))
-        plan = _without_needless_fabrics(plan, sizing)
+        bmc_gbps = catalog.assumption("bmc-port-rate")
+        plan, sizing = size_with_cards(plan, bmc_gbps)
+        plan = _with_fabrics_for_size(plan, sizing)
+        attached = attachments(plan, bmc_gbps)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         report_stage("fabrics and racks")
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
@@ -207,11 +210,16 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
 
 
-def _without_needless_fabrics(plan: Plan, sizing: Sizing) -> Plan:
-    """Return the plan without the default compute fabric if there are too few servers to need one."""
+def _with_fabrics_for_size(plan: Plan, sizing: Sizing) -> Plan:
+    """Return the plan without the default compute fabric if there are too few servers to need one.
+
+    Two servers for which the plan rules it out are joined port to port.
+    """
     servers = sizing.servers
     if servers is None:
         return plan
+    if plan.pair and servers.value == PAIR:
+        return plan._replace(fabrics=(plan.pair, *plan.fabrics), no_compute=None)
     needless = [each for each in plan.fabrics if each.least_servers and servers.value < each.least_servers.value]
     kept = tuple(each for each in plan.fabrics if each not in needless)
     return plan._replace(fabrics=kept, left_out=tuple(needless)) if needless else plan
@@ -604,8 +612,7 @@ def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     """Return the sizing of the clusters of a plan, without designing fabrics. Raises as `work_out`."""
     inputs = read_all(file)
     plans = [bind(source, inputs.catalog) for _, source in split(inputs.source)]
-    sized = [size_with_cards(plan, inputs.catalog.assumption("bmc-port-rate")) for plan in plans]
-    return [(plan, sizing) for plan, _, sizing in sized]
+    return [size_with_cards(plan, inputs.catalog.assumption("bmc-port-rate")) for plan in plans]
 
 
 def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int) -> tuple[Report, PriceBooks]:

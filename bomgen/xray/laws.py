@@ -21,7 +21,7 @@ from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.lines import SERVER_LEAF
+from bomgen.xray.lines import SERVER_LEAF, joins_servers
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_cable, at_line, name_place
 
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
@@ -152,6 +152,8 @@ class ConsistencyChecks:
 
     def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
+        if joins_servers(lines):
+            return
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
         elif first:

@@ -356,6 +356,11 @@ def kind_between(lower: str, upper: str, topology_name: str | None = None) -> st
     return next((kind.name for kind in kinds if kind.ends == (lower, upper)), "")
 
 
+def joins_servers(lines: Iterable[SentLine]) -> bool:
+    """Return whether some lines are the modules and cables between servers that no switch connects."""
+    return any(line.place.links == kind_between(SERVER, SERVER) for line in lines)
+
+
 def sum_pieces(lines: Iterable[SentLine]) -> int:
     """Return the pieces of some lines, without spares."""
     return sum(line.quantity or 0 for line in lines)
