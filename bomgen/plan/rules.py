@@ -123,7 +123,7 @@ def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
             yield _at(plan, bound, text, "one-of", f"cluster.{name}")
     server = cluster.server
     if cluster.racks and server and not server.trays:
-        text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
+        text = f"{server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
         yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
 
 

@@ -27,7 +27,7 @@ SERVER_SERVER = LinkKind(
     {"medium": "dac"},
 )
 
-bisection = product("bisection_of_pair", "Gb/s", "ports", "link_gbps")
+bisection_of_pair = product("bisection_of_pair", "Gb/s", "ports", "link_gbps")
 """Bandwidth between the two servers."""
 
 
@@ -58,7 +58,7 @@ def build(demand: DirectDemand) -> Fabric:
         tiers=(),
         links=(Links(SERVER_SERVER.name, links, links, demand.rate, SERVER_SERVER.ends, ports, ports),),
         switches=zero_switches(),
-        bisection_gbps=bisection(ports, demand.rate),
+        bisection_gbps=bisection_of_pair(ports, demand.rate),
         hops=one_hop(),
         largest=None,
         free_ports={},
