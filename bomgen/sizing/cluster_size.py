@@ -114,16 +114,17 @@ class Sizing(NamedTuple):
         return demand.gpus_required if demand else None
 
 
-def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Sizing]:
-    """Return the plan and its size.
+def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, Attachment], Sizing]:
+    """Return the plan, the attachment of its servers by fabric name, and its size.
 
     Chassis for cards hold as few as let the same number of them carry the workload, each the same number. `bmc_gbps` is
     the rate of a management port. Raises as `size_cluster` and `attachments`.
     """
-    sized = size_cluster(plan, attachments(plan, bmc_gbps))
+    attached = attachments(plan, bmc_gbps)
+    sized = size_cluster(plan, attached)
     server, with_cards = plan.cluster.server, plan.cluster.with_cards
     if with_cards is None or server is None or sized.servers is None or given_gpus(plan.cluster) is not None:
-        return plan, sized
+        return plan, attached, sized
     servers, usual = int(sized.servers.value), int(server.gpus.value)
     required = sized.gpus_required
     least = ceil(required.value / servers) if required else (servers - 1) * usual // servers + 1
@@ -132,10 +133,11 @@ def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Sizing]:
         each = Figure(cards, "GPUs", Assumed(message("cards-of-server"), why, (), "high", chosen=True))
         filled = plan._replace(cluster=plan.cluster._replace(server=with_cards(each)))
         with suppress(Infeasible, PlanErrors):
-            sized_again = size_cluster(filled, attachments(filled, bmc_gbps))
+            attached_to_filled = attachments(filled, bmc_gbps)
+            sized_again = size_cluster(filled, attached_to_filled)
             if require(sized_again.servers, "servers are counted").value <= servers:
-                return filled, sized_again
-    return plan, sized
+                return filled, attached_to_filled, sized_again
+    return plan, attached, sized
 
 
 class _Run(NamedTuple):

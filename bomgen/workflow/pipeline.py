@@ -199,9 +199,11 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     try:
         report_stage("sizes")
         bmc_gbps = catalog.assumption("bmc-port-rate")
-        plan, sizing = size_with_cards(plan, bmc_gbps)
-        plan = _with_fabrics_for_size(plan, sizing)
-        attached = attachments(plan, bmc_gbps)
+        plan, attached, sizing = size_with_cards(plan, bmc_gbps)
+        if plan.pair and sizing.servers and sizing.servers.value == PAIR:
+            plan = plan._replace(fabrics=(plan.pair, *plan.fabrics), no_compute=None)
+            attached = attachments(plan, bmc_gbps)
+        plan = _without_needless_fabrics(plan, sizing)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         report_stage("fabrics and racks")
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
@@ -210,16 +212,11 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
 
 
-def _with_fabrics_for_size(plan: Plan, sizing: Sizing) -> Plan:
-    """Return the plan without the default compute fabric if there are too few servers to need one.
-
-    Two servers for which the plan rules it out are joined port to port.
-    """
+def _without_needless_fabrics(plan: Plan, sizing: Sizing) -> Plan:
+    """Return the plan without the default compute fabric if there are too few servers to need one."""
     servers = sizing.servers
     if servers is None:
         return plan
-    if plan.pair and servers.value == PAIR:
-        return plan._replace(fabrics=(plan.pair, *plan.fabrics), no_compute=None)
     needless = [each for each in plan.fabrics if each.least_servers and servers.value < each.least_servers.value]
     kept = tuple(each for each in plan.fabrics if each not in needless)
     return plan._replace(fabrics=kept, left_out=tuple(needless)) if needless else plan
@@ -612,7 +609,8 @@ def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     """Return the sizing of the clusters of a plan, without designing fabrics. Raises as `work_out`."""
     inputs = read_all(file)
     plans = [bind(source, inputs.catalog) for _, source in split(inputs.source)]
-    return [size_with_cards(plan, inputs.catalog.assumption("bmc-port-rate")) for plan in plans]
+    sized = [size_with_cards(plan, inputs.catalog.assumption("bmc-port-rate")) for plan in plans]
+    return [(plan, sizing) for plan, _, sizing in sized]
 
 
 def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int) -> tuple[Report, PriceBooks]:
