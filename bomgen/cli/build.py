@@ -22,9 +22,10 @@ from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, ends_on_errors
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
+    NamedPlan,
+    Output,
     build_today,
     check_names,
-    choose_form,
     locked_option,
     named_path,
     open_plans,
@@ -34,11 +35,8 @@ from bomgen.cli.options import (
     plan_options,
     plans_argument,
     proposed,
-    refuse_overwriting,
     show,
     watched,
-    work_out_one,
-    write_out,
 )
 from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
@@ -277,7 +275,7 @@ def _to_standard_output(made: dict[str, bytes], form: str) -> None:
         raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
     (content,) = made.values()
     if not DOCUMENTS.constant(form, "BINARY"):
-        write_out(content)
+        Output().write(content)
     elif sys.stdout.isatty():
         raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
     else:
@@ -374,7 +372,14 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
 
 @click.command(cls=FormatsCommand, formats=WIRINGS)
 @plan_argument
-@output_options(WIRINGS.names, "See below.", type=str, metavar="FORMAT", shell_complete=proposed("wirings"))
+@output_options(
+    WIRINGS.names,
+    "See below.",
+    suffixes=WIRINGS.suffixes(),
+    type=str,
+    metavar="FORMAT",
+    shell_complete=proposed("wirings"),
+)
 @option("--fabric fabrics NAME", "List only the cables of this fabric; repeatable.", "fabrics", multiple=True)
 @option(
     "--from old OLD",
@@ -385,15 +390,7 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
 @option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
 @plan_options
 def wiring(
-    plan: str,
-    form: str | None,
-    output: str | None,
-    fabrics: tuple[str, ...],
-    old: str | None,
-    allow_moves: bool,
-    cluster: str | None,
-    settings: tuple[str, ...],
-    root: str | None,
+    plan: NamedPlan, output: Output, fabrics: tuple[str, ...], old: str | None, allow_moves: bool, cluster: str | None
 ) -> None:
     """List every cable once, port to port, in a format that other programs read.
 
@@ -402,15 +399,11 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
-    if form is not None and form not in WIRINGS.names:
-        raise click.UsageError(unknown("format", form, WIRINGS.names))
-    form = choose_form(form, output, WIRINGS.names, suffixes=WIRINGS.suffixes())
-    module = WIRINGS.module(form)
-    if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
-        raise click.UsageError(f"{form} goes to a file; name it with -o")
-    refuse_overwriting(output, plan, "the plan itself")
-    today = {cluster or "": choose_cluster(build_today(old, root), cluster)} if old else {}
-    file, report = work_out_one(plan, root, settings, today=today, allow_moves=allow_moves)
+    module = WIRINGS.module(output.form)
+    if output.file is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
+        raise click.UsageError(f"{output.form} goes to a file; name it with -o")
+    today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
+    file, report = plan.work_out(today=today, allow_moves=allow_moves)
     report = choose_cluster(report, cluster)
     require_fabrics(report, fabrics)
     if module.ONE_FABRIC and not fabrics:
@@ -420,10 +413,10 @@ def wiring(
             with watched(file.name):
                 existing = next((list_cables(network) for network in today.values()), None)
                 cables = list_cables(report, fabrics, existing)
-            with _bar(cables.each_cable.pieces, output is not None) as step:
-                written = write_wiring(cables, form, Path(output) if output else None, step)
+            with _bar(cables.each_cable.pieces, output.file is not None) as step:
+                written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
     except Unsuitable as error:
-        raise click.UsageError(f"{form}: {error}") from None
+        raise click.UsageError(f"{output.form}: {error}") from None
     for path in written:
         say(f"{path}")
 

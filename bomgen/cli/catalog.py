@@ -11,15 +11,15 @@ from bomgen.catalog.files import KINDS, MODEL, Catalog, UnknownPart
 from bomgen.cli.command import complain, ends_on_errors, print_problems, print_text
 from bomgen.cli.options import (
     FOLDER,
+    NamedPlan,
+    Output,
     choose_form,
-    give,
     option,
     output_option,
     proposed,
     read_given,
     refuse_overwriting,
     root_option,
-    write_out,
 )
 from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import TooMuch, budget
@@ -85,7 +85,7 @@ def catalog(
     if kind == TOPOLOGY:
         if id is not None and id not in topologies():
             raise click.UsageError(unknown("topology", id, topologies()))
-        give(topology(id) if id else topologies_listed(), language(ENGLISH))
+        Output().give(topology(id) if id else topologies_listed(), language(ENGLISH))
         return
     shelves = Catalog()
     try:
@@ -102,12 +102,11 @@ def catalog(
 
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
     """Return the catalogue with folders of parts, and after them those of a plan."""
-    from bomgen.cli.options import open_one_plan
     from bomgen.workflow.inputs import catalog_of, source_of
 
     shelves = catalog_listing.open_folders(folders, root)
     if plan:
-        file = open_one_plan(plan, root)
+        file = NamedPlan(plan, root).open()
         shelves = shelves.before(catalog_of(file, source_of(file, ())))
     return shelves
 
@@ -127,7 +126,7 @@ def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, text: str, w
         listing, number = catalog_listing.parts_named(shelves, text, kind, id)
         if number != text:
             complain(f"Read as {number}.")
-    give(listing, language(ENGLISH))
+    Output().give(listing, language(ENGLISH))
 
 
 def _write_model(config: str, output: str | None) -> None:
@@ -138,7 +137,7 @@ def _write_model(config: str, output: str | None) -> None:
     with ends_on_errors(lambda _: content.decode("utf-8", "replace")):
         model = read_model(read_config(decoded(content, config), config), Path(output or config).stem)
     print_problems(model.problems)
-    write_out(part_file(model), output)
+    Output(file=output).write(part_file(model))
 
 
 # schema -------------------------------------------------------------------------------------------------------------

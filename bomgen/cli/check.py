@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from bomgen.cli.command import (
     say,
 )
 from bomgen.cli.options import (
+    Output,
     build_today,
     locked_option,
     open_plans,
@@ -93,8 +93,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
                 say(f"{file.name}: {verdict}")
         reported += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
-        data = [{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in reported]
-        print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
+        Output().write_data([{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in reported])
     elif form == "github":
         print_text("".join(f"{_annotation(problem)}\n" for problem in reported))
     sys.exit(outcome.code)

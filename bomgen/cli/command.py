@@ -411,13 +411,13 @@ COMMANDS = {
 """The commands in the order of the help, each with its line there."""
 MODULES = {
     **dict.fromkeys(("completion", "help"), "command"),
-    "diff": "compare",
     "lock": "check",
     "schema": "catalog",
     "simulate": "explain",
     "wiring": "build",
-    **dict.fromkeys(("init", "serve"), "start"),
-    **dict.fromkeys(("apply", "margin", "prices", "xray"), "received"),
+    **dict.fromkeys(("diff", "search"), "compare"),
+    **dict.fromkeys(("init", "mcp", "serve"), "start"),
+    **dict.fromkeys(("apply", "margin", "prices", "verify", "xray"), "received"),
 }
 """The modules of commands that share one; the others are functions of a module of their name."""
 HELP_WIDTH = 100
