@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -71,7 +71,7 @@ def summary(report: Report) -> Iterator[str]:
         if cluster.plan.cluster_name:
             yield f"  {cluster.plan.cluster_name}:"
         yield from _cluster_summary(cluster)
-    words, totals = language("en"), report.quote.totals
+    words, totals = language(), report.quote.totals
     if totals.priced_lines == 0:
         yield f"  price      none of {totals.lines} lines has a price"
     else:
@@ -95,7 +95,7 @@ def _choice(item: OpenItem, words: Language) -> str:
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:
-    words = language("en")
+    words = language()
     figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     cluster = report.plan.cluster
 
@@ -128,7 +128,7 @@ def _cluster_summary(report: Report) -> Iterator[str]:
 
 
 def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
-    number = language("en").number
+    number = language().number
     links = " + ".join(number(link.count.value) for link in fabric.links)
     if not switchless:
         tiers = (f"{number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in fabric.tiers)
@@ -141,32 +141,28 @@ def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
 
 
 def _workload_summary(figures: dict[str, Figure], plan: Plan) -> Iterator[str]:
+    shown = language().shown
     if plan.training and "workload.days" in figures:
-        days, mfu = figures["workload.days"], value_text(figures["workload.mfu"])
-        taken = f"{float(days.value):.2f} days" if days.value >= 1 else value_text(days)
+        days, mfu = figures["workload.days"], shown(figures["workload.mfu"])
+        taken = f"{float(days.value):.2f} days" if days.value >= 1 else shown(days)
         if step := figures.get("workload.reinforcement.step_seconds"):
-            yield f"  learning   {taken}, {value_text(step)} a step"
+            yield f"  learning   {taken}, {shown(step)} a step"
         else:
             yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
     if plan.compute and "workload.peak_flops" in figures:
-        reached, target = (value_text(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
+        reached, target = (shown(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
         yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"
     if "workload.gpu_hours" in figures:
-        hours, taken = (value_text(figures[f"workload.{key}"]) for key in ("gpu_hours", "days"))
+        hours, taken = (shown(figures[f"workload.{key}"]) for key in ("gpu_hours", "days"))
         yield f"  work       {hours} in {taken}"
     if plan.inference and "workload.replicas" in figures:
         text = f"{figures['workload.replicas'].value} x {plan.inference.model.identity.name}"
         if "workload.requests_per_minute" in figures:
-            text += f", {value_text(figures['workload.requests_per_minute'])} per minute"
+            text += f", {shown(figures['workload.requests_per_minute'])} per minute"
             low, high = (figures.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
             if low and high:
-                text += f" by estimate (low {value_text(low)}, high {value_text(high)})"
+                text += f" by estimate (low {shown(low)}, high {shown(high)})"
         yield f"  serving    {text}"
-
-
-def value_text(figure: Figure) -> str:
-    """Return a figure's value with its unit as text."""
-    return language("en").shown(figure)
 
 
 # build --------------------------------------------------------------------------------------------------------------
@@ -289,9 +285,6 @@ READ = (".yaml", ".yml", ".lock", ".csv", ".xlsx", ".j2", ".svg", ".png", ".jpg"
 INTERVAL_S = 0.3
 """Seconds between two checks of the files, shorter than switching from the editor to the page."""
 
-State = dict[str, tuple[int, int]]
-"""Modification time [ns] and size [bytes] of each file by path."""
-
 
 def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> None:
     """Run a build, and again after each change below `folders`, until the program is ended.
@@ -308,24 +301,20 @@ def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> N
             time.sleep(INTERVAL_S)
 
 
-def _state(folders: Iterable[Path], written: Path) -> State:
-    return {entry.path: (seen.st_mtime_ns, seen.st_size) for entry, seen in _files(folders, str(written))}
-
-
-def _files(folders: Iterable[Path], written: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    waiting = [str(folder) for folder in folders]
+def _state(folders: Iterable[Path], written: Path) -> dict[str, tuple[int, int]]:
+    """Return the modification time [ns] and the size [bytes] of each file by path."""
+    waiting, state = [str(folder) for folder in folders], dict[str, tuple[int, int]]()
     while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.name.startswith(".") or entry.path == written:
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    elif entry.name.lower().endswith(READ):
-                        yield entry, entry.stat()
-        except OSError:  # removed meanwhile; the next check omits it
-            continue
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:  # removed meanwhile: the next check omits it
+            for entry in entries:
+                if entry.name.startswith(".") or entry.path == str(written):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.name.lower().endswith(READ):
+                    seen = entry.stat()
+                    state[entry.path] = seen.st_mtime_ns, seen.st_size
+    return state
 
 
 # jobs ---------------------------------------------------------------------------------------------------------------
@@ -443,7 +432,6 @@ def require_fabrics(report: Report, fabrics: Sequence[str]) -> None:
 
 @contextmanager
 def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Return a progress callback, and show a bar on standard error if that is a terminal."""
     if not wanted or not on_terminal():
         yield lambda _: None
         return

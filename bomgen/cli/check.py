@@ -121,7 +121,6 @@ def _counted(count: int, what: str) -> str:
 
 
 def _annotation(problem: Problem) -> str:
-    """Return a problem as a GitHub workflow command, with escaped special characters."""
     mark = problem.mark
     text = _escaped(f"{problem.message} [{problem.rule}]", ESCAPES)
     file = _escaped(mark.file, ESCAPES | ESCAPES_IN_PROPERTIES)

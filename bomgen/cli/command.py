@@ -351,7 +351,6 @@ def _settle_streams() -> None:
 
 
 def _listen_to_signals() -> None:
-    """Handle signals that end the program, so that incomplete files are removed. Ignored signals stay ignored."""
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
         signal.signal(signal.SIGINT, _interrupt)
     for name in ENDING:
@@ -378,7 +377,6 @@ def _discard_quietly() -> None:
 
 
 def _let_end() -> None:
-    """Restore default signal handling, once everything is done and reported."""
     for name in ("SIGINT", *ENDING):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (_interrupt, _end):

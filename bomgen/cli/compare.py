@@ -187,7 +187,6 @@ def _limit(text: str) -> Limit:
 def _found(
     sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
 ) -> tuple[Difference, Report | None]:
-    """Return the difference, and the result of NEW if that is a plan. Ends the command if a side is invalid."""
     opened, outcome = list["GivenPlan"](), Outcome()
     for at, (name, of_side) in enumerate(zip(sides, settings, strict=True)):
         with outcome.piece():
@@ -356,7 +355,6 @@ class _Line(Listener):
 
 @contextmanager
 def _progress_line() -> Iterator[None]:
-    """Show progress in a line of the terminal, and erase it at the end."""
     if not on_terminal():
         yield
         return
@@ -368,7 +366,6 @@ def _progress_line() -> Iterator[None]:
 
 
 def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:
-    """Write the designs of the front as new plans, without overwriting any."""
     path = Path(folder)
     try:
         plans = front_plans(front, file, settings, path)

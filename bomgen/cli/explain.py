@@ -60,7 +60,7 @@ def explain(plan: NamedPlan, path: str | None, form: str, depth: int | None, onl
     others, follow; --why shows only these, for PATH or for all selected parts.
     """
     _, report = plan.work_out(quiet=True)
-    words = language("en")
+    words = language()
     reasons = find_reasons(report, words, path, only_why) if path or only_why else []
     try:
         explanation = explained(report, path, words, depth, reasons, not only_why)
@@ -76,7 +76,6 @@ def explain(plan: NamedPlan, path: str | None, form: str, depth: int | None, onl
 
 
 def _can_draw() -> bool:
-    """Return whether the output encoding has the characters of a tree."""
     try:
         "├└│─".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -108,7 +107,6 @@ def _wrapped(line: Line, width: int) -> Iterator[Line]:
 
 
 def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
-    """Yield the parts of pieces between two positions of their text."""
     at = 0
     for piece in pieces:
         if text := piece.text[max(start - at, 0) : max(end - at, 0)]:

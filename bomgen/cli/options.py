@@ -89,6 +89,8 @@ def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[
     def propose(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
         from bomgen.cli import proposals
 
+        if name in proposals.WORDS:
+            return proposals.start_with(typed, proposals.WORDS[name]())
         items: list[CompletionItem[str]] = getattr(proposals, name)(ctx, typed)
         return items
 
@@ -120,7 +122,6 @@ def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> Requeste
 
 
 def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Record for the whole command that an option is set."""
     if value:
         ctx.meta[f"bomgen.{parameter.name}"] = True
         if is_set(QUIET) and is_set(VERBOSE):
@@ -238,7 +239,6 @@ def language_option(otherwise: str, **settings: Any) -> Callable[[Command], Comm
 
 
 def _known_language(_ctx: click.Context, _: click.Parameter, code: str | None) -> str | None:
-    """Return the language of an option. Raises UsageError for an unknown one."""
     if code is not None and code not in languages():
         raise click.UsageError(unknown("language", code, languages()))
     return code
@@ -372,20 +372,15 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
     try:
         if not is_file and (opened := _open_revision(name, settings, root, folder)):
             return opened
-        if name != STANDARD_INPUT:
-            return GivenPlan(name, _read(name), lambda: open_plan(name, root), None)
-        file = open_plan(name, root)
-        return GivenPlan(file.name, file.content, lambda: file, None)
+        if name == STANDARD_INPUT:
+            file = open_plan(name, root)
+            return GivenPlan(file.name, file.content, lambda: file, None)
+        if not is_bill(name):
+            refuse_git_files(Path(name))
+        content = read_sent(Path(name)) if is_bill(name) else Path(name).read_bytes()
+        return GivenPlan(name, content, lambda: open_plan(name, root), None)
     except (OSError, ValueError) as error:
         raise Unreadable(f"'{name}'", error) from None
-
-
-def _read(name: str) -> bytes:
-    """Return the bytes of a file. Raises OSError if it is unreadable, and for a bill that is too large."""
-    if is_bill(name):
-        return read_sent(Path(name))
-    refuse_git_files(Path(name))
-    return Path(name).read_bytes()
 
 
 def _open_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:

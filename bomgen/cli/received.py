@@ -36,7 +36,6 @@ from bomgen.cli.options import (
     write_new_file,
 )
 from bomgen.core.language import language
-from bomgen.core.messages import ENGLISH
 from bomgen.core.yaml_source import Source
 from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
 from bomgen.output.price_lists import PRICE_LISTS, written
@@ -106,7 +105,6 @@ def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], 
 
 
 def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
-    """Return the prices of a file, and how a vendor's list was interpreted; an invalid file ends the command."""
     content = read_given(name, "price list")
     with ends_on_errors(lambda _: text_of_list(content, name)):
         if asked == NOTHING and (source := own_book(content, name)):
@@ -119,7 +117,7 @@ def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None
     """Print the interpretation of a list and its warnings, on standard error if `aside`."""
     parts = built_in_parts()
     use = use_of(price_list.source.data["prices"], report, parts) if report else None
-    document, words = describe(price_list, parts, use), language(ENGLISH)
+    document, words = describe(price_list, parts, use), language()
     if not is_set(QUIET) and not aside:
         Output().give(document, words)
     elif not is_set(QUIET):
@@ -198,7 +196,6 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
 
 
 def _tell(application: Application, plan: str) -> None:
-    """Print the edits, their consequences, the files and the amounts before and after."""
     if application.passed_over:
         say(f"Ignored, generated text from an older version of the quote: {', '.join(application.passed_over)}")
     if application.applied:
@@ -294,7 +291,6 @@ def xray(
 
 
 def _show(findings: Xray, form: str, every: bool, code: str, output: str | None) -> None:
-    """Print the findings, or write them to a new file."""
     words = language(code)
     if form == "json":
         text = json.dumps(to_data(findings), ensure_ascii=False, indent=1) + "\n"

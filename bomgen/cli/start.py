@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import wraps
 from importlib import import_module
 from itertools import islice
@@ -18,17 +19,15 @@ import click
 import bomgen
 from bomgen.cli.command import QUIET, complain, is_set, print_text
 from bomgen.cli.options import Output, option, proposed, root_option, show, talk_options, working_on, write_new_file
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import language
-from bomgen.core.messages import ENGLISH
 from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.serve.calls import Data, Workspace
 from bomgen.serve.form import GOALS, PURPOSE, form, with_values
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.workflow import library, starters
-from bomgen.workflow.inquiry import answer_inquiry
 from bomgen.workflow.library import Row as PlainRow
 from bomgen.workflow.pipeline import check_plan, size_plan
 from bomgen.workflow.plan_files import PlanFile, open_plan
@@ -36,10 +35,10 @@ from bomgen.workflow.starters import (
     RULE,
     SCHEMA_FILE,
     Inquiry,
+    answer_inquiry,
     designs,
     inquired,
     is_name,
-    nearest_designs,
     nearest_name,
     started_from,
     starter,
@@ -92,10 +91,7 @@ def init(name: str | None, design: str | None, listed: bool, ask: bool, seller: 
         hint = f"; '{close}' is a valid name" if close else ""
         raise click.UsageError(f"'{name}' is not a valid plan name: {RULE}{hint}")
     if design is not None and design not in designs():
-        near = nearest_designs(design)
-        meant = " or ".join(f"'{candidate}'" for candidate in near)
-        hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
-        raise click.UsageError(f"no design '{design}'; {hint}")
+        raise click.UsageError(unknown("design", design, designs()))
     beside = Path(SCHEMA_FILE).is_file()
     if ask:
         if design or any(value is not None for value in asked.values()):
@@ -125,7 +121,7 @@ def _ask(name: str) -> str:
         key = PURPOSE if question["id"] == PURPOSE else question["key"]
         request = {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}}
         answered = form(workspace, request)
-    file, words = PlanFile(path, answered["text"].encode(), here, here), language(ENGLISH)
+    file, words = PlanFile(path, answered["text"].encode(), here, here), language()
     with working_on(file):
         designs = answer_inquiry(file)
     table = offers_table(designs.offers, words)
@@ -137,13 +133,11 @@ def _ask(name: str) -> str:
 
 
 def _type_of(question: Data) -> click.ParamType[Any]:
-    """Return a type that takes a word of a short list, or any text."""
     words = [choice["value"] for choice in question["choices"]]
     return click.Choice(["", *words]) if 0 < len(words) <= MOST_CHOICES else click.STRING
 
 
 def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
-    """Return the inquiry of the options. Raises UsageError for options that contradict each other."""
     if design is not None:
         raise click.UsageError("--from starts from a design, --gpu from an inquiry; choose one")
     if asked["gpu"] is None:
@@ -151,7 +145,9 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     counts = {key: asked[key] for key in ("gpus", "servers", "racks") if asked[key] is not None}
     if len(counts) != 1:
         raise click.UsageError("specify the size with one of --gpus, --servers and --racks")
-    fabric = {key: asked[key] for key in ("topology", "switch", "oversubscription") if asked[key] is not None}
+    fabric = {key: asked[key] for key in ("topology", "switch") if asked[key] is not None}
+    if asked["oversubscription"] is not None:
+        fabric["oversubscription"] = Decimal(f"{asked['oversubscription']:g}")
     if fabric and "switch" not in fabric:
         raise click.UsageError("specify the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
     server = {"server": asked["server"]} if asked["server"] else {}
@@ -162,7 +158,6 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
 
 
 def _checked(name: str, text: str) -> str:
-    """Return the text of a plan that can be built; otherwise report the problems and end the program."""
     here = Path.cwd()
     file = PlanFile(f"{name}.yaml", text.encode(), here, here)
     with working_on(file):
@@ -172,7 +167,7 @@ def _checked(name: str, text: str) -> str:
 
 
 def _echo_designs() -> None:
-    words, rows = language("en"), list[Row]()
+    words, rows = language(), list[Row]()
     for name, path in designs().items():
         clusters = size_plan(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)

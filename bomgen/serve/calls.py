@@ -16,10 +16,11 @@ import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from hashlib import sha256
 from importlib import import_module
 from math import isfinite
+from operator import getitem
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
 from bomgen.pricing.price_book import FORMAT_KEY
 from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
-from bomgen.workflow.starters import designs, nearest_designs, started_from
+from bomgen.workflow.starters import designs, started_from
 
 Request = Mapping[str, Any]
 Data = dict[str, Any]
@@ -51,7 +52,7 @@ NO_VERSION = ""
 """The version of a file that does not exist."""
 _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
-_TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
+_TITLE, _NAME = (re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
 _QUOTE = re.compile(r"^quote:.*(?:\n(?: .*)?)*", re.MULTILINE)
 _QUOTED = {
     key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)")
@@ -100,7 +101,7 @@ class Workspace:
             except (OSError, Refused):
                 continue
             if _PLAN.search(text) and _CLUSTER.search(text):
-                plans.append({"path": path, "title": _title(text), "version": version, **_quoted(text)})
+                plans.append({"path": path, "version": version, **_listed(text)})
         return plans, whole and len(paths) <= MOST_FILES
 
     def price_books(self, path: str) -> list[str]:
@@ -192,16 +193,12 @@ def _is_book(path: Path) -> bool:
         return False
 
 
-def _title(text: str) -> str:
-    name = next((line[1] for title in _TITLES if (line := title.search(text))), "")
-    return name.partition(" #")[0].strip().strip("\"'")
-
-
-def _quoted(text: str) -> dict[str, str]:
-    """Return what is listed of the quote of a plan; empty where it says nothing."""
+def _listed(text: str) -> dict[str, str]:
+    """Return what is listed of a plan and of its quote, by key; empty where it says nothing."""
     block = _QUOTE.search(text)
-    found = ((key, pattern.search(block[0]) if block else None) for key, pattern in _QUOTED.items())
-    return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in found}
+    lines = {key: pattern.search(block[0]) if block else None for key, pattern in _QUOTED.items()}
+    lines["title"] = _TITLE.search(text) or _NAME.search(text)
+    return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in lines.items()}
 
 
 def _text_of(content: bytes) -> str | None:
@@ -231,7 +228,7 @@ def gallery() -> list[dict[str, Any]]:
 def open_design(name: str) -> dict[str, Any]:
     """Return a new plan that starts from a design. Raises Refused for an unknown one."""
     if name not in designs():
-        raise Refused(f"no design '{name}'; did you mean {' or '.join(nearest_designs(name)) or 'another'}?")
+        raise Refused(unknown("design", name, designs()))
     plan = DESIGN_COPY.format(design=name.lower())
     return {"path": f"{plan}.yaml", "text": started_from(name, plan), "version": NO_VERSION}
 
@@ -283,19 +280,12 @@ def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callab
 
 
 def _keys_of(text: str) -> Mapping[tuple[int, int], tuple[tuple[str | int, ...], Any]]:
-    """Return the path and the value at the line and column of each key and of each value of a plan."""
     try:
         source = read(text, "plan")
     except PlanErrors:
         return {}
     places = [*source.keys.items(), *source.values.items()]
-    return {(mark.line, mark.column): (path, _value_at(source.data, path)) for path, mark in places}
-
-
-def _value_at(data: Any, path: Sequence[str | int]) -> Any:
-    for step in path:
-        data = data[step]
-    return data
+    return {(mark.line, mark.column): (path, reduce(getitem, path, source.data)) for path, mark in places}
 
 
 def _fixes_of(path: Sequence[str | int], value: Any) -> list[str]:

@@ -253,8 +253,6 @@ def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[li
 
 
 class _Built:
-    """A plan and its result."""
-
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.report = inputs, work_out(inputs)
 
@@ -362,7 +360,6 @@ def _page(document: Document, words: Language) -> str:
 
 
 def _cables(report: Report, words: Language) -> Section:
-    """Return the first cables of a cluster as a table; each of several clusters has its own list."""
     from bomgen.output.wiring.columns import tables
     from bomgen.output.wiring.xlsx import columns as titled_columns
 
@@ -522,7 +519,6 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
 
 
 def _unpriced(report: Report, form: str) -> dict[str, bytes]:
-    """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
     if form not in PRICE_LISTS.names:
         raise Refused(unknown("form of price lists", form, PRICE_LISTS.names))
     if not (entries := list_unpriced_parts(report)):

@@ -23,7 +23,7 @@ from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
-from bomgen.core.yaml_source import own, read
+from bomgen.core.yaml_source import own, read, value_at
 from bomgen.documents.offers import Offer, offers_table
 from bomgen.plan.schema import Declaration, declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
@@ -78,13 +78,6 @@ def data_of(text: str) -> Data:
     except PlanErrors:
         raise Refused(message(INVALID)) from None
     return data if isinstance(data, dict) else {}
-
-
-def value_at(data: Any, path: tuple[str, ...]) -> Any:
-    """Return the value at a path of a plan's data; None where there is none."""
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
 
 
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
@@ -168,7 +161,6 @@ def form(workspace: Workspace, request: Request) -> Data:
 
 
 def _of_inquiry(purposes: Mapping[str, Sequence[str]], questions: Sequence[Data]) -> list[Data]:
-    """Return the questions that an inquiry asks of a plan, with its purposes only."""
     asked = {question["id"]: question for question in questions}
     purpose = asked[PURPOSE]
     purpose["choices"] = [choice for choice in purpose["choices"] if choice["value"] in purposes]
@@ -373,7 +365,6 @@ def _with_fitting_server(text: str) -> str:
 
 
 def _as_typed(answer: Any) -> Any:
-    """Return a text that is a number as one."""
     if not isinstance(answer, str) or len(answer) > MOST_DIGITS or not _NUMBER.fullmatch(answer):
         return answer
     return Decimal(answer) if "." in answer else int(answer)
@@ -387,7 +378,7 @@ def offers(workspace: Workspace, request: Request) -> Data:
 
     Raises PlanErrors if nothing can be built for it.
     """
-    from bomgen.workflow.inquiry import answer_inquiry
+    from bomgen.workflow.starters import answer_inquiry
 
     answer, words = answer_inquiry(plan_of(workspace, request)), language_of(request)
     [_, *others] = _offers_data((answer.offers[0], *answer.others), request["text"], words)
@@ -399,7 +390,6 @@ def offers(workspace: Workspace, request: Request) -> Data:
 
 
 def _offers_data(designs: Sequence[Offer], text: str, words: Language) -> list[Data]:
-    """Return title, rows and plan of each design; a row has a label, a value and the range of an estimate."""
     table = offers_table(designs, words)
     return [
         {
@@ -462,7 +452,6 @@ def _key(data: Data, path: tuple[str, ...]) -> Data:
 
 
 def _scalars(data: Data, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of plain values that may matter to a design."""
     for key, value in data.items():
         if isinstance(value, dict):
             yield from _scalars(value, (*above, key))
@@ -505,6 +494,5 @@ def search(workspace: Workspace, request: Request) -> Data:
 
 
 def _listed(values: Any) -> str:
-    """Return values, or a range, as `--over` has them."""
     listed = values if isinstance(values, list) else [values]
     return ",".join(value if isinstance(value, str) else json.dumps(value) for value in listed)

@@ -315,7 +315,6 @@ class _Handler(BaseHTTPRequestHandler):
     # files ----------------------------------------------------------------------------------------------------------
 
     def _file(self) -> None:
-        """Send a file of the page; the page itself needs the token."""
         path = self._address().path
         if path == "/":
             if not self._has_token():  # somebody opened a link, and reads this
@@ -395,7 +394,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, body, result["type"], {"Content-Disposition": f"attachment; filename={name}"})
 
     def _stream(self, answers: Generator[Data, None, None]) -> None:
-        """Send progress as lines, and then the answer; the call ends when the page is gone."""
         first = next(answers)
         try:
             self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
@@ -439,7 +437,6 @@ def _line(answer: Data) -> bytes:
 
 
 def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
-    """Return the result of a call that only reads or writes a file. Raises HttpError if it fails."""
     answer, _ = OWN_CALLS[name]
     try:
         return answer(server, request, page)

@@ -82,12 +82,6 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
     return not stored and not whole and not bounded and CLUSTERS not in source.data
 
 
-def is_sized(source: Source, space: SearchSpace) -> bool:
-    """Return whether the size of every cluster of a space is given, rather than calculated for its workload."""
-    given = {f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}}
-    return bool(set(SIZES) & {*given, *(axis.key for axis in space.axes)})
-
-
 def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
     """Return whether sizing depends on fabrics: predicted utilisation depends on links, rounding up on leaf sizes."""
     training = (source.data.get(WORKLOAD) or {}).get("training") or {}
@@ -112,6 +106,12 @@ class _Digits(NamedTuple):
     @property
     def size(self) -> int:
         return prod(self.lengths)
+
+    def numbers(self, digits: Mapping[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
+        numbers = np.zeros(rows, np.int64)
+        for axis, length in zip(self.axes, self.lengths, strict=True):
+            numbers = numbers * length + digits[axis]
+        return numbers
 
     def values(self, number: int) -> dict[int, int]:
         found = {}
@@ -195,7 +195,9 @@ class DesignTables:
         """The plan opened last; its sizes are requested one after the other."""
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
-        self._given = is_sized(source, space)
+        keys = {*(f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}), *(axis.key for axis in space.axes)}
+        self._given = bool(set(SIZES) & keys)
+        """Whether the size of every cluster is given, rather than calculated for its workload."""
         sized = RUN if self._given else (*RUN, "servers")
         places = max(len(texts), 1)
         _check_bytes(self._sized_axes.size, places, sized)
@@ -224,7 +226,7 @@ class DesignTables:
         digits = dict[int, NDArray[np.int64]]()
         for at in range(len(self.space.axes) - 1, -1, -1):
             places, digits[at] = np.divmod(places, len(self.space.axes[at].values))
-        built, sized = (self._families(each, digits, stop - start) for each in (self._built_axes, self._sized_axes))
+        built, sized = (axes.numbers(digits, stop - start) for axes in (self._built_axes, self._sized_axes))
         of_size = digits[self._size_axis] if self._size_axis is not None else np.zeros(stop - start, np.int64)
         refused, sizes = np.zeros(stop - start, np.int32), of_size
         if self._has_workload:
@@ -243,17 +245,11 @@ class DesignTables:
         unpriced = np.where(can_be_built, self._built.unpriced[built, sizes], 0)
         return Columns(start, measures, known, refused, unpriced, tuple(self._reasons), tuple(self._parts))
 
-    def _families(self, table: _Digits, digits: dict[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
-        found = np.zeros(rows, np.int64)
-        for axis, length in zip(table.axes, table.lengths, strict=True):
-            found = found * length + digits[axis]
-        return found
-
     def _setting(self, axis: int, place: int) -> str:
         return f"{self.space.axes[axis].key}={self.space.axes[axis].values[place]}"
 
     def _family_settings(self, table: _Digits, family: int) -> tuple[str, ...]:
-        return (*self.inputs.settings, *(self._setting(*each) for each in sorted(table.values(family).items())))
+        return (*self.inputs.settings, *(self._setting(*digit) for digit in sorted(table.values(family).items())))
 
     def _size_settings(self, place: int) -> tuple[str, ...]:
         """Return settings for the size of a cluster: from the size axis, or as sizing calculated it."""
@@ -398,11 +394,9 @@ class DesignTables:
         return self._kept[settings, row]
 
     def _read(self, settings: Sequence[str], without: Sequence[str]) -> Inputs:
-        """Return inputs with settings and without some sections. Raises PlanErrors."""
         return read_all(self.inputs.file, settings, earlier=self.inputs, without=without)
 
     def _bind(self, inputs: Inputs) -> Plan:
-        """Bind the plan of inputs. Raises PlanErrors."""
         plan = bind(inputs.source, inputs.catalog)
         if wrong := [problem for problem in rules.check_rules(plan, inputs.source) if problem.severity == "error"]:
             raise PlanErrors(wrong)

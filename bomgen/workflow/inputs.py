@@ -20,7 +20,7 @@ from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.jobs import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, report_stage, spend
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
-from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
+from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read, value_at
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
@@ -172,9 +172,7 @@ def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
 
 def _texts_at(source: Source, key: Path) -> Sequence[str]:
     """Return the paths at a key, a single one or a list; none if a parent key holds text."""
-    value = source.data
-    for step in key:
-        value = value.get(step) if isinstance(value, Mapping) else None
+    value = value_at(source.data, key)
     return [value] if isinstance(value, str) else value or []
 
 
@@ -364,7 +362,6 @@ def _book(content: bytes, name: str) -> PriceBook:
 
 
 def _content(inputs: Inputs, name: str, mark: Mark, key: Path, what: str) -> bytes:
-    """Return the contents of a file that the plan names at a key. Raises PlanErrors if it could not be read."""
     content = inputs.contents[_place_of(inputs.file, name, mark, key)]
     if isinstance(content, OSError):
         message = f"the {what} '{name}' cannot be read ({content.strerror}); give its path relative to the plan"
