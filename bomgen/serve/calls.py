@@ -1,4 +1,4 @@
-"""The calls of the page by name: what is sent with each, what answers it, and where the plans of the page come from.
+"""The calls of the page: the function that each is dispatched to, the fields of its request, and where plans come from.
 
 A call names the fields of its request. `read_request` compares them with what came, whoever sent it, before a call
 reads any of them. A field that may be missing may also be null; fields that the call does not have are ignored.
@@ -15,7 +15,7 @@ import os
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, reduce
 from hashlib import sha256
 from importlib import import_module
@@ -32,7 +32,7 @@ from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
-from bomgen.pricing.price_book import FORMAT_KEY
+from bomgen.workflow.inputs import PRICE_LIST, known_as
 from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
 from bomgen.workflow.starters import designs, started_from
 
@@ -40,8 +40,8 @@ Request = Mapping[str, Any]
 Data = dict[str, Any]
 """What the page sends with a call, as JSON has it."""
 
-MOST_BOOKS, MOST_BEGINNING = 100, 4096
-"""Files of a folder that may be price books, and the bytes at their beginning that say so."""
+MOST_BOOKS = 100
+"""Files of a folder that may be price books."""
 MOST_FILES = 2_000
 """YAML files that are read to list the plans among them."""
 DESIGN_COPY = "my-{design}"
@@ -111,7 +111,9 @@ class Workspace:
         for folder in (here, here / "prices", here.parent / "prices"):
             if folder.is_dir() and folder.is_relative_to(self.root):
                 files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)[:MOST_BOOKS]
-                found += [os.path.relpath(file, here).replace(os.sep, "/") for file in files if _is_book(file)]
+                found += [
+                    os.path.relpath(file, here).replace(os.sep, "/") for file in files if known_as(file) == PRICE_LIST
+                ]
         return found
 
     def locate(self, path: str) -> Path:
@@ -183,14 +185,6 @@ class Workspace:
         if len(content) > MAX_BYTES:
             raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES} bytes that a plan may have", str(path))
         return content
-
-
-def _is_book(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return FORMAT_KEY.encode() in file.read(MOST_BEGINNING)
-    except OSError:
-        return False
 
 
 def _listed(text: str) -> dict[str, str]:
@@ -288,13 +282,6 @@ def _keys_of(text: str) -> Mapping[tuple[int, int], tuple[tuple[str | int, ...],
     return {(mark.line, mark.column): (path, reduce(getitem, path, source.data)) for path, mark in places}
 
 
-def _fixes_of(path: Sequence[str | int], value: Any) -> list[str]:
-    from bomgen.plan.schema import declaration_at  # the server itself reads no schema
-
-    words = declaration_at(tuple(step if isinstance(step, str) else None for step in path)).words
-    return nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
-
-
 def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
     """Return what problems say, without their places, as for a file that the page does not show.
 
@@ -337,8 +324,12 @@ def _place_of(problem: Problem, path: str, lines: list[str], keys: Mapping[tuple
     position = {"line": line, "column": column, "end_line": line, "end_column": word.end() + 1 if word else column}
     if not in_plan:
         return {**position, "file": str(problem.file), "file_line": problem.line}
+    from bomgen.plan.schema import declaration_at  # the server itself reads no schema
+
     steps, value = keys.get((line, column), ((), None))
-    return {**position, "key": ".".join(map(str, steps)), "fixes": _fixes_of(steps, value)}
+    words = declaration_at(tuple(step if isinstance(step, str) else None for step in steps)).words
+    fixes = nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
+    return {**position, "key": ".".join(map(str, steps)), "fixes": fixes}
 
 
 # requests -------------------------------------------------------------------------------------------------------------

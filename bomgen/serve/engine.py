@@ -333,22 +333,12 @@ def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
     """Return the function that shows some chapters of the report."""
 
     def show(source: DocumentInputs) -> str:
-        page = source.chapters(CHAPTERS[tab])
-        shown = replace(_part(source, page.sections or [_nothing(tab, source)]), sums=page.sums)
-        return _page(shown, source.language)
+        page, words = source.chapters(CHAPTERS[tab]), source.language
+        said = words.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
+        sections = page.sections or [Section(tab, words.word("ui-nothing"), text=(said,))]
+        return _page(replace(_part(source, sections), sums=page.sums), words)
 
     return show
-
-
-def _nothing(tab: str, source: DocumentInputs) -> Section:
-    """Return the section of a tab without chapters, which says what they would be made from."""
-    said = source.language.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
-    return Section(tab, source.language.word("ui-nothing"), text=(said,))
-
-
-def _cables_tab(source: DocumentInputs) -> str:
-    sections = [_cables(cluster, source.language) for cluster in source.report.each_cluster]
-    return _page(_part(source, sections), source.language)
 
 
 def _part(source: DocumentInputs, sections: Sequence[Section]) -> Document:
@@ -392,7 +382,9 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
     QUOTE: lambda source: _page(source.quote, source.language),
     "report": lambda source: _page(source.page, source.language),
     **{tab: _chapter_tab(tab) for tab in CHAPTERS},
-    "cables": _cables_tab,
+    "cables": lambda source: _page(
+        _part(source, [_cables(cluster, source.language) for cluster in source.report.each_cluster]), source.language
+    ),
 }
 
 

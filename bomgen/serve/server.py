@@ -378,8 +378,9 @@ class _Handler(BaseHTTPRequestHandler):
             content = self.rfile.read(int(length))
             if len(content) < int(length):
                 raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "refused", "the request ended early")
-            data = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
-            json.dumps(data, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+            data = json.loads(content.decode("utf-8"))
+            # NaN is no JSON, and half of a surrogate pair is no text
+            json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
         return data
@@ -419,10 +420,6 @@ class _Handler(BaseHTTPRequestHandler):
         for header, value in {**HEADERS, "Content-Type": kind, **more}.items():
             self.send_header(header, value)
         self.end_headers()
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _json(data: Any) -> bytes:

@@ -310,6 +310,9 @@ def price_books_of(
     return [_book(content, name) for name, content in read], read
 
 
+PRICE_LIST = "a price list"
+
+
 def known_as(path: FilePath) -> str:
     """Return what bomgen reads a file as: "a plan", "a lock" or "a price list"; empty for any other file."""
     from bomgen.reading.price_lists import is_price_list, is_table
@@ -319,12 +322,12 @@ def known_as(path: FilePath) -> str:
     except OSError:  # missing, or unreadable
         return ""
     if is_table(path.name):
-        return "a price list" if is_price_list(content, path.name) else ""
+        return PRICE_LIST if is_price_list(content, path.name) else ""
     keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
     if LOCK_KEY in keys:
         return "a lock"
     if price_book.FORMAT_KEY in keys:
-        return "a price list"
+        return PRICE_LIST
     return "a plan" if keys & (plan_schema.document("plan")["properties"].keys() - COMMON_KEYS) else ""
 
 
