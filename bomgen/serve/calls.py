@@ -111,9 +111,8 @@ class Workspace:
         for folder in (here, here / "prices", here.parent / "prices"):
             if folder.is_dir() and folder.is_relative_to(self.root):
                 files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)[:MOST_BOOKS]
-                found += [
-                    os.path.relpath(file, here).replace(os.sep, "/") for file in files if known_as(file) == PRICE_LIST
-                ]
+                books = (file for file in files if known_as(file) == PRICE_LIST)
+                found += [os.path.relpath(book, here).replace(os.sep, "/") for book in books]
         return found
 
     def locate(self, path: str) -> Path:
