@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 # The result of a build on a few lines.
 
 NAME_WIDTH = 10
-"""Minimum width of the labels of the summary."""
 
 
 def summary(report: Report) -> Iterator[str]:

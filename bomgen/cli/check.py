@@ -43,7 +43,6 @@ from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
 PROBLEM_FIELDS = ("file", "line", "column", "severity", "message", "rule", "path")
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-"""Escapes in the message of a workflow command."""
 ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 """Additional escapes in the properties of a workflow command."""
 

@@ -419,7 +419,6 @@ MODULES = {
 }
 """The modules of commands that share one; the others are functions of a module of their name."""
 HELP_WIDTH = 100
-"""Maximum width of a help line."""
 SECONDS = 60
 """Processor time of a command, for each plan: three times what the steps of work take on a processor of 2023."""
 SECONDS_OF = {"search": 3600, "serve": None, "mcp": None}

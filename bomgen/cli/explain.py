@@ -42,7 +42,6 @@ from bomgen.sizing.serving import simulation
 
 SIMULATION_FORMS = ("text", "json")
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
-"""Terminal styles of the pieces of a line."""
 
 
 @click.command()

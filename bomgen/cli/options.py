@@ -305,7 +305,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "-": {"fg": "red"},
     "~": {"fg": "yellow"},
 }
-"""Terminal styles of lines."""
 
 
 class Output(NamedTuple):

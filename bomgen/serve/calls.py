@@ -336,16 +336,13 @@ def _place_of(problem: Problem, path: str, lines: list[str], keys: Mapping[tuple
 # any other mapping has the kind of each field, and `?` at the end of the names of those that may be missing.
 
 SCALAR = (str, int, float, bool, type(None))
-"""A plain value of a plan."""
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 MOST_NAME = 64
-"""Characters of the id of a page."""
 SENT = {"page?": str, "language?": str, "turn?": int}
 """Fields of any request: the page that sends it, its language, and its turn, which ends older calls of the page."""
 PLAN = {"path": str, "text": str}
 """A plan: its path below the folder, and its text in the editor."""
 DROPPED = {"name": str, "base64": str}
-"""A file that was dropped on the page."""
 BILL = {**DROPPED, "answers?": {str: str}}
 """A bill or a price list, and answers to the questions about its columns."""
 

@@ -317,11 +317,9 @@ CHAPTERS = {
     "bill": ("bill", "costs", "order"),
     "prices": ("prices",),
 }
-"""The chapters of the report that a tab shows, by their ids."""
 EMPTY = "ui-nothing-{tab}"
 """The word for a tab that has nothing to show."""
 MARGIN = "margin"
-"""The tab of the seller."""
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")

@@ -59,7 +59,6 @@ _OF_INTEREST = {
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }
-"""Fields that a list shows, by kind of part."""
 UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
 """Units in which a condition and a catalogue value are compared."""
 

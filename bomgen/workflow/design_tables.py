@@ -58,9 +58,7 @@ WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 """Sections that hardware does not depend on."""
 DAYS = "days"
 RUN = (DAYS, "days_low", "days_high")
-"""Columns of the training run."""
 BUILT = tuple(name for name in UNITS if name not in RUN)
-"""Columns of the hardware."""
 MAX_BYTES = 1 << 29
 """Maximum size of a table: 500 MB, some four million combinations of hardware."""
 CHUNKS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18

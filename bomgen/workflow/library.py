@@ -42,7 +42,6 @@ Settings = Mapping[str, Any] | Sequence[str]
 TEXT_NAME, DATA_NAME = "<text>", "<data>"
 """Names in problems for a plan that is text or data."""
 SUGGESTED = 3
-"""Number of paths suggested for one that does not exist."""
 
 
 def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> Result:

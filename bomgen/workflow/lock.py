@@ -42,9 +42,7 @@ from bomgen.workflow.plan_files import LOCK_KEY
 
 RULE = "lock"
 FORMAT = 1
-"""Version of the lock format."""
 EXCHANGE = ("quote", "exchange")
-"""Path of the exchange rates in a plan."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -262,7 +260,6 @@ NO_PLACE = (0, 0)
 MOST_IN_RUN = 100
 """Maximum machines in one entry of the places."""
 MOST_RACKS = 1_000_000
-"""Maximum racks on a floor."""
 LOCKED = ("id", "part", "quantity", "spare", "unit_price", "discount", "amount", "in_stock")
 """Keys of a bill line that its digest covers."""
 OF_LINE = 16
@@ -428,7 +425,6 @@ def _locked(line: Mapping[str, Any]) -> list[Any]:
 ASSUMPTION = "assumption/"
 """Prefix of the records whose values a lock contains."""
 MAX_NAMED = 5
-"""Maximum number of names in a message."""
 
 
 def stale(

@@ -279,20 +279,13 @@ def _relative(base: Source, folder: PurePosixPath) -> Source:
         if value is not None and base.mark(path).file == file:
             value_at(base.data, path[:-1])[path[-1]] = _moved(value, folder)
     if base.mark(ALTERNATIVES).file == file:
-        for settings in _settings_of(base.data):
-            for key in settings:
+        alternatives = value_at(base.data, ALTERNATIVES)  # invalid ones are left to the schema
+        for alternative in alternatives if isinstance(alternatives, list) else ():
+            settings = value_at(alternative, ("set",))
+            for key in settings if isinstance(settings, dict) else ():
                 if any(tuple(key.split("."))[: len(path)] == path for path in PATHS):
                     settings[key] = _moved(settings[key], folder)
     return base
-
-
-def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
-    """Yield the settings of a plan's alternatives; invalid ones are left to the schema."""
-    alternatives = value_at(data, ALTERNATIVES)
-    for alternative in alternatives if isinstance(alternatives, list) else ():
-        settings = alternative.get("set") if isinstance(alternative, dict) else None
-        if isinstance(settings, dict):
-            yield settings
 
 
 def _moved(value: Any, folder: PurePosixPath) -> Any:
@@ -308,9 +301,7 @@ MAX_REVISION_BYTES = 1 << 28
 MAX_ROUNDS = 50
 """Maximum depth of files that name further files."""
 SECONDS = 120
-"""Time limit for git to answer."""
 LINK = "120000"
-"""Git file mode of a symbolic link."""
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"[/\\]")
 _NO_NAMES = {".", "..", ".git"}
@@ -409,7 +400,9 @@ def plan_file(
     """
     contents = dict(_read(revision, path, settings))
     folder = folder.resolve()
-    for name in _named_folders(revision, path, contents[path], settings):
+    texts = (*_texts(contents[path]), *_texts_of(settings))
+    folders = {name for text in texts for name in _places(posixpath.dirname(path), text) if name in revision.folders}
+    for name in folders:  # also those in which no file is read
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         target = folder / name
@@ -442,12 +435,6 @@ def _root(revision: Revision, folder: FilePath, root: str | None) -> FilePath:
         return folder
     wanted, top = FilePath(root).resolve(), revision.top.resolve()
     return folder / wanted.relative_to(top) if wanted.is_relative_to(top) else folder
-
-
-def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequence[str]) -> set[str]:
-    """Return folders that the plan names, even if no file in them is read."""
-    texts = (*_texts(content), *_texts_of(settings))
-    return {where for text in texts for where in _places(posixpath.dirname(path), text) if where in revision.folders}
 
 
 def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tuple[str, bytes]]:
