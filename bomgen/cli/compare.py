@@ -294,7 +294,7 @@ STAGES = {
 @option(
     "--confidence",
     "Use predicted days at the upper end of their interval.",
-    type=click.Choice([f"{each}%" for each in CONFIDENCES]),
+    type=click.Choice([f"{percent}%" for percent in CONFIDENCES]),
 )
 @option(
     "--write folder DIR",

@@ -358,8 +358,8 @@ def verify(
     require_fabrics(report, fabrics)
     with ends_on_errors():
         as_built = read_outputs((host, file, read_given(file, "output", MOST_BYTES)) for host, file in hosts)
-        given = read_names(read_given(names, "table of names"), names) if names else {}
-        verification = compare(as_built, list_cables(report, fabrics), given, error_rate or USUAL_ERROR_RATE)
+        built_names = read_names(read_given(names, "table of names"), names) if names else {}
+        verification = compare(as_built, list_cables(report, fabrics), built_names, error_rate or USUAL_ERROR_RATE)
     words = language(code or report.plan.quote.language)
     if output.form == "csv":
         output.write(work_csv(verification))

@@ -320,25 +320,25 @@ def _short(tool: Tool) -> Tool:
     @wraps(tool)
     def answer(*arguments: Any, **named: Any) -> str:
         try:
-            found = tool(*arguments, **named)
+            result = tool(*arguments, **named)
         except PlanErrors as errors:
-            found = [str(problem) for problem in errors.problems]
+            result = [str(problem) for problem in errors.problems]
         except (OSError, ValueError, KeyError) as error:
-            found = str(error)
-        return shorten(found)
+            result = str(error)
+        return shorten(result)
 
     return answer
 
 
-def shorten(found: Any) -> str:
+def shorten(answer: Any) -> str:
     """Return an answer as JSON; the last rows are left out, and counted, until it fits."""
-    text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, default=str)
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
     if len(text) <= MOST:
         return text
-    if not isinstance(found, list):
+    if not isinstance(answer, list):
         return f"{text[:MOST]}…"
-    count = len(found)
+    count = len(answer)
     while len(text) > MOST:
         count = count * MOST // (len(text) + 1)
-        text = json.dumps({"rows": found[:count], "left_out": len(found) - count}, ensure_ascii=False, default=str)
+        text = json.dumps({"rows": answer[:count], "left_out": len(answer) - count}, ensure_ascii=False, default=str)
     return text

@@ -107,13 +107,13 @@ class Workspace:
     def price_books(self, path: str) -> list[str]:
         """Return the price books beside a plan and in folders `prices` beside it and above, relative to the plan."""
         here = self.locate(path).parent
-        found = []
+        paths = []
         for folder in (here, here / "prices", here.parent / "prices"):
             if folder.is_dir() and folder.is_relative_to(self.root):
                 files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)[:MOST_BOOKS]
                 books = (file for file in files if known_as(file) == PRICE_LIST)
-                found += [os.path.relpath(book, here).replace(os.sep, "/") for book in books]
-        return found
+                paths += [os.path.relpath(book, here).replace(os.sep, "/") for book in books]
+        return paths
 
     def locate(self, path: str) -> Path:
         """Return the path of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""

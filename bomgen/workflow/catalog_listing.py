@@ -131,18 +131,18 @@ def parts_named(catalog: Catalog, text: str, kind: str = "", id: str | None = No
     if not parts:
         with suppress(UnknownPart):
             parts = [(MODEL, catalog.find_original(MODEL, text).id)]
-    number, found = text, search(catalog, text) if not parts and len(text.split()) > 1 else None
-    if not (parts or (found and found.parts)):
+    number, nearby = text, search(catalog, text) if not parts and len(text.split()) > 1 else None
+    if not (parts or (nearby and nearby.parts)):
         looked_up = PartIndex(catalog).look_up(text)
         parts, number = sorted(looked_up.parts), looked_up.number
     if not parts:
-        found = found or search(catalog, text)
-        parts = [(record.kind, record.id) for record in found.parts]
-        if unknown and not (parts or found.why):
+        nearby = nearby or search(catalog, text)
+        parts = [(record.kind, record.id) for record in nearby.parts]
+        if unknown and not (parts or nearby.why):
             raise unknown
         if not parts:
-            why = f": {found.why}" if found.why else ""
-            near = ", ".join(f"{record.kind} {record.id}" for record in found.nearest)
+            why = f": {nearby.why}" if nearby.why else ""
+            near = ", ".join(f"{record.kind} {record.id}" for record in nearby.nearest)
             remedy = f"nearest: {near}" if near else f"the kinds of part are {', '.join(KINDS)}"
             raise ValueError(f"{quote(text, MAX_NAME)} is not in the catalogue{why}; {remedy}")
     if len(parts) == 1:

@@ -112,10 +112,10 @@ class _Digits(NamedTuple):
         return numbers
 
     def values(self, number: int) -> dict[int, int]:
-        found = {}
+        digits = {}
         for axis, length in zip(reversed(self.axes), reversed(self.lengths), strict=True):
-            number, found[axis] = divmod(number, length)
-        return found
+            number, digits[axis] = divmod(number, length)
+        return digits
 
 
 def _check_bytes(families: int, sizes: int, measures: Sequence[str]) -> None:
@@ -215,8 +215,8 @@ class DesignTables:
         return self._given or bool(self._sized.known["servers"][sized].all())
 
     def _digits(self, axes: Any) -> _Digits:
-        found = tuple(at for at in axes if at != self._size_axis)
-        return _Digits(found, tuple(len(self.space.axes[at].values) for at in found))
+        others = tuple(at for at in axes if at != self._size_axis)
+        return _Digits(others, tuple(len(self.space.axes[at].values) for at in others))
 
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
         """Return the columns of designs `start` to `stop` - 1. Raises BrokenResult as `build`."""
@@ -231,8 +231,8 @@ class DesignTables:
             self._sized.prepare(sized, of_size)
             refused = self._sized.refused[sized, of_size]
             if not self._given and self._counts:
-                found = np.searchsorted(self._counts, self._sized.measures["servers"][sized, 0])
-                sizes = np.where(refused > 0, 0, found)
+                rows = np.searchsorted(self._counts, self._sized.measures["servers"][sized, 0])
+                sizes = np.where(refused > 0, 0, rows)
         self._built.prepare(built, sizes)
         refused = np.where(refused > 0, refused, self._built.refused[built, sizes])
         can_be_built = refused == 0
@@ -269,11 +269,11 @@ class DesignTables:
         if not all(self._counts):
             return
         try:
-            catalog, books, found, refused = self._ranges(self._family_settings(self._built_axes, family))
+            catalog, books, ranges, refused = self._ranges(self._family_settings(self._built_axes, family))
         except PlanErrors as errors:
             table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
-        for ranged in found:
+        for ranged in ranges:
             self._put_range(family, table, ranged, catalog, books)
             table.pending[family, ranged.rows] = False
         for rows in refused:
@@ -309,14 +309,16 @@ class DesignTables:
         if wrong := missing_rates(plan.quote, books):
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server
-        given = cluster.servers or cluster.gpus
-        if given is None or server is None or cluster.shares_cards:
+        size = cluster.servers or cluster.gpus
+        if size is None or server is None or cluster.shares_cards:
             return catalog, books, [], []
-        each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
-        numbers = self._counts or [int(given.value)]
-        servers = {row: count // each for row, count in enumerate(numbers) if count <= MAX_GPUS and count % unit == 0}
+        gpus_each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
+        numbers = self._counts or [int(size.value)]
+        servers = {
+            row: count // gpus_each for row, count in enumerate(numbers) if count <= MAX_GPUS and count % unit == 0
+        }
         if cluster.servers is None:
-            plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(given, server.gpus), gpus=None))
+            plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(size, server.gpus), gpus=None))
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         covered, refused = design_range(plan, servers, parts, attached)

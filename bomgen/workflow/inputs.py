@@ -155,7 +155,7 @@ def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
 
 def _places_alone(installed: Mapping[str, Installed]) -> dict[str, Installed]:
     """Return what stands, without the names, labels and ports of a plan that is not this one."""
-    return {name: each._replace(names={}, labels=(), ends=()) for name, each in installed.items()}
+    return {name: machines._replace(names={}, labels=(), ends=()) for name, machines in installed.items()}
 
 
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:

@@ -169,7 +169,7 @@ def lock_of(name: str, content: bytes) -> Lock:
         },
         digits=data.get("digits", {}),
         defaults=data.get("defaults", {}),
-        installed={each.get("cluster", ""): _installed(each) for each in data.get("installed", ())},
+        installed={cluster.get("cluster", ""): _installed(cluster) for cluster in data.get("installed", ())},
     )
 
 

@@ -472,7 +472,7 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
             break
     if moved and not allow_moves:
         hint = "leave room for it, or allow that with --allow-moves"
-        raise PlanErrors([each._replace(severity="error", message=f"{each.message}; {hint}") for each in moved])
+        raise PlanErrors([move._replace(severity="error", message=f"{move.message}; {hint}") for move in moved])
     return report._replace(problems=_ordered([*report.problems, *moved]))
 
 
