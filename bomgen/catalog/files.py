@@ -14,13 +14,19 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
+from bomgen.catalog.link_words import with_canonical_words
 from bomgen.catalog.models import bare_names, kind_of_unsized, untuned
-from bomgen.catalog.order_numbers import OrderNumber, numbers_by_length, order_numbers
 from bomgen.catalog.part_file_checks import (
+    MAX_QUOTED,
+    SOURCES,
+    UNVERIFIED,
+    OrderNumber,
     implausible_figures,
-    with_canonical_words,
+    numbers_by_length,
+    order_numbers,
+    undescribed_sources,
+    with_shared_sources,
 )
-from bomgen.catalog.sources import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources, with_shared_sources
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend

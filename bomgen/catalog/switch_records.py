@@ -7,9 +7,8 @@ from fractions import Fraction
 from functools import reduce
 
 from bomgen.catalog import estimates, parts
-from bomgen.catalog.descriptions import airflow_of
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
-from bomgen.catalog.identity import identity, name_part, slug, supplies, supply_capacity
+from bomgen.catalog.identity import airflow_of, identity, name_part, slug, supplies, supply_capacity
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Cited, Figure, formula, product, sum_of

@@ -29,7 +29,7 @@ from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, 
 from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
 from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import ADDED, USUAL, Attachment
+from bomgen.plan.fabric_demand import ADDED, USUAL, Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan, switches_of
 from bomgen.site import facility
 from bomgen.site.facility import Facility

@@ -18,8 +18,8 @@ from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
-from bomgen.plan.attachment import protocols_of_servers
 from bomgen.plan.commercial_terms import DEFAULT
+from bomgen.plan.fabric_demand import protocols_of_servers
 from bomgen.plan.types import (
     ASYNCHRONOUS,
     COMPUTE,

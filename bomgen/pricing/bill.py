@@ -25,6 +25,7 @@ from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.design.assembly import BuiltFabric, Design, list_equipment
 from bomgen.design.attached_hosts import boxes_of, sum_of_boxes
 from bomgen.fabric.ports import CardUse, FittedTier
+from bomgen.fabric.types import SERVER
 from bomgen.optics.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.plan.commercial_terms import SUPPORT
 from bomgen.pricing.bill_line import (
@@ -32,7 +33,6 @@ from bomgen.pricing.bill_line import (
     CATEGORY_OF_KIND,
     GPU,
     HOST,
-    SERVER,
     Line,
     add_spares,
     cable_id,
@@ -45,9 +45,9 @@ from bomgen.pricing.bill_line import (
     over_years,
     rest_of,
     subtract_existing,
+    subtract_links_in_use,
     subtract_stock,
 )
-from bomgen.pricing.links_in_use import subtract_links_in_use
 from bomgen.site.racks import in_words, units_bought
 from bomgen.sizing.servers import gpus_of_servers
 

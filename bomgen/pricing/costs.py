@@ -29,8 +29,8 @@ from bomgen.core.units import (
     rounded,
 )
 from bomgen.design.assembly import Design
-from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import Operation, QuotePlan, Sell
+from bomgen.plan.schema import together
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import (
     Price,

@@ -25,7 +25,7 @@ from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.optics.compatibility import MediumOption, metres
 from bomgen.optics.uses import Chosen
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import ADDED, CONFIGURED, USUAL
+from bomgen.plan.fabric_demand import ADDED, CONFIGURED, USUAL
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.results.result import Report

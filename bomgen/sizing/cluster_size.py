@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, require
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage

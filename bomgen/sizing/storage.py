@@ -48,7 +48,7 @@ from bomgen.core.provenance import (
 from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import STORAGE, FabricPlan, Plan, Storage, StorageServers, Training
 from bomgen.sizing.servers import bytes_of_ports, port_rate, servers_for_gpus
 from bomgen.sizing.training import states

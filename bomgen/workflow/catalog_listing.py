@@ -23,9 +23,8 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
-from bomgen.catalog.part_file_checks import plausible_ranges
+from bomgen.catalog.part_file_checks import UNVERIFIED, number_sources, plausible_ranges
 from bomgen.catalog.search import Found, search
-from bomgen.catalog.sources import UNVERIFIED, number_sources
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend

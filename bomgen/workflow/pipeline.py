@@ -26,10 +26,10 @@ from bomgen.optics.compatibility import PartsLookup
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
-from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
-from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
+from bomgen.plan.fabric_demand import attachments
+from bomgen.plan.schema import split
 from bomgen.plan.types import COMPUTE, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,

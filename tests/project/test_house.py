@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 from package_source import PACKAGE, TREES
 
-from bomgen.catalog.sources import shared_sources
+from bomgen.catalog.part_file_checks import shared_sources
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
 from bomgen.fabric.declaration import describe_topologies, topologies

@@ -12,8 +12,8 @@ from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
-from bomgen.plan.attachment import ETHERNET, compute_protocols, own_port_gbps
 from bomgen.plan.binding.section import AUTO, WORD, PlanSection
+from bomgen.plan.fabric_demand import ETHERNET, compute_protocols, own_port_gbps
 from bomgen.plan.schema import unknown_part
 from bomgen.plan.types import (
     COMPUTE,

@@ -17,7 +17,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require, trace
 from bomgen.core.units import TERA
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import OwnStep, Plan, Training
 from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
 from bomgen.sizing.prediction.measurements import (
