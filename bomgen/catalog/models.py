@@ -34,7 +34,7 @@ from bomgen.catalog.model_matrices import (
 )
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product, sum_of
+from bomgen.core.provenance import Cited, Figure, Reference, constant, formula, product, sum_of
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
 
@@ -238,10 +238,8 @@ def _biases(model: Model, by_name: Mapping[str, Matrix]) -> Figure:
 # formulas ------------------------------------------------------------------------------------------------------------
 
 
-@formula("parameters")
-def zero_parameters() -> int:
-    """Parameters of a component that a model does not have."""
-    return 0
+zero_parameters = constant("zero_parameters", "parameters", 0)
+"""Parameters of a component that a model does not have."""
 
 
 ZERO_PARAMETERS = zero_parameters()

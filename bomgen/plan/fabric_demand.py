@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bomgen.catalog.estimates import usual_management_ports
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Assumed, Figure, ceil_div, floor_div, formula, minimum, product, sum_of
+from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, floor_div, formula, minimum, product, sum_of
 from bomgen.fabric import declaration as topologies
 from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.declaration import SERVER_LEAF
@@ -80,10 +80,8 @@ sum_of_server_ports = sum_of("sum_of_server_ports", "ports", "ports", "more_port
 """Ports of a server on several fabrics."""
 
 
-@formula("ports")
-def one_port_a_cage() -> int:
-    """Ports per cage outside the compute network."""
-    return 1
+one_port_a_cage = constant("one_port_a_cage", "ports", 1)
+"""Ports per cage outside the compute network."""
 
 
 def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
@@ -315,16 +313,12 @@ ports_of_hosts = product("ports_of_hosts", "ports", "hosts", "ports")
 """Ports of equal hosts."""
 
 
-@formula("ports")
-def one_of_each_port() -> int:
-    """Ports per server and rail."""
-    return 1
+one_of_each_port = constant("one_of_each_port", "ports", 1)
+"""Ports per server and rail."""
 
 
-@formula("rails")
-def one_rail_for_redundancy() -> int:
-    """Rails of a fabric whose hosts must survive a leaf failure with ports on separate leaves."""
-    return 1
+one_rail_for_redundancy = constant("one_rail_for_redundancy", "rails", 1)
+"""Rails of a fabric whose hosts must survive a leaf failure with ports on separate leaves."""
 
 
 @formula("word")

@@ -38,6 +38,7 @@ from bomgen.core.provenance import (
     Figure,
     Formula,
     Reference,
+    constant,
     formula,
     maximum,
     minimum,
@@ -209,10 +210,8 @@ def servers_for(need: int, of_one: int) -> int:
     return ceil(Fraction(need) / of_one)
 
 
-@formula("servers")
-def zero_servers() -> int:
-    """Storage servers for an unknown need, or for one that the plan gives no capacity for."""
-    return 0
+zero_servers = constant("zero_servers", "servers", 0)
+"""Storage servers for an unknown need, or for one that the plan gives no capacity for."""
 
 
 ZERO_SERVERS = zero_servers()
@@ -456,10 +455,8 @@ class LostTime(NamedTuple):
     """Number in the whole run; None: its duration is not known yet."""
 
 
-@formula("share")
-def full_goodput() -> int:
-    """Goodput without lost time, from which the estimate starts."""
-    return 1
+full_goodput = constant("full_goodput", "share", 1)
+"""Goodput without lost time, from which the estimate starts."""
 
 
 FULL_GOODPUT = full_goodput()

@@ -17,7 +17,7 @@ from bomgen.catalog.estimates import estimate_unpublished, with_gpus
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.parts import Component, Rack, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, Given, formula
+from bomgen.core.provenance import Figure, Given, constant, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
@@ -345,10 +345,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     return bound
 
 
-@formula("count")
-def pdus_of_system() -> int:
-    """PDUs of the rack of a rack-scale system, which has its own power supply."""
-    return 0
+pdus_of_system = constant("pdus_of_system", "count", 0)
+"""PDUs of the rack of a rack-scale system, which has its own power supply."""
 
 
 def _site(section: PlanSection, server: Server | None) -> Site:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div, formula
+from bomgen.core.provenance import Assumed, Figure, Mark, constant, first_given, floor_div
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import TierChoice
@@ -242,10 +242,8 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
     yield Hosts(name, one_switch(), count, link=link, customers=True, modules_offered=offered)
 
 
-@formula("machines")
-def one_switch() -> int:
-    """The customer's switch that uplinks lead to."""
-    return 1
+one_switch = constant("one_switch", "machines", 1)
+"""The customer's switch that uplinks lead to."""
 
 
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
