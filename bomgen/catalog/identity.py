@@ -1,10 +1,10 @@
-"""Identities of parts, and the records of racks, PDUs and power supplies."""
+"""Identities of parts, the records of racks, PDUs and power supplies, and the facts that a quote says of a part."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -208,9 +208,8 @@ _KILO, _TERA, _GIGA = 10**3, 10**12, 10**9
 
 
 def describe(record: Record) -> tuple[Message, ...]:
-    """Return the facts about the part of a record."""
-    facts = _FACTS.get(record.kind)
-    return tuple(facts(record)) if facts else ()
+    """Return the facts about the part of a record: what it is, in the words of the trade, as a data sheet orders it."""
+    return tuple(fact for facts in _FACTS.get(record.kind, ()) for fact in facts(record))
 
 
 def airflow_of(record: Record) -> str | None:
@@ -231,101 +230,67 @@ def describe_airflow(airflow: str) -> str:
     return message(known[plain]) if plain in known else airflow
 
 
-def _gpu(record: Record) -> Iterator[Message]:
-    memory = record.figure("memory", "bytes")
-    if memory:
+Facts = Callable[[Record], Iterator[Message]]
+
+
+def _fact(code: str, parameter: str, key: str, unit: str, scale: int | None = 1) -> Facts:
+    """Return a function that yields one figure of a record in multiples of `scale`; None: as a number of pieces."""
+
+    def fact(record: Record) -> Iterator[Message]:
+        if figure := record.figure(key, unit):
+            yield message(code, **{parameter: figure.value if scale is None else _scaled(figure.value, scale)})
+
+    return fact
+
+
+def _memory(record: Record) -> Iterator[Message]:
+    if memory := record.figure("memory", "bytes"):
         words = (_scaled(memory.value, _GIGA), "GB", record.value("memory_type"))
         yield message("fact-plain", text=" ".join(filter(None, words)))
-    yield from _power(record)
 
 
-def _server(record: Record) -> Iterator[Message]:
-    yield from _height(record)
+def _cooling(record: Record) -> Iterator[Message]:
     cooling = str(record.value("cooling"))
     if parts.LIQUID in cooling or parts.AIR in cooling:
         yield message("fact-liquid-cooled" if parts.LIQUID in cooling else "fact-air-cooled")
-    yield from _supplies(record)
 
 
-def _nic(record: Record) -> Iterator[Message]:
-    yield from _ports(record)
-    yield from _cages(record)
-    if bus := record.value("host_bus"):
-        yield message("fact-plain", text=str(bus))
+def _text(key: str) -> Facts:
+    return lambda record: (message("fact-plain", text=str(text)) for text in (record.value(key),) if text)
 
 
-def _switch(record: Record) -> Iterator[Message]:
-    yield from _ports(record, [("port_groups", at) for at, _ in enumerate(record.value("port_groups") or ())])
-    yield from () if record.value("chassis") else _cages(record)
+def _management(record: Record) -> Iterator[Message]:
     if record.value("protocol") == INFINIBAND:
         yield message("fact-unmanaged" if record.value("managed") is False else "fact-managed")
     if airflow := airflow_of(record):
         yield message("fact-airflow", direction=describe_airflow(airflow))
-    yield from _supplies(record)
-    yield from _height(record)
 
 
-def _transceiver(record: Record) -> Iterator[Message]:
-    if wavelength := record.value("wavelength"):
-        yield message("fact-plain", text=str(wavelength))
+def _fibre(record: Record) -> Iterator[Message]:
     if connector := record.value("connector"):
         yield message("fact-plain", text=re.sub("-(?=[AU]PC)", "/", str(connector).upper()))
     if (fibre := record.value("fibre")) in ("multimode", "single-mode"):
         yield message(f"fact-{fibre}")
-    if reach := record.figure("reach", "m"):
-        yield message("fact-reach", metres=_scaled(reach.value))
-    yield from _power(record)
 
 
-def _storage(record: Record) -> Iterator[Message]:
-    if capacity := record.figure("capacity", "bytes"):
-        yield message("fact-capacity", size=_scaled(capacity.value, _TERA))
-    for key in ("read", "write"):
-        if rate := record.figure(key, "bytes/s"):
-            yield message(f"fact-{key}", rate=_scaled(rate.value, _GIGA))
-    yield from _ports(record)
-    yield from _height(record)
-    yield from _power(record)
-
-
-def _appliance(record: Record) -> Iterator[Message]:
-    yield from _height(record)
-    yield from _supplies(record)
-    yield from _power(record)
-
-
-def _rack(record: Record) -> Iterator[Message]:
-    yield from _height(record)
+def _footprint(record: Record) -> Iterator[Message]:
     width, depth = record.figure("width_mm", "mm"), record.figure("depth_mm", "mm")
     if width and depth:
         yield message("fact-footprint", width=_scaled(width.value), depth=_scaled(depth.value))
-    if load := record.figure("load", "kg"):
-        yield message("fact-load", load=_scaled(load.value))
 
 
-def _pdu(record: Record) -> Iterator[Message]:
-    yield from _power(record)
-    for form in ("c13", "c19", "either"):
+def _outlets(record: Record) -> Iterator[Message]:
+    for form in OUTLETS:
         outlets = record.figure(form, "count", "outlets", zero=True)
         if outlets and outlets.value:
             yield message("fact-outlets", count=outlets.value, form="C13/C19" if form == "either" else form.upper())
 
 
-def _panel(record: Record) -> Iterator[Message]:
-    if ports := record.figure("ports", "count"):
-        yield message("fact-panel-ports", count=ports.value)
-    yield from _height(record)
-
-
-def _accessory(record: Record) -> Iterator[Message]:
-    if cooling := record.figure("cooling", "W"):
-        yield message("fact-cooling", power=_scaled(cooling.value, _KILO))
-
-
-def _ports(record: Record, groups: Sequence[tuple[str, int]] = ()) -> Iterator[Message]:
+def _ports(record: Record) -> Iterator[Message]:
     """Yield the ports of a device by their rate, with the protocols that its record names."""
-    counted, places = list[Message](), tuple[tuple[str | int, ...], ...](groups) or ((),)
-    for above in places:
+    counted = list[Message]()
+    groups: list[tuple[str | int, ...]] = [("port_groups", at) for at in range(len(record.value("port_groups") or ()))]
+    for above in groups or [()]:
         ports, rate = record.figure("ports", "count", *above, zero=True), record.figure("port_gbps", "Gb/s", *above)
         if ports and ports.value and rate:
             counted.append(message("fact-port-group", count=_scaled(ports.value), rate=_scaled(rate.value)))
@@ -337,22 +302,11 @@ def _ports(record: Record, groups: Sequence[tuple[str, int]] = ()) -> Iterator[M
 
 
 def _cages(record: Record) -> Iterator[Message]:
-    """Yield the number and form of the cages; each group of ports has its own, which its rate tells."""
+    """Yield the number and form of the cages, without the height of their modules; line cards have their own."""
     cages, form = record.figure("cages", "count"), record.value("cage")
-    if not form or form == parts.ANY:
-        return
-    shown = _form(str(form))
-    yield message("fact-cages", count=cages.value, form=shown) if cages else message("fact-cage", form=shown)
-
-
-def _form(cage: str) -> str:
-    """Return the form of a cage without the height of its modules: osfp-finned is OSFP."""
-    return cage.removesuffix("-finned").removesuffix("-flat").upper()
-
-
-def _height(record: Record) -> Iterator[Message]:
-    if units := record.figure("rack_units", "U"):
-        yield message("fact-units", units=_scaled(units.value))
+    if form and form != parts.ANY and not record.value("chassis"):
+        shown = str(form).removesuffix("-finned").removesuffix("-flat").upper()
+        yield message("fact-cages", count=cages.value, form=shown) if cages else message("fact-cage", form=shown)
 
 
 def _power(record: Record) -> Iterator[Message]:
@@ -371,17 +325,19 @@ def _scaled(value: Fraction | int, unit: int = 1) -> str:
     return f"{Decimal(f'{float(Fraction(value) / unit):.4g}'):,f}"
 
 
-_FACTS = {
-    "gpu": _gpu,
-    "server": _server,
-    "nic": _nic,
-    "switch": _switch,
-    "transceiver": _transceiver,
-    "storage": _storage,
-    "appliance": _appliance,
-    "rack": _rack,
-    "pdu": _pdu,
-    "panel": _panel,
-    ACCESSORY: _accessory,
+_HEIGHT = _fact("fact-units", "units", "rack_units", "U")
+_BANDWIDTHS = tuple(_fact(f"fact-{key}", "rate", key, "bytes/s", _GIGA) for key in ("read", "write"))
+_FACTS: Mapping[str, Sequence[Facts]] = {
+    "gpu": (_memory, _power),
+    "server": (_HEIGHT, _cooling, _supplies),
+    "nic": (_ports, _cages, _text("host_bus")),
+    "switch": (_ports, _cages, _management, _supplies, _HEIGHT),
+    "transceiver": (_text("wavelength"), _fibre, _fact("fact-reach", "metres", "reach", "m"), _power),
+    "storage": (_fact("fact-capacity", "size", "capacity", "bytes", _TERA), *_BANDWIDTHS, _ports, _HEIGHT, _power),
+    "appliance": (_HEIGHT, _supplies, _power),
+    "rack": (_HEIGHT, _footprint, _fact("fact-load", "load", "load", "kg")),
+    "pdu": (_power, _outlets),
+    "panel": (_fact("fact-panel-ports", "count", "ports", "count", None), _HEIGHT),
+    ACCESSORY: (_fact("fact-cooling", "power", "cooling", "W", _KILO),),
 }
 """The facts of each kind of part; the name of a cable says what it is."""
