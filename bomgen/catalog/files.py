@@ -412,11 +412,8 @@ class Catalog:
 
     def assumption(self, id: str) -> Figure:
         """Return an assumption as a figure. Raises BrokenInstallation when the built-in data lack it."""
-        if id not in self._assumptions:
-            self._assumptions[id] = self._read_assumption(id)
-        return self._assumptions[id]
-
-    def _read_assumption(self, id: str) -> Figure:
+        if id in self._assumptions:
+            return self._assumptions[id]
         try:
             record = self.find("assumption", id)
         except UnknownPart as error:
@@ -432,7 +429,7 @@ class Catalog:
             references,
             str(data["confidence"]),
         )
-        return Figure(value, unit, origin)
+        return self._assumptions.setdefault(id, Figure(value, unit, origin))
 
     def default_server(self, gpu: str) -> Record | None:
         """Return the server of a GPU that is marked as its default, or the only one that has it; None without one."""
@@ -533,7 +530,11 @@ class Catalog:
 
     def _find_by_alias(self, kind: str, wanted: str, name: str) -> Record:
         if kind not in self._aliases:
-            self._aliases[kind] = self._ids_by_name(kind)
+            names: dict[str, set[str]] = {}
+            for id in (id for directory in self._places(kind) for id in self._list(directory)):
+                for alias in self.find_original(kind, id).names:
+                    names.setdefault(alias, set()).add(id)
+            self._aliases[kind] = names
         names = self._aliases[kind]
         fits = names.get(wanted, set())
         if kind == MODEL:
@@ -545,14 +546,6 @@ class Catalog:
         if fits:
             return self.find_original(kind, min(fits))
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
-
-    def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
-        names: dict[str, set[str]] = {}
-        for directory in self._places(kind):
-            for id in self._list(directory):
-                for name in self.find_original(kind, id).names:
-                    names.setdefault(name, set()).add(id)
-        return names
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:

@@ -115,10 +115,8 @@ def ascii_slug(name: str) -> str:
     return "-".join(part for part in (plain, digest) if part)
 
 
-# rack records -------------------------------------------------------------------------------------------------------
-# Records of racks, PDUs and power supplies as data.
+# power supplies -----------------------------------------------------------------------------------------------------
 
-OUTLETS = ("c13", "c19", "either")
 _RATING = re.compile(r"(\d{1,3}) x (\d{1,6}(?:\.\d{1,3})? ?k?W)\b")
 """Number and rating of power supplies, as in `6 x 3.3 kW, 4+2`."""
 MILLIMETRES_OF_A_METRE = 1000
@@ -160,48 +158,13 @@ def supply_capacity(record: Record) -> Figure | None:
     return Figure(parse(rating[2], "W") * count, "W", record.origin("psu"))
 
 
-def rack(record: Record) -> parts.Rack:
-    """Return a record of kind rack as data."""
-    return parts.Rack(
-        identity=name_part(identity(record), "rack"),
-        rack_units=record.figure("rack_units", "U"),
-        width_mm=record.figure("width_mm", "mm"),
-        depth_mm=record.figure("depth_mm", "mm"),
-        weight_kg=record.figure("weight", "kg"),
-        load_kg=record.figure("load", "kg"),
-    )
-
-
-def panel(record: Record) -> parts.Panel:
-    """Return a record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
-    return parts.Panel(
-        identity=name_part(identity(record), "patch panel"),
-        ports=record.need("ports", "count"),
-        connectors=tuple(record.value("connectors") or ()),
-        rack_units=record.need("rack_units", "U"),
-        weight_kg=record.figure("weight", "kg"),
-    )
-
-
-def pdu(record: Record) -> parts.Pdu:
-    """Return a record of kind pdu as data."""
-    outlets_listed = record.value("outlets") or {}
-    outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in outlets_listed}
-    return parts.Pdu(
-        identity=name_part(identity(record), "rack PDU"),
-        power_w=record.figure("power", "W"),
-        outlets={form: figure for form, figure in outlets.items() if figure is not None},
-        rack_units=record.figure("rack_units", "U", zero=True),
-        weight_kg=record.figure("weight", "kg"),
-    )
-
-
 # facts ----------------------------------------------------------------------------------------------------------------
 
 AIRFLOWS = ("P2C", "C2P")
 """The variants of part numbers that differ in their airflow: power to connector side, and the reverse."""
 FORWARD = ("front to rear", "front to back")
 """The names of the usual direction of the air."""
+OUTLETS = ("c13", "c19", "either")
 INFINIBAND = "infiniband"
 SUPPLIES = "power_supplies"
 _KILO, _TERA, _GIGA = 10**3, 10**12, 10**9

@@ -91,7 +91,9 @@ def read_link_words(text: str) -> LinkWords:
     text = " ".join(_SPACED.sub(" ", _INCLUDED.split(text)[0]).split())
     medium, fibre = _first("medium", text), _only("fibre", text)
     gbps, ports = _rate(text)
-    optic, engines, forms = "", 0, _forms(text)
+    optic, engines = "", 0
+    spans = sorted((match.start(), -match.end(), form) for form, match in _matches("form", text, every=True))
+    forms = tuple(form for _, _, form in spans)
     for reach, match in _matches("optic", text):
         said = match.groupdict()
         engines = int(said.get("count") or 0)
@@ -150,11 +152,6 @@ def _rate(text: str) -> tuple[int, int]:
         rates += [(int(gbps_said), 0) for gbps_said, _ in _matches("rate", text)]
     most = max(rates, default=(0, 0))[0]
     return most, max((ports for gbps, ports in rates if gbps == most), default=0)
-
-
-def _forms(text: str) -> tuple[str, ...]:
-    spans = sorted((match.start(), -match.end(), form) for form, match in _matches("form", text, every=True))
-    return tuple(form for _, _, form in spans)
 
 
 def _first(group: str, text: str) -> str:

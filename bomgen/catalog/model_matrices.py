@@ -56,9 +56,12 @@ def matrices(model: Model) -> tuple[Matrix, ...] | None:
     """Return the weight matrices of a model's layers; None when its shape is not known well enough."""
     if set(missing(model)) - {"vocab"}:
         return None
+    router: tuple[Matrix, ...] = ()
+    if model.moe:
+        router = (_each("router", model.shape["hidden"], model.shape["experts"], layers_with_experts(model)),)
     return (
         *(*attention(model), *further_attention(model)),
-        *(*feed_forward(model), *experts(model), *beside_experts(model), *_router(model)),
+        *(*feed_forward(model), *experts(model), *beside_experts(model), *router),
     )
 
 
@@ -88,32 +91,22 @@ def wrong(model: Model) -> Iterator[tuple[str, str]]:
     hidden, heads = model.shape.get("hidden"), model.shape.get("heads")
     if hidden and heads and "head_dim" not in model.shape and hidden.value % heads.value:
         yield "heads", f"{heads.value} heads do not divide a hidden size of {hidden.value} evenly; set `head_dim`"
-    yield from _lacking(model)
-    yield from _too_many_layers(model)
-    if "index_topk" in model.shape and "window" in model.shape and not compressed(model):
-        yield "index_topk", "index_topk with a window; only compressed attention (`csa_layers`) has both"
-    if model.mla and model.bias != NO_BIAS:
-        yield "bias", f"latent attention with bias: {model.bias}; write bias: {NO_BIAS}"
-
-
-def _lacking(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a shape that have no meaning without others, each with those."""
     if "window_layers" in model.shape and "window" not in model.shape:
         yield "window_layers", "window_layers without a window; set `window`, in tokens"
     for key, needed in _NEEDED.items():
         lacking = [f"`{name}`" for name in needed if name not in model.shape]
         if key in model.shape and lacking:
             yield key, f"{key} without {', '.join(lacking)}; add what is missing"
-
-
-def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the last kind of layers of a shape when all kinds together exceed the layers of the model."""
     for kinds in (("linear_layers", "ffn_layers", "window_layers"), ("csa_layers", "hca_layers")):
         keys = [key for key in kinds if key in model.shape]
         total = sum(model.shape[key].value for key in keys)
         if len(keys) > 1 and "layers" in model.shape and total > model.shape["layers"].value:
             most = model.shape["layers"].value
             yield keys[-1], f"{' and '.join(keys)} are {total} together; at most as many as layers: {most}"
+    if "index_topk" in model.shape and "window" in model.shape and not compressed(model):
+        yield "index_topk", "index_topk with a window; only compressed attention (`csa_layers`) has both"
+    if model.mla and model.bias != NO_BIAS:
+        yield "bias", f"latent attention with bias: {model.bias}; write bias: {NO_BIAS}"
 
 
 # the blocks of a model ----------------------------------------------------------------------------------------------
@@ -231,9 +224,15 @@ def further_attention(model: Model) -> tuple[Matrix, ...]:
     return (*further_token_attention(model), *linear_attention(model))
 
 
-def further_token_attention(model: Model) -> tuple[Matrix, ...]:
-    """Return those of `further_attention` in layers with attention to tokens."""
-    return (*_global(model), *_gate(model), *_compressed(model), *_index(model))
+def further_token_attention(model: Model) -> Iterator[Matrix]:
+    """Yield those of `further_attention` in layers with attention to tokens."""
+    yield from _global(model)
+    if model.output_gate:
+        width = model.shape.get("v_head_dim") or width_of_head(model)
+        values = heads_width(model.shape["heads"], width)
+        yield _each("g_proj", model.shape["hidden"], values, attention_layers(model))
+    yield from _compressed(model)
+    yield from _index(model)
 
 
 def _global(model: Model) -> Iterator[Matrix]:
@@ -250,13 +249,6 @@ def _global(model: Model) -> Iterator[Matrix]:
     if not model.values_are_keys:
         yield _each("v_proj", hidden, values, layers)
     yield _each("o_proj", outputs, hidden, layers)
-
-
-def _gate(model: Model) -> Iterator[Matrix]:
-    if model.output_gate:
-        width = model.shape.get("v_head_dim") or width_of_head(model)
-        values = heads_width(model.shape["heads"], width)
-        yield _each("g_proj", model.shape["hidden"], values, attention_layers(model))
 
 
 def _compressed(model: Model) -> Iterator[Matrix]:
@@ -401,12 +393,6 @@ def _block(
     gate = [] if model.mlp == PLAIN else [Matrix("gate_proj", hidden, width, count, active)]
     up, down = Matrix("up_proj", hidden, width, count, active), Matrix("down_proj", width, hidden, count, active)
     return (*gate, up, down)
-
-
-def _router(model: Model) -> tuple[Matrix, ...]:
-    if not model.moe:
-        return ()
-    return (_each("router", model.shape["hidden"], model.shape["experts"], layers_with_experts(model)),)
 
 
 # widths and copies ---------------------------------------------------------------------------------------------------

@@ -143,12 +143,14 @@ def with_shared_sources(data: dict[str, Any]) -> dict[str, Any]:
 
 def undescribed_sources(source: Source, described: Collection[str]) -> list[Problem]:
     """Return a problem for each source name in a part file that is not described."""
-    described_names = {*described, UNVERIFIED}
-    return [
-        Problem(source.mark(path), "error", _undescribed(name, described), "source")
-        for path, name in _names(source.data)
-        if name not in described_names
-    ]
+    problems = []
+    for path, name in _names(source.data):
+        if name not in {*described, UNVERIFIED}:
+            close = nearest(name, described)
+            meant = f"did you mean '{close[0]}'?" if close else f"add it under `{SOURCES}:`, or write `{UNVERIFIED}`"
+            text = f"the source {quote(name, MAX_QUOTED)} is not described in this file; {meant}"
+            problems.append(Problem(source.mark(path), "error", text, "source"))
+    return problems
 
 
 def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -163,12 +165,6 @@ def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
                     yield (*at, key, number) if listed else (*at, key), str(name)
             elif key != SOURCES:
                 yield from _names(value, (*at, key))
-
-
-def _undescribed(name: str, described: Collection[str]) -> str:
-    close = nearest(name, described)
-    meant = f"did you mean '{close[0]}'?" if close else f"add it under `{SOURCES}:`, or write `{UNVERIFIED}`"
-    return f"the source {quote(name, MAX_QUOTED)} is not described in this file; {meant}"
 
 
 # order numbers --------------------------------------------------------------------------------------------------------

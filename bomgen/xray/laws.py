@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
-from bomgen.catalog import part_records
+from bomgen.catalog import part_records, switch_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
@@ -79,7 +79,7 @@ class ConsistencyChecks:
             return None
         if line.id not in self.switches:
             with suppress(PlanErrors):
-                self.switches[line.id] = part_records.switch(self.catalog.find_original("switch", line.id))
+                self.switches[line.id] = switch_records.switch(self.catalog.find_original("switch", line.id))
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from math import ceil
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.estimates import estimate_unpublished, with_gpus
 from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.identity import metres_of
 from bomgen.catalog.parts import Component, Rack, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, Given, constant, formula
@@ -381,7 +382,7 @@ def _layout(site: PlanSection, rack: Rack | None) -> Layout:
         tuple((kind, block.setting(kind)) for block in listed.items(row) for kind in block.data)
         for row in range(len(listed.given or ()))
     )
-    beside = part_records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
+    beside = metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
     return Layout(
         mark=section.mark if section.data else site.mark,
         given=site.has("layout"),

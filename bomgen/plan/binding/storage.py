@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bomgen.catalog import part_records, parts
+from bomgen.catalog import part_records, parts, switch_records
 from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Mark
@@ -106,7 +107,7 @@ def _described_system(section: PlanSection) -> parts.StorageSystem:
     name = section.text("name") or STORAGE_SERVER
     identity = parts.Identity(
         kind="storage",
-        id=part_records.slug(name) or part_records.slug(STORAGE_SERVER),
+        id=slug(name) or slug(STORAGE_SERVER),
         name=name,
         vendor=section.text("vendor"),
         part_number=section.text("part_number"),
@@ -174,7 +175,7 @@ def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServe
     if part.back_end is None:
         return None
     try:
-        switch = storage.catalog.build_part("switch", part.back_end.switch, part_records.switch)
+        switch = storage.catalog.build_part("switch", part.back_end.switch, switch_records.switch)
     except UnknownPart as error:
         text = f"the parts of {part.identity.name} are joined by an unknown switch: {error}"
         storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))
