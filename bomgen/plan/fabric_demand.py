@@ -97,27 +97,22 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
     """
     attached = {fabric.name: attach(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics if not fabric.switchless}
     _check_own_ports(plan, attached)
-    return _with_shared_cards(plan, attached)
+    used: Figure | None = None
+    for fabric in plan.fabrics:  # fabrics for storage and in-band share NICs of several ports
+        attachment = attached.get(fabric.name)
+        if attachment is None or attachment.supply != CONFIGURED or attachment.bought is None or fabric.role == COMPUTE:
+            continue
+        ports = attachment.ports_per_server
+        if used is not None:
+            cards = cards_for_more_ports(used, ports, attachment.bought.ports)
+            attached[fabric.name] = attachment._replace(nics_per_server=cards)
+        used = ports if used is None else sum_of_server_ports(used, ports)
+    return attached
 
 
 def attach(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
     """Return the attachment of the servers of a cluster to a fabric with switches. Raises PlanErrors."""
     return _on_planes(fabric, _attachment(fabric, cluster, bmc_gbps))
-
-
-def _with_shared_cards(plan: Plan, attached: dict[str, Attachment]) -> dict[str, Attachment]:
-    """Return the attachments with NICs of several ports shared by the fabrics for storage and in-band."""
-    used: Figure | None = None
-    shared = dict(attached)
-    for fabric in plan.fabrics:
-        attachment = attached.get(fabric.name)
-        if attachment is None or attachment.supply != CONFIGURED or attachment.bought is None or fabric.role == COMPUTE:
-            continue
-        if used is not None:
-            cards = cards_for_more_ports(used, attachment.ports_per_server, attachment.bought.ports)
-            shared[fabric.name] = attachment._replace(nics_per_server=cards)
-        used = attachment.ports_per_server if used is None else sum_of_server_ports(used, attachment.ports_per_server)
-    return shared
 
 
 def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
@@ -368,7 +363,9 @@ def demand(
     `uplink_gbps` is the rate of the links of the fabric that it is linked into, or None. Its links into that one have
     the same rate, or that of its fastest ports.
     """
-    tiers, carried = fabric.tier_plans, rates(fabric, attached)
+    tiers, carried, rails_per_leaf = fabric.tier_plans, rates(fabric, attached), fabric.rails_per_leaf
+    if rails_per_leaf is None and fabric.declared.has_rails and fabric.role != COMPUTE:
+        rails_per_leaf = one_rail_for_redundancy()
     leaf = tiers["leaf"]
     if uplink_gbps and uplink_gbps.value < carried[UPLINK].value:
         carried |= {UPLINK: uplink_gbps}
@@ -390,18 +387,11 @@ def demand(
         unit=fabric.scalable_unit,
         options=fabric.options,
         populate_used_ports_only=fabric.populate_used_ports_only,
-        rails_per_leaf=_rails_per_leaf(fabric),
+        rails_per_leaf=rails_per_leaf,
         split_servers=fabric.split_servers,
         homing=fabric.homing,
         peer_links=fabric.peer_links,
     )
-
-
-def _rails_per_leaf(fabric: FabricPlan) -> Figure | None:
-    """Return the rails per leaf as given; one where rails are redundancy, or None where the switch count decides."""
-    if fabric.rails_per_leaf is None and fabric.declared.has_rails and fabric.role != COMPUTE:
-        return one_rail_for_redundancy()
-    return fabric.rails_per_leaf
 
 
 def host_ports(hosts: Sequence[Hosts]) -> Figure | None:

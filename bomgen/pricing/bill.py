@@ -109,7 +109,9 @@ def required_parts(
     planned = {line.identity.id for line in (*lines, *existing) if line.identity}
     counted: set[tuple[str, ...]] = set()
     sold = {SUPPORT} & {charge.kind for charge in design.plan.quote.charges}
-    uses = [*_uses(lines), *_gpus_of_servers(design, lines, existing)]
+    uses, cluster, gpus = _uses(lines), design.plan.cluster, count_units(GPU, design, existing)
+    if cluster.server and cluster.server.gpus_included and gpus and any(line.category == SERVER for line in lines):
+        uses.append(_Use(cluster.gpu.identity, gpus, 1))  # GPUs in servers have no line of their own
     for _ in range(MAX_DEPTH):
         new = list[Line]()
         for bought, need in [(use, need) for use in uses for need in use.part.requires]:
@@ -152,13 +154,6 @@ def _uses(lines: Sequence[Line]) -> list[_Use]:
         pieces = sum_of_boxes(uses[id].pieces, line.quantity) if id in uses else line.quantity
         uses[id] = _Use(line.identity, pieces, len(fabrics[id]))
     return list(uses.values())
-
-
-def _gpus_of_servers(design: Design, lines: Sequence[Line], existing: Sequence[Line]) -> Iterator[_Use]:
-    """Yield the GPUs that come with the servers on the lines and have no line of their own."""
-    cluster, gpus = design.plan.cluster, count_units(GPU, design, existing)
-    if cluster.server and cluster.server.gpus_included and gpus and any(line.category == SERVER for line in lines):
-        yield _Use(cluster.gpu.identity, gpus, 1)
 
 
 def _find(name: str, need: Requirement, required_by: Identity, design: Design, catalog: Catalog) -> Identity:
@@ -375,8 +370,8 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
             yield line_of_part(
                 f"{name}.nic.{slug(hosts.name)}", "nic", hosts.nic.identity, nics, fabric=name, role="host"
             )
-    lines = [_module(use, name) for use in built.interconnect.modules]
-    lines += [_adapter(use, name) for use in built.interconnect.adapters]
+    lines = [_end(use, use.module.identity, "transceiver", name) for use in built.interconnect.modules]
+    lines += [_end(use, use.adapter.identity, "adapter", name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
     lines += [_panel(use, name) for use in built.interconnect.panels]
     taken: set[str] = set()
@@ -417,17 +412,11 @@ def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
     return Line(line_id, "switch", fabric, fitted.tier, None, None, None, description, use.quantity, path=path)
 
 
-def _module(use: ModuleUse, fabric: str) -> Line:
-    line_id = f"{fabric}.transceiver.{use.kind}.{use.device}"
-    role = f"{use.kind}/{use.device}"
-    path = f"fabrics.{fabric}.transceivers.{use.device}"
-    return line_of_part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
-
-
-def _adapter(use: AdapterUse, fabric: str) -> Line:
-    line_id, role = f"{fabric}.adapter.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
-    path = f"fabrics.{fabric}.adapters.{use.device}"
-    return line_of_part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
+def _end(use: ModuleUse | AdapterUse, part: Identity, called: str, fabric: str) -> Line:
+    """Return the line of the modules or adapters at an end of links."""
+    line_id, role = f"{fabric}.{called}.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.{called}s.{use.device}"
+    return line_of_part(line_id, "transceiver", part, use.quantity, fabric=fabric, role=role, path=path)
 
 
 def _cable(use: CableUse, fabric: str) -> Line:

@@ -212,7 +212,10 @@ def count_units(per: str, design: Design, existing: Sequence[Line] = ()) -> Figu
 
     None if unknown or if there are none.
     """
-    counted = _units_of_design(per, design)
+    boxes = [boxes_of(tier) for built in design.fabrics for tier in built.fabric.tiers]
+    counted = reduce(sum_of_boxes, boxes) if boxes else None
+    if per in (GPU, SERVER, "rack"):
+        counted = {GPU: design.sizing.gpus, SERVER: design.sizing.servers}.get(per, design.facility.racks)
     category = SERVER if per == GPU else per
     owned = [line.quantity for line in existing if line.category == category and line.role != HOST]
     if counted is None or not owned:
@@ -222,17 +225,6 @@ def count_units(per: str, design: Design, existing: Sequence[Line] = ()) -> Figu
         pieces = trays_of_racks(pieces, server.trays) if server.trays else pieces
         pieces = gpus_of_servers(pieces, server.gpus) if per == GPU else pieces
     return rest_of(counted, pieces)
-
-
-def _units_of_design(per: str, design: Design) -> Figure | None:
-    if per == GPU:
-        return design.sizing.gpus
-    if per == SERVER:
-        return design.sizing.servers
-    if per == "rack":
-        return design.facility.racks
-    boxes = [boxes_of(tier) for built in design.fabrics for tier in built.fabric.tiers]
-    return reduce(sum_of_boxes, boxes) if boxes else None
 
 
 # spares -------------------------------------------------------------------------------------------------------------

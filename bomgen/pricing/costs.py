@@ -10,7 +10,7 @@ only to sell by margin, and keeps nothing of them but prices: price books of whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -332,10 +332,9 @@ def selling_books(costs: Sequence[PriceBook], plan: QuotePlan) -> list[PriceBook
 
     Raises KeyError if the plan has no exchange rate for the currency of a cost.
     """
-    return [] if plan.sell is None else list(_books(costs, plan, plan.sell))
-
-
-def _books(costs: Sequence[PriceBook], plan: QuotePlan, sell: Sell) -> Iterator[PriceBook]:
+    sell, books = plan.sell, list[PriceBook]()
+    if sell is None:
+        return books
     rest = frozenset(CATEGORIES).difference(sell.by)
     margins = {NAME: (sell.margin, rest)}
     margins |= {f"{NAME}.by.{category}": (margin, frozenset({category})) for category, margin in sell.by.items()}
@@ -343,7 +342,9 @@ def _books(costs: Sequence[PriceBook], plan: QuotePlan, sell: Sell) -> Iterator[
         for name, (margin, categories) in margins.items():
             prices = tuple(_sold(price, margin, plan, sell) for price in book.prices)
             book_name = name if len(costs) == 1 else f"{name}.{at + 1}"
-            yield PriceBook(book_name, book_name, prices, ((plan.currency, sell.mark),), categories=categories)
+            sold_in = ((plan.currency, sell.mark),)
+            books.append(PriceBook(book_name, book_name, prices, sold_in, categories=categories))
+    return books
 
 
 def _sold(cost: Price, margin: Figure, plan: QuotePlan, sell: Sell) -> Price:

@@ -34,14 +34,15 @@ from bomgen.pricing.price_book import (
     Price,
     PriceBook,
     Unit,
-    before_and_after,
-    discount_of,
+    discount_given,
     missing_rates,
     net_price,
     part_price,
     units,
 )
 
+BOOKS = "quote.price_book"
+"""The plan key of price books."""
 MAX_SUPPORT = Fraction(3, 10)
 """Maximum plausible share of the hardware for a year of support; service contracts cost 10 to 30 % (docs/prices.md)."""
 
@@ -50,15 +51,37 @@ def warnings_of_prices(
     units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
 ) -> tuple[Problem, ...]:
     """Return the warnings about the prices of lines; age and validity are relative to the date of the quote."""
+    hidden = (
+        Problem(Mark(book.file, 1, 1), "warning", message("hidden-sheets", names=book.hidden), "hidden-sheet", BOOKS)
+        for book in books
+        if book.hidden
+    )
     lists = (problem for book in books for problem in book.warnings)
     ages = warnings_of_ages(units, lines, plan)
     missing, estimated = _missing(units, lines, plan), _estimated(units, lines, plan)
-    return (*_hidden(books), *lists, *ages, *missing, *estimated, *_high_shares(plan))
+    return (*hidden, *lists, *ages, *missing, *estimated, *_high_shares(plan))
 
 
 def warnings_of_ages(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
-    """Return warnings about expired and old prices."""
-    return (*_expired(units, lines, plan), *_old(units, plan))
+    """Return a warning for each expired price, and one per book with old prices, at the oldest one that is used."""
+    warnings, seen = list[Problem](), set[Price]()
+    of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
+    for unit, line in zip(units, lines, strict=True):
+        price = unit.price
+        if price and price not in seen and has_expired(price, plan):
+            seen.add(price)
+            text = message("expired-price", part=price.part, until=price.valid_until or "", date=plan.date or "")
+            warnings.append(Problem(price.mark, "warning", text, "expired-price", f"lines.{line.id}"))
+        if price and unit.book and is_old(price, plan):
+            of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(price)
+    for book, prices in of_book.values():
+        oldest = min(prices, key=lambda price: (price.date is None, price.date or "", price.mark))
+        days = age_days(oldest, plan)
+        text = message("undated-price", count=len(prices), book=book.name, part=oldest.part)
+        if days is not None:
+            text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
+        warnings.append(Problem(oldest.mark, "warning", text, "old-price", "totals.amount"))
+    return tuple(warnings)
 
 
 def age_days(price: Price, plan: QuotePlan) -> int | None:
@@ -78,13 +101,6 @@ def is_old(price: Price, plan: QuotePlan) -> bool:
 def has_expired(price: Price, plan: QuotePlan) -> bool:
     """Return whether a price is no longer valid on the date of the quote."""
     return bool(plan.date and price.valid_until and price.valid_until < plan.date)
-
-
-def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
-    for book in books:
-        if book.hidden:
-            text = message("hidden-sheets", names=book.hidden)
-            yield Problem(Mark(book.file, 1, 1), "warning", text, "hidden-sheet", "quote.price_book")
 
 
 def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
@@ -119,31 +135,6 @@ def _high_shares(plan: QuotePlan) -> Iterator[Problem]:
 def is_estimate(unit: Unit) -> bool:
     """Return whether a price is marked as an estimate, or only its range is known."""
     return unit.price is not None and bool(unit.price.estimate or unit.ranges)
-
-
-def _expired(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    seen: set[Price] = set()
-    for unit, line in zip(units, lines, strict=True):
-        price = unit.price
-        if price and price not in seen and has_expired(price, plan):
-            seen.add(price)
-            text = message("expired-price", part=price.part, until=price.valid_until or "", date=plan.date or "")
-            yield Problem(price.mark, "warning", text, "expired-price", f"lines.{line.id}")
-
-
-def _old(units: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield a warning per book with old prices, at the oldest one that is used."""
-    of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
-    for unit in units:
-        if unit.price and unit.book and is_old(unit.price, plan):
-            of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(unit.price)
-    for book, prices in of_book.values():
-        oldest = min(prices, key=lambda price: (price.date is None, price.date or "", price.mark))
-        days = age_days(oldest, plan)
-        text = message("undated-price", count=len(prices), book=book.name, part=oldest.part)
-        if days is not None:
-            text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
-        yield Problem(oldest.mark, "warning", text, "old-price", "totals.amount")
 
 
 __all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", "part_price", "quote"]
@@ -351,10 +342,13 @@ def _priced(
 
 
 def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> QuoteLine:
-    discount = discount_of(line, plan)
+    given = discount_given(line, plan)
+    discount = Fraction(given.value) if given else Fraction(0)
     if amount is None:
         return QuoteLine(line, unit, discount, None, None)
-    return QuoteLine(line, unit, discount, *before_and_after(amount, line.pieces, discount, plan.currency))
+    before = line.pieces * exact(amount)
+    after = rounded(before * (1 - discount), plan.currency)
+    return QuoteLine(line, unit, discount, rounded(before, plan.currency), after)
 
 
 def lines_to_price(lines: Sequence[Stocked]) -> list[Stocked]:
@@ -487,19 +481,15 @@ def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
     if _is_assumed(priced):
         return (ESTIMATED,)
     price = priced.price
+    unsourced = any(
+        isinstance(node.origin, Cited | Assumed) and not node.origin.references for node in walk(priced.line.quantity)
+    )
     holds = {
-        UNVERIFIED: _unverified(priced) or (price is not None and price.source is None),
+        UNVERIFIED: unsourced or (price is not None and price.source is None),
         ESTIMATED: is_estimate(priced.unit),
         OLD: price is not None and (is_old(price, plan) or has_expired(price, plan)),
     }
     return tuple(reason for reason in REASONS if holds[reason])
-
-
-def _unverified(priced: QuoteLine) -> bool:
-    """Return whether a quantity depends on a figure or an assumption without a source document."""
-    return any(
-        isinstance(node.origin, Cited | Assumed) and not node.origin.references for node in walk(priced.line.quantity)
-    )
 
 
 def _is_share(priced: QuoteLine) -> bool:

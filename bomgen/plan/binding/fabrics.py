@@ -89,7 +89,12 @@ def fabric(
     leaf = _compute_leaf(fabrics, bought)
     usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
     if role == COMPUTE and usual is None:
-        fabrics.problem(name, _no_default(bought), "protocol")
+        servers = bought.server.identity.name if bought and bought.server else "the server"
+        facts = _platform(bought, None)
+        ports = f"{servers}, {facts.get('protocol', 'of no known protocol')} at {facts.get('gbps', 'unknown')} Gb/s"
+        text = f"no default compute fabric is known for the ports of {ports}; "
+        text += "describe a `switch:` that they speak to, or write `compute: none`"
+        fabrics.problem(name, text, "protocol")
         return None
     section = usual or _default_fabric(fabrics, name, shared, bought, leaf)
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
@@ -258,8 +263,17 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
         hosts = []
         for here in fabric_plan.hosts:
             where, first = buyers.get(here.name, (fabric_plan.name, here))
-            if where != fabric_plan.name:
-                problems.extend(_conflicts(fabric_plan, here, where, first))
+            stated = [(str(here.pieces.value), str(first.pieces.value))]
+            if here.part and first.part:
+                stated.append((here.part.identity.name, first.part.identity.name))
+            for value, first_value in stated if where != fabric_plan.name else ():
+                if value != first_value:
+                    text = (
+                        f"'{here.name}' are {value} here and {first_value} on {where}; one name is for the same "
+                        "machines: use the same value, or give these another name"
+                    )
+                    mark = first_given(here.pieces) or fabric_plan.mark
+                    problems.append(Problem(mark, "error", text, "hosts", f"fabrics.{fabric_plan.name}.hosts"))
             if where == fabric_plan.name or first.part is None:
                 buyers[here.name] = (fabric_plan.name, here)
                 hosts.append(here)
@@ -297,20 +311,6 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     )
     problems.append(Problem(first_given(asked or planes) or fabric.mark, "error", message, "rate"))
     return fabric
-
-
-def _conflicts(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
-    said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
-    if here.part and first.part:
-        said.append((here.part.identity.name, first.part.identity.name))
-    for value, first_value in said:
-        if value != first_value:
-            message = (
-                f"'{here.name}' are {value} here and {first_value} on {where}; one name is for the same machines: "
-                "use the same value, or give these another name"
-            )
-            mark = first_given(here.pieces) or fabric.mark
-            yield Problem(mark, "error", message, "hosts", f"fabrics.{fabric.name}.hosts")
 
 
 def plug_of(nic: parts.Nic) -> Plug | None:
@@ -448,16 +448,6 @@ def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | 
     if protocol:
         facts["protocol"] = protocol
     return facts
-
-
-def _no_default(bought: Cluster | None) -> str:
-    """Return the problem of servers whose ports no switch of the catalogue serves."""
-    name = bought.server.identity.name if bought and bought.server else "the server"
-    facts = _platform(bought, None)
-    return (
-        f"no default compute fabric is known for the ports of {name}, {facts.get('protocol', 'of no known protocol')} "
-        f"at {facts.get('gbps', 'unknown')} Gb/s; describe a `switch:` that they speak to, or write `compute: none`"
-    )
 
 
 def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:

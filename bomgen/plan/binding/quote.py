@@ -46,7 +46,9 @@ LISTED = ("parts", "lines")
 def quote(section: PlanSection) -> QuotePlan:
     """Return the commercial terms of the plan."""
     assumed = section.catalog.assumption("quote-currency")
-    vendor, exchange = section.below("vendor"), section.below("exchange")
+    vendor, exchange, discount = section.below("vendor"), section.below("exchange"), section.below("discount")
+    sell = section.below("sell")
+    margin = sell.figure("margin")
     return QuotePlan(
         **section.keys(QuotePlan),
         customer=_party(section, "customer"),
@@ -57,11 +59,15 @@ def quote(section: PlanSection) -> QuotePlan:
         assumed_currency=None if section.has("currency") else assumed,
         price_books=paths(section, "price_book"),
         cost_books=paths(section, "cost_book"),
-        sell=_sell(section),
+        sell=Sell(margin, _shares(sell.below("by")), sell.mark) if margin else None,
         exchange={currency: _exchange(exchange, currency) for currency in exchange.data},
         estimate_below=section.catalog.assumption("price-estimate-below"),
         estimate_above=section.catalog.assumption("price-estimate-above"),
-        discounts=_discounts(section.below("discount")),
+        discounts=Discounts(
+            _shares(discount),
+            {name.lower(): share for name, share in _shares(discount.below("parts")).items()},
+            _shares(discount.below("lines")),
+        ),
         charges=tuple(_charges(section)),
         tax=_taxes(section),
         inclusive=(section.text("prices") or PRICES.get(section.text("language") or "")) == INCLUSIVE,
@@ -127,17 +133,6 @@ def _exchange(section: PlanSection, currency: str) -> Exchange:
     if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
         exchange.problem("rate", f"a rate of {rate:.2g} looks wrong; write the value of one {currency}", "range")
     return Exchange(rate, **exchange.keys(Exchange), mark=exchange.mark)
-
-
-def _discounts(section: PlanSection) -> Discounts:
-    of_parts = {name.lower(): share for name, share in _shares(section.below("parts")).items()}
-    return Discounts(_shares(section), of_parts, _shares(section.below("lines")))
-
-
-def _sell(section: PlanSection) -> Sell | None:
-    sell = section.below("sell")
-    margin = sell.figure("margin")
-    return Sell(margin, _shares(sell.below("by")), sell.mark) if margin else None
 
 
 def _taxes(section: PlanSection) -> dict[str, Figure]:

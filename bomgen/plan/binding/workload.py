@@ -66,12 +66,17 @@ def _run(
     keys, degrees = section.keys(Training), section.below("parallelism")
     precision = keys["precision"]
     measured = keys["achieved_tflops"] or keys["tokens_per_second_per_gpu"]
-    usual_mfu = _usual_mfu(model, precision)
+    usual_mfu = "training-mfu"
+    if model and model.moe:
+        usual_mfu += "-experts" if precision.value in WIDE else "-experts-narrow"
     predicted = section.figure("mfu", unit=WORD) if section.data.get("mfu") == PREDICTED else None
     mfu = section.catalog.assumption(usual_mfu) if predicted else section.figure("mfu", None if measured else usual_mfu)
     flash = section.setting("flash_attention")
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
+    sequence, context = section.figure("sequence"), model.shape.get("context") if model else None
+    if sequence is None and context:
+        sequence = min(context, section.catalog.assumption("training-sequence"), key=lambda tokens: tokens.value)
     pure = section.data.get("master_weights") is False and precision.value not in ("fp64", "fp32", "tf32")
     run = partial(
         Training,
@@ -80,7 +85,7 @@ def _run(
         mfu=mfu,
         flash_attention=flash,
         goodput=section.setting("goodput", unit=WORD if section.data.get("goodput") == ESTIMATE else None),
-        sequence=section.figure("sequence") or (_usual_sequence(section, model) if model else None),
+        sequence=sequence,
         gradient_precision=section.setting(
             "gradient_precision", "training-gradient-precision" + ("-bf16" if pure else "")
         ),
@@ -95,22 +100,6 @@ def _run(
         block=str(section.path[-1]),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
-
-
-def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:
-    """Return the assumption for the utilisation: by kind of model, for mixtures of experts by precision."""
-    if model is None or not model.moe:
-        return "training-mfu"
-    return "training-mfu-experts" if precision.value in WIDE else "training-mfu-experts-narrow"
-
-
-def _usual_sequence(section: PlanSection, model: parts.Model) -> Figure | None:
-    """Return the usual training sequence length, at most a model's context; None where that is unknown."""
-    context = model.shape.get("context")
-    if context is None:
-        return None
-    usual = section.catalog.assumption("training-sequence")
-    return usual if usual.value < context.value else context
 
 
 def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
@@ -212,7 +201,8 @@ def inference(section: PlanSection) -> Inference | None:
         prompt = prompt_tokens(context, output)
     if keys["tokens_per_day"] and output and output.value and keys["requests_per_minute"] is None:
         keys |= {"requests_per_minute": requests_of_batch(keys["tokens_per_day"], output), "peak": None}
-    pools, targets = section.below("pools"), section.below("targets")
+    pools, targets, adapters = section.below("pools"), section.below("targets"), section.below("adapters")
+    held, rank = adapters.figure("count"), adapters.figure("rank")
     kind, assumed = "mixture" if model and model.moe else "dense", section.catalog.assumption
     serving = partial(
         Inference,
@@ -234,7 +224,7 @@ def inference(section: PlanSection) -> Inference | None:
         else str(section.text("pools")),
         host_cache=_tier(section.below("cache_tiers"), "host"),
         nvme_cache=_tier(section.below("cache_tiers"), "nvme"),
-        adapters=_adapters(section.below("adapters")),
+        adapters=ServedAdapters(held, rank) if held and rank else None,
         drafted=drafts and drafts.figure("drafted"),
         accepted=drafts and drafts.figure("accepted"),
         measured=tuple(OwnSpeed(**speed.keys(OwnSpeed), mark=speed.mark) for speed in section.items("measured")),
@@ -288,11 +278,6 @@ def _of_cases(cases: Sequence[tuple[Figure, Figure]]) -> tuple[Figure, Figure]:
 
 def _tier(section: PlanSection, name: str) -> CacheTier | None:
     return CacheTier(**section.below(name).keys(CacheTier)) if section.has(name) else None
-
-
-def _adapters(section: PlanSection) -> ServedAdapters | None:
-    count, rank = section.figure("count"), section.figure("rank")
-    return ServedAdapters(count, rank) if count and rank else None
 
 
 def _degrees(section: PlanSection) -> Degrees | None:
