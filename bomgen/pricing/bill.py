@@ -29,7 +29,6 @@ from bomgen.fabric.types import SERVER
 from bomgen.optics.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.plan.commercial_terms import SUPPORT
 from bomgen.pricing.bill_line import (
-    CATEGORIES,
     CATEGORY_OF_KIND,
     GPU,
     HOST,
@@ -38,10 +37,8 @@ from bomgen.pricing.bill_line import (
     cable_id,
     cable_sku,
     charges,
-    cluster_path,
     count_units,
     line_of_part,
-    names_of,
     over_years,
     rest_of,
     subtract_existing,
@@ -186,8 +183,6 @@ def _line(part: Identity, quantity: Figure, required_by: Identity) -> Line:
     line = line_of_part(f"required.{required_by.id}.{part.id}", category, part, quantity)
     return line._replace(required_by=required_by)
 
-
-__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 
 RACKED = {"switch", "storage", "management"}
 """Categories of the equipment in management racks."""

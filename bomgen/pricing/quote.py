@@ -35,9 +35,6 @@ from bomgen.pricing.price_book import (
     PriceBook,
     Unit,
     discount_given,
-    missing_rates,
-    net_price,
-    part_price,
     units,
 )
 
@@ -135,9 +132,6 @@ def _high_shares(plan: QuotePlan) -> Iterator[Problem]:
 def is_estimate(unit: Unit) -> bool:
     """Return whether a price is marked as an estimate, or only its range is known."""
     return unit.price is not None and bool(unit.price.estimate or unit.ranges)
-
-
-__all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", "part_price", "quote"]
 
 
 class InStock(Protocol):
