@@ -23,10 +23,10 @@ from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
 from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
-from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
+from bomgen.plan.commercial_terms import operation, owned, paths, quote
 from bomgen.plan.fabric_demand import attach, ports_of_nics
 from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import (

@@ -21,6 +21,11 @@ from bomgen.plan.types import Plug, Storage, StorageLevel, StorageServers
 
 STORAGE_SERVER = "storage server"
 """The name of a storage server without one."""
+STATED = {
+    **{"capacity_bytes": "capacity", "read": "read", "write": "write", "ports": "ports"},
+    **{"power_w": "power", "rack_units": "rack_units", "weight_kg": "weight"},
+}
+"""The figures of a storage system that a plan may state, with their keys."""
 PARTS = "storage.servers"
 """The plan key of the parts of the storage system."""
 
@@ -89,17 +94,8 @@ def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
     mark = section.mark if key == "servers" and not by_id else parent.value_mark(key)
     part = _of_system(named or _described_system(section), mark, section)
     nic = section.part("nic", "nic", part_records.nic)
-    return part._replace(
-        pieces=section.figure("count"),
-        capacity_bytes=section.figure("capacity") or part.capacity_bytes,
-        read=section.figure("read") or part.read,
-        write=section.figure("write") or part.write,
-        power_w=section.figure("power") or part.power_w,
-        rack_units=section.figure("rack_units") or part.rack_units,
-        weight_kg=section.figure("weight") or part.weight_kg,
-        ports=section.figure("ports") or part.ports,
-        plug=plug_of(nic) if nic else part.plug,
-    )
+    stated = {field: section.figure(key) or getattr(part, field) for field, key in STATED.items()}
+    return part._replace(**stated, pieces=section.figure("count"), plug=plug_of(nic) if nic else part.plug)
 
 
 def _described_system(section: PlanSection) -> parts.StorageSystem:
@@ -123,23 +119,8 @@ def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) ->
     plug = None
     if system.cage != parts.ANY and system.ports_per_cage:
         plug = Plug(system.cage, system.ports_per_cage, system.port_gbps)
-    return StorageServers(
-        mark=mark,
-        identity=system.identity,
-        capacity_bytes=system.capacity_bytes,
-        read=system.read,
-        write=system.write,
-        power_w=system.power_w,
-        rack_units=system.rack_units,
-        weight_kg=system.weight_kg,
-        ports=ports if ports.value else None,
-        plug=plug,
-        least=system.least,
-        bmc_ports=system.bmc_ports,
-        supplies=system.supplies,
-        partners=system.partners,
-        back_end=system.back_end,
-    )
+    shared = {field: value for field, value in system._asdict().items() if field in StorageServers._fields}
+    return StorageServers(mark=mark, **shared | {"ports": ports if ports.value else None, "plug": plug})
 
 
 def _complete(named: Iterator[StorageServers], storage: PlanSection) -> tuple[StorageServers, ...]:
