@@ -221,13 +221,15 @@ class Record(NamedTuple):
         try:
             number = parse(raw, unit)
         except ValueError as error:
-            mark = self.source.mark((*self.steps, *above, key))
-            raise PlanErrors([Problem(mark, "error", str(error), "unit")]) from None
+            raise self.error(str(error), "unit", *above, key) from None
         if not self.built_in and (number < 0 or (number == 0 and not zero)):
-            mark = self.source.mark((*self.steps, *above, key))
             least = "0 or more" if zero else "more than 0"
-            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; {least}", "range")])
+            raise self.error(f"{key} is {raw}; {least}", "range", *above, key)
         return Figure(number, unit, self.origin(key, *above))
+
+    def error(self, message: str, rule: str, *keys: str | int) -> PlanErrors:
+        """Return the error that the value at a path of keys is wrong, at its place."""
+        return PlanErrors([Problem(self.source.mark((*self.steps, *keys)), "error", message, rule)])
 
     def word(self, key: str) -> Figure | None:
         """Return the word at a key as a figure; None when it is unknown."""
@@ -238,11 +240,10 @@ class Record(NamedTuple):
         """Return a required value as `figure` does. Raises PlanErrors when the record lacks it."""
         figure = self.figure(key, unit, *above, zero=zero)
         if figure is None:
-            mark = self.source.mark((*self.steps, *above, key))
             message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"
             if self.id == INLINE:
                 message = f"the {self.kind} described here has no `{key}`; add it"
-            raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
+            raise self.error(message, "unknown-figure", *above, key)
         return figure
 
     def figure_or_one(self, key: str, *above: str | int) -> Figure:

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
-from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Figure, Mark, formula
 from bomgen.core.units import parse
@@ -138,9 +137,8 @@ def supplies(record: Record) -> parts.PowerSupplies | None:
         return None
     needed = record.figure("needed", "count", SUPPLIES)
     if needed and needed.value > count.value:
-        mark = record.source.mark((*record.steps, SUPPLIES, "needed"))
         message = f"{needed.value} of {count.value} power supplies are needed; at most all of them"
-        raise PlanErrors([Problem(mark, "error", message, "range")])
+        raise record.error(message, "range", SUPPLIES, "needed")
     return parts.PowerSupplies(count, needed, str(record.value(SUPPLIES, "inlet")))
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from bomgen.catalog import estimates, model_matrices, models, parts
 from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
 from bomgen.catalog.identity import OUTLETS, identity, name_part, supplies, supply_capacity
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Figure
 
 T = TypeVar("T")
@@ -97,8 +97,7 @@ def server(record: Record) -> parts.Server:
     """Return a record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
     gpus = record.need("gpus", "count")
     if gpus.value > MAX_GPUS:
-        mark = record.source.mark((*record.steps, "gpus"))
-        raise PlanErrors([Problem(mark, "error", f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range")])
+        raise record.error(f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range", "gpus")
     return parts.Server(
         identity=name_part(identity(record), f"server with {gpus.value} GPUs"),
         gpu=record.value("gpu"),
@@ -262,7 +261,7 @@ def _field_source(record: Record, catalog: Catalog | None, same: tuple[str, ...]
         stated, original = record.value(key), model.value(key)
         if stated is not None and original is not None and stated != original:
             message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {original}, not {stated}"
-            raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
+            raise record.error(f"{message}; it must have the same", "replaces", key)
     return lambda key: model if record.value(key) is None else record
 
 
@@ -400,8 +399,9 @@ def model(record: Record) -> parts.Model:
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )
-    if problems := [_problem(record, key, message, "shape") for key, message in model_matrices.wrong(described)]:
-        raise PlanErrors(problems)
+    errors = [record.error(message, "shape", key) for key, message in model_matrices.wrong(described)]
+    if errors:
+        raise PlanErrors([error.first_error for error in errors])
     stated = record.figure("parameters", "parameters")
     if stated and not described.moe and record.value("mlp") is None:
         weights = model_matrices.matrices(described) or ()
@@ -414,15 +414,11 @@ def model(record: Record) -> parts.Model:
         if described.shape:
             keys = ", ".join(f"`{key}`" for key in model_matrices.missing(described))
             text = f"the parameters are unknown; add `parameters`, or to the shape {keys}"
-        raise PlanErrors([_problem(record, "parameters", text, "unknown-figure")])
+        raise record.error(text, "unknown-figure", "parameters")
     active = record.figure("active_parameters", "parameters")
     if active is None and described.moe:
         active = models.active_parameters(described, parameters)
     if active is not None and active.value <= 0:
         message = f"{parameters.value} parameters are fewer than those of the experts; write all parameters"
-        raise PlanErrors([_problem(record, "parameters", message, "range")])
+        raise record.error(message, "range", "parameters")
     return described._replace(parameters=parameters, active_parameters=active or parameters)
-
-
-def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
-    return Problem(record.source.mark((*record.steps, key)), "error", message, rule)

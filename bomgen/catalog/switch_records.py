@@ -9,7 +9,6 @@ from functools import reduce
 from bomgen.catalog import estimates, parts
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
 from bomgen.catalog.identity import airflow_of, identity, name_part, slug, supplies, supply_capacity
-from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
 from bomgen.core.units import parse
@@ -153,7 +152,7 @@ def _port_names(
     elif split and "{port}" not in split and any(group.ports_per_cage.value > 1 for group in groups):
         message = "parts of several ports in a cage are distinguished by port; write {port} into split"
     if message:
-        raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
+        raise record.error(message, "port-names", PORT_NAMES)
     numbers = {key: int(pattern.get(key, 1)) for key in COUNTED_FROM}
     if "lanes" not in pattern and any(SWITCH_LANE in word for word in words.values() if word):
         numbers["lanes"] = USUAL_LANES
@@ -229,23 +228,21 @@ def _check_chassis(
             f"{slots.value * of_card.value}: leave `ports` out"
         )
     if message:
-        raise PlanErrors([Problem(record.source.mark((*record.steps, key)), "error", message, "chassis")])
+        raise record.error(message, "chassis", key)
 
 
 def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
     ports, per_cage = group.ports.value, group.ports_per_cage.value
     if ports > MAX_PORTS or per_cage > ports:
-        mark = record.source.mark((*record.steps, *above, "ports"))
         message = (
             f"{ports} ports, {per_cage} in a cage; at most {MAX_PORTS} ports, and no more in a cage than there are"
         )
-        raise PlanErrors([Problem(mark, "error", message, "range")])
+        raise record.error(message, "range", *above, "ports")
     for rate, links in group.modes.items():
         most = ports * max(group.port_gbps.value // rate, 1)
         if links.value > most:
-            mark = record.source.mark((*record.steps, *above, "modes"))
             message = f"{links.value} links of {rate} Gb/s; {ports} ports of {group.port_gbps.value} Gb/s carry {most}"
-            raise PlanErrors([Problem(mark, "error", f"{message} at most", "range")])
+            raise record.error(f"{message} at most", "range", *above, "modes")
 
 
 def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) -> parts.PortGroup:
