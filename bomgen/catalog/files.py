@@ -270,7 +270,14 @@ class Record(NamedTuple):
             if not self.built_in:
                 named = ".".join(str(step) for step in (*self.steps[1:], *above, key))
                 return Given(self.source.mark((*self.steps, *above, key)), named)
-            raw = self._common_source(above)
+            # Several figures of a record have their source once, such as those of its port groups.
+            group, raw = above[0] if above else "", self.data
+            if group == "port_groups":
+                raw = {"source": raw.get("ports_source", ()), "confidence": raw.get("ports_confidence", "low")}
+            elif group in (REQUIRES, CHECKPOINT_FORMATS):
+                raw = raw[group][above[1]]
+            elif group == CHASSIS:
+                raw = raw[CHASSIS]
         names = raw.get("source", ())
         names = [names] if isinstance(names, str) else names
         called = str(above[-1]) if key == "count" and above else key
@@ -280,15 +287,6 @@ class Record(NamedTuple):
             str(raw.get("confidence", "low" if self.built_in else "high")),
             raw.get("note"),
         )
-
-    def _common_source(self, above: tuple[str | int, ...]) -> dict[str, Any]:
-        """Return the source and confidence that a record gives once for several figures, such as its port groups."""
-        data = self.data
-        if above and above[0] == "port_groups":
-            return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
-        if above and above[0] in (REQUIRES, CHECKPOINT_FORMATS):
-            return dict(data[above[0]][above[1]])
-        return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
         """Return the documents of source names, as the record's `sources` describe them; none for `unverified`."""
@@ -373,7 +371,10 @@ class Catalog:
             is_users = any(directory.parent in self.folders for directory in self._places(kind))
             # A name of the user's own parts comes before an id that only its ending hides.
             ids = (wanted, *bare_names(wanted)) if kind == MODEL and not is_users else (wanted,)
-            record = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
+            stems = (
+                (id, LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id) for id in ids if _ID.fullmatch(id)
+            )
+            record = next(filter(None, (self._find_in(self._places(kind), kind, names) for names in stems)), None)
             self._records[key] = record or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
@@ -486,12 +487,6 @@ class Catalog:
         paths = self._listed[directory]
         spend(OF_PART_LOOKUP * len(paths))
         return paths
-
-    def _find_by_id(self, kind: str, id: str) -> Record | None:
-        if not _ID.fullmatch(id):
-            return None
-        family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
-        return self._find_in(self._places(kind), kind, (id, family))
 
     def _find_in(self, places: Sequence[Path], kind: str, stems: Sequence[str]) -> Record | None:
         """Return the record of the first of some file names in the first of some folders that has one."""

@@ -65,18 +65,11 @@ def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Pro
     places: list[tuple[Path, Any]] = [(steps, data)]
     if isinstance(data, dict) and isinstance(groups := data.get(NESTED), list):
         places += [((*steps, NESTED, number), group) for number, group in enumerate(groups)]
-    return [
-        problem
-        for at, mapping in places
-        if isinstance(mapping, dict)
-        for problem in _outside(kind, source, at, mapping)
-    ]
-
-
-def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> Iterator[Problem]:
-    for field, plausible in plausible_ranges(kind).items():
-        value = data.get(field)
-        path: Path = (*steps, field)
+    problems, ranges = list[Problem](), plausible_ranges(kind)
+    mappings = ((at, mapping) for at, mapping in places if isinstance(mapping, dict))
+    for at, mapping, field, plausible in ((*place, *named) for place in mappings for named in ranges.items()):
+        value = mapping.get(field)
+        path: Path = (*at, field)
         if isinstance(value, dict):
             if value.get("confirmed"):
                 continue
@@ -87,7 +80,8 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
             continue  # a value in another unit is reported where it is read
         if number is None or plausible.least <= number <= plausible.most:
             continue
-        yield Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible")
+        problems.append(Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible"))
+    return problems
 
 
 def _message(kind: str, field: str, value: Any, plausible: PlausibleRange) -> str:

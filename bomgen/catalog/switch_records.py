@@ -69,6 +69,12 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
+    power = record.figure("power", "W")
+    if power is None:
+        carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
+        carried = capacity_of_box(carried, shared) if shared.value > 1 else carried
+        fastest, typical = max(group.port_gbps.value for group in groups), record.figure("power_typical", "W")
+        power = estimates.estimate_power_of_switch(carried, fastest, typical, supply_capacity(record))
     rack_units = record.figure("rack_units", "U") or estimates.rack_units_of_cages(
         _cages(groups, shared), built_in_assumption("switch-cages-per-unit")
     )
@@ -78,7 +84,7 @@ def switch(record: Record) -> parts.Switch:
         groups=groups,
         switches_per_unit=shared,
         rack_units=rack_units,
-        power_w=record.figure("power", "W") or _estimate_power(record, groups, shared),
+        power_w=power,
         port_names=_port_names(record, built, groups),
         chassis=built,
         weight_kg=record.figure("weight", "kg") or estimates.estimate_weight("switch", rack_units),
@@ -126,16 +132,6 @@ sum_of_capacity = sum_of("sum_of_capacity", "Gb/s", "capacity_gbps", "more_gbps"
 """Total one-way bandwidth of ports of several kinds."""
 capacity_of_box = product("capacity_of_box", "Gb/s", "capacity_gbps", "switches_per_unit")
 """Total one-way bandwidth of the ports of the switches in one box."""
-
-
-def _estimate_power(record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
-    """Return the estimated maximum power of a box."""
-    carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
-    if switches_per_unit.value > 1:
-        carried = capacity_of_box(carried, switches_per_unit)
-    fastest = max(group.port_gbps.value for group in groups)
-    typical = record.figure("power_typical", "W")
-    return estimates.estimate_power_of_switch(carried, fastest, typical, supply_capacity(record))
 
 
 def _port_names(

@@ -502,8 +502,13 @@ class _ExpressionWriter:
                 return self._worded("formula-remainder", quotient.text, self.term(left).value % self.term(right).value)
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
                 return self._operation(left, type(sign), right)
+            case ast.IfExp(test=ast.Compare(left=left, ops=[sign], comparators=[right]), body=body, orelse=other) if (
+                type(sign) in _COMPARED
+            ):
+                holds = _COMPARED[type(sign)](self.term(left).value, self.term(right).value)
+                return self.term(body if holds else other)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return self.term(body if self._holds(test) else other)
+                return self.term(body if self.term(test).value else other)
             case ast.Call(func=ast.Name(id=name), args=[only]) if name in _ROUNDED:
                 key, rounding = _ROUNDED[name]
                 return self._rounded(key, self.term(only), rounding)
@@ -538,12 +543,6 @@ class _ExpressionWriter:
         before = _bracketed(first, first.binding < binding)
         after = _bracketed(second, second.binding < binding or (second.binding == binding and mark in "−/"))
         return _Term(f"{before} {mark} {after}", binding, calculate(first.value, second.value))
-
-    def _holds(self, test: ast.expr) -> bool:
-        match test:
-            case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _COMPARED:
-                return _COMPARED[type(sign)](self.term(left).value, self.term(right).value)
-        return bool(self.term(test).value)
 
     def _rounded(self, key: str, part: _Term, rounding: Callable[[Any], int]) -> _Term:
         """Return a part that is rounded; the rounding is mentioned where it changes the number."""

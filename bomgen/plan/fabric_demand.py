@@ -158,7 +158,12 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
         return _side_attachment(fabric, ports, bmc_gbps, RJ45)
     built_in = server.storage
     if built_in is None and fabric.nic is None:
-        return _usual_attachment(fabric, cluster)
+        if fabric.gpus_per_nic:
+            raise _not_compute(fabric)
+        usual = _usual_nic(fabric, cluster)
+        nic, ports = usual.nic, fabric.ports_per_server or usual.nic.ports
+        cards = usual_cards(ports, nic.ports, usual.assumed)
+        return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic, USUAL)
     ports = fabric.ports_per_server or (built_in.count if built_in else fabric.nic.ports if fabric.nic else None)
     of_server = cluster.storage_nic.port_gbps if cluster.storage_nic else fabric.link_gbps
     gbps = fabric.nic.port_gbps if fabric.nic else (built_in.gbps if built_in else None) or of_server
@@ -169,16 +174,6 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
         return attachment
     card = cluster.storage_nic
     return attachment._replace(nics_per_server=cards_for_ports(ports, card.ports), bought=card, supply=CONFIGURED)
-
-
-def _usual_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
-    """Return the attachment by NICs of the usual kind, for a server whose storage and in-band ports are unknown."""
-    if fabric.gpus_per_nic:
-        raise _not_compute(fabric)
-    usual = _usual_nic(fabric, cluster)
-    nic, ports = usual.nic, fabric.ports_per_server or usual.nic.ports
-    cards = usual_cards(ports, nic.ports, usual.assumed)
-    return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic, USUAL)
 
 
 def _usual_nic(fabric: FabricPlan, cluster: Cluster) -> UsualNic:

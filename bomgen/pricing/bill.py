@@ -230,7 +230,11 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
         more, open_items = required_parts(design, bought, existing[name], catalog)
         planned += [line.in_cluster(name) for line in bought]
         required += [line.in_cluster(name) for line in more]
-        items += [item._replace(cluster=name) for item in (*_far_modules(design), *open_items)]
+        for built in design.fabrics:  # modules at the other end of uplinks, in the customer's switch
+            for far in (group.far for group in built.interconnect.link_groups if group.far):
+                text, leaf = message("far-modules", name=far.name), built.fabric.tiers[0].switch.identity
+                items.append(OpenItem((far.module.identity,), far.quantity, "piece", leaf, text, name))
+        items += [item._replace(cluster=name) for item in open_items]
     lines = (*add_spares(planned, plan.spares), *required, *charges(designs, existing))
     owned = tuple(line.in_cluster(name) for name, lines_of in existing.items() for line in lines_of)
     return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items), owned)
@@ -285,16 +289,6 @@ def _units_of_machines(design: Design, existing: Sequence[Line]) -> tuple[Figure
         return None
     whole = reduce(sum_of_units, every)
     return whole, rest_of(whole, reduce(sum_of_units, owned))
-
-
-def _far_modules(design: Design) -> Iterator[OpenItem]:
-    """Yield the modules at the other end of uplinks, in the customer's switch."""
-    for built in design.fabrics:
-        for group in built.interconnect.link_groups:
-            if far := group.far:
-                text = message("far-modules", name=far.name)
-                leaf = built.fabric.tiers[0].switch.identity
-                yield OpenItem((far.module.identity,), far.quantity, "piece", leaf, text)
 
 
 def cluster_bill(whole: Bill, cluster: str) -> Bill:

@@ -38,25 +38,37 @@ from bomgen.pricing.price_book import (
     units,
 )
 
-BOOKS = "quote.price_book"
-"""The plan key of price books."""
 MAX_SUPPORT = Fraction(3, 10)
 """Maximum plausible share of the hardware for a year of support; service contracts cost 10 to 30 % (docs/prices.md)."""
 
 
 def warnings_of_prices(
     units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
-) -> tuple[Problem, ...]:
-    """Return the warnings about the prices of lines; age and validity are relative to the date of the quote."""
-    hidden = (
-        Problem(Mark(book.file, 1, 1), "warning", message("hidden-sheets", names=book.hidden), "hidden-sheet", BOOKS)
-        for book in books
-        if book.hidden
-    )
-    lists = (problem for book in books for problem in book.warnings)
-    ages = warnings_of_ages(units, lines, plan)
-    missing, estimated = _missing(units, lines, plan), _estimated(units, lines, plan)
-    return (*hidden, *lists, *ages, *missing, *estimated, *_high_shares(plan))
+) -> Iterator[Problem]:
+    """Yield the warnings about the prices of lines; age and validity are relative to the date of the quote.
+
+    Parts without a price are a warning if the plan names a price book besides the built-in one.
+    """
+    for book in books:
+        if book.hidden:
+            text = message("hidden-sheets", names=book.hidden)
+            yield Problem(Mark(book.file, 1, 1), "warning", text, "hidden-sheet", "quote.price_book")
+    yield from (problem for book in books for problem in book.warnings)
+    yield from warnings_of_ages(units, lines, plan)
+    priced = [(unit, line, line.part or line.description) for unit, line in zip(units, lines, strict=True)]
+    without = dict.fromkeys(name for unit, _, name in priced if unit.amount is None)
+    marks = [mark for name, mark in plan.price_books if name != INDICATIVE] or ([plan.sell.mark] if plan.sell else [])
+    if without and marks:
+        text = message("missing-price", names=without)
+        yield Problem(marks[-1], "warning", text, "missing-price", "totals.complete")
+    assumed = (name for unit, line, name in priced if is_estimate(unit) or (line.charge and line.charge.assumed))
+    if plan.status == FIRM and (names := dict.fromkeys(assumed)):
+        text = message("firm-estimate", names=names)
+        yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
+    for at, charge in enumerate(plan.charges):
+        if charge.kind == SUPPORT and charge.years and charge.share and charge.share.value > MAX_SUPPORT:
+            text = message("high-support", share=f"{float(charge.share.value):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
+            yield Problem(charge.mark, "warning", text, "charge", f"quote.charges.{at}.share")
 
 
 def warnings_of_ages(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
@@ -98,35 +110,6 @@ def is_old(price: Price, plan: QuotePlan) -> bool:
 def has_expired(price: Price, plan: QuotePlan) -> bool:
     """Return whether a price is no longer valid on the date of the quote."""
     return bool(plan.date and price.valid_until and price.valid_until < plan.date)
-
-
-def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield a warning about parts that no price book has, if the plan names one besides the built-in one."""
-    without = [line.part or line.description for unit, line in zip(units, lines, strict=True) if unit.amount is None]
-    marks = [mark for name, mark in plan.price_books if name != INDICATIVE] or ([plan.sell.mark] if plan.sell else [])
-    if without and marks:
-        text = message("missing-price", names=dict.fromkeys(without))
-        yield Problem(marks[-1], "warning", text, "missing-price", "totals.complete")
-
-
-def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    if plan.status == FIRM:
-        priced = zip(units, lines, strict=True)
-        names = [
-            line.part or line.description
-            for unit, line in priced
-            if is_estimate(unit) or (line.charge and line.charge.assumed)
-        ]
-        if names:
-            text = message("firm-estimate", names=dict.fromkeys(names))
-            yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
-
-
-def _high_shares(plan: QuotePlan) -> Iterator[Problem]:
-    for at, charge in enumerate(plan.charges):
-        if charge.kind == SUPPORT and charge.years and charge.share and charge.share.value > MAX_SUPPORT:
-            text = message("high-support", share=f"{float(charge.share.value):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
-            yield Problem(charge.mark, "warning", text, "charge", f"quote.charges.{at}.share")
 
 
 def is_estimate(unit: Unit) -> bool:
@@ -298,7 +281,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         most = _totals(highest, plan)
         totals, at_most = totals._replace(low=_totals(lowest, plan).amount, high=most.high), most.amount
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
-    return Quote(tuple(lines), totals, warnings, at_most, tuple(without_price))
+    return Quote(tuple(lines), totals, tuple(warnings), at_most, tuple(without_price))
 
 
 def cluster_quote(priced: Quote, plan: QuotePlan, cluster: str) -> Quote:
