@@ -325,13 +325,12 @@ def unit_for(names: Sequence[str], category: str, pieces: int, plan: QuotePlan, 
     price, book = match
     if price.estimate and not price.ranged and price.amount is not None:
         ends = (1 - Fraction(plan.estimate_below.value), 1 + Fraction(plan.estimate_above.value))
-        low, high = (rounded(Fraction(price.amount) * end, price.currency) for end in ends)
-        price = price._replace(low=low, high=high)
-    amounts = (
-        None if amount is None else converted(amount, price.currency, plan)
-        for amount in (price.amount, price.low, price.high)
+        lowest, highest = (rounded(Fraction(price.amount) * end, price.currency) for end in ends)
+        price = price._replace(low=lowest, high=highest)
+    amount, low, high = (
+        None if end is None else converted(end, price.currency, plan) for end in (price.amount, price.low, price.high)
     )
-    return Unit(*amounts, price, book)
+    return Unit(amount, low, high, price, book)
 
 
 def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:

@@ -7,6 +7,7 @@ ships with the parts that the plan names is added, and where there is a choice, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bomgen.catalog import part_records, parts, switch_records
 from bomgen.catalog.files import Catalog, UnknownPart
@@ -94,7 +95,7 @@ def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
     mark = section.mark if key == "servers" and not by_id else parent.value_mark(key)
     part = _of_system(named or _described_system(section), mark, section)
     nic = section.part("nic", "nic", part_records.nic)
-    stated = {field: section.figure(key) or getattr(part, field) for field, key in STATED.items()}
+    stated: dict[str, Any] = {field: section.figure(key) or getattr(part, field) for field, key in STATED.items()}
     return part._replace(**stated, pieces=section.figure("count"), plug=plug_of(nic) if nic else part.plug)
 
 
