@@ -122,5 +122,4 @@ def _words() -> Mapping[str, Any]:
 
 @cache
 def _missing() -> Mapping[str, Mapping[str, Any]]:
-    """Return what the catalogue lacks by each of its names."""
     return {phrase: entry for entry in _words()["missing"] for phrase in _phrases(entry["names"])}

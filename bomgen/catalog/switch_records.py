@@ -137,7 +137,6 @@ capacity_of_box = product("capacity_of_box", "Gb/s", "capacity_gbps", "switches_
 def _port_names(
     record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
 ) -> parts.PortNames | None:
-    """Return the port names of a switch. Raises PlanErrors when two ports would have the same name."""
     pattern = record.value(PORT_NAMES)
     if not pattern:
         return None
@@ -186,7 +185,6 @@ def _chassis(record: Record) -> parts.Chassis | None:
 
 
 def _cards(record: Record, kind: str) -> parts.Cards:
-    """Return the cards of one kind, given as a number or as a mapping with number and part."""
     stated = record.data[CHASSIS].get(kind)
     if isinstance(stated, dict) and "value" not in stated:
         return parts.Cards(_card(record, kind), record.figure("count", "count", CHASSIS, kind, zero=True))

@@ -60,7 +60,6 @@ _RATES: dict[str, Exact] = {"G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
 
 
 def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None) -> dict[str, Exact]:
-    """Return the scale of each suffix: every prefix with every unit, and the bare unit."""
     scales = {prefix + unit: scale for unit in units for prefix, scale in prefixes.items()}
     return scales if bare is None else scales | {"": bare}
 

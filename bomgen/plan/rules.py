@@ -499,7 +499,6 @@ def one_protocol(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 def _ports_of(plan: Plan, fabric: FabricPlan) -> str:
-    """Return the name of what has the servers' own ports on a fabric."""
     cluster = plan.cluster
     nic = {COMPUTE: cluster.server_nic, STORAGE: cluster.storage_nic, IN_BAND: cluster.storage_nic}.get(fabric.role)
     server = cluster.server.identity.name if cluster.server else "the servers"

@@ -402,7 +402,6 @@ def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
 
 
 def _end(use: ModuleUse | AdapterUse, part: Identity, called: str, fabric: str) -> Line:
-    """Return the line of the modules or adapters at an end of links."""
     line_id, role = f"{fabric}.{called}.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
     path = f"fabrics.{fabric}.{called}s.{use.device}"
     return line_of_part(line_id, "transceiver", part, use.quantity, fabric=fabric, role=role, path=path)

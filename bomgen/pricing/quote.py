@@ -303,7 +303,6 @@ def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLin
 def _priced(
     lines: Sequence[Line], unit_prices: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
 ) -> list[QuoteLine]:
-    """Return the lines at unit prices, with charges that are a share of the hardware."""
     priced = [_line(line, unit, amount, plan) for line, unit, amount in zip(lines, unit_prices, amounts, strict=True)]
     hardware = [line.amount for line in priced if line.hardware]
     known_amounts = [amount for amount in hardware if amount is not None]

@@ -180,13 +180,11 @@ def gpus_of_each(gpus: int, gpu_slots: int) -> int:
 
 
 def _component(section: PlanSection, key: str) -> Component:
-    """Return a part of the configuration of a server."""
     pieces = section.figure("count") or Figure(1, "count", Given(section.mark, f"server.{key}"))
     return Component(key, str(section.text("name")), pieces, section.text("part_number"))
 
 
 def _with_gpu_by_id(section: PlanSection, key: str, server: Server, gpu: parts.Gpu | None) -> Server:
-    """Return a server with the id of its GPU, which a part file may call by another name."""
     try:
         return server._replace(gpu=section.catalog.find_original("gpu", str(server.gpu)).id)
     except UnknownPart as error:

@@ -175,7 +175,6 @@ def _read_fabric(
 
 
 def _names_leaf(section: PlanSection) -> bool:
-    """Return whether a fabric names the switch of its leaves."""
     return section.has("switch") or section.below("leaf").has("switch")
 
 
@@ -481,7 +480,6 @@ def _default_fabric(
 
 
 def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSection:
-    """Return the section of a fabric that an assumption describes, every figure of it assumed."""
     origin = fabrics.catalog.assumption(record.id).origin
     value, declared = record.value("value"), fabrics.declared.at(name)
     return PlanSection(record.source, ("value",), value, fabrics.catalog, fabrics.problems, declared, origin)

@@ -70,7 +70,6 @@ def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
 
 
 def _named_parts(storage: PlanSection) -> Iterator[StorageServers]:
-    """Yield the parts of the storage system that the plan names; a part named twice is a problem."""
     value = storage.data.get("servers")
     listed = storage.below("servers")
     entries = [(listed, at) for at in range(len(value))] if isinstance(value, list) else [(storage, "servers")]
@@ -100,7 +99,6 @@ def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
 
 
 def _described_system(section: PlanSection) -> parts.StorageSystem:
-    """Return a storage system that only the plan describes."""
     name = section.text("name") or STORAGE_SERVER
     identity = parts.Identity(
         kind="storage",
