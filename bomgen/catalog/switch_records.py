@@ -10,7 +10,7 @@ from bomgen.catalog import estimates, parts
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
 from bomgen.catalog.identity import airflow_of, identity, name_part, slug, supplies, supply_capacity
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
+from bomgen.core.provenance import Cited, Figure, formula, product, quotient, sum_of
 from bomgen.core.units import parse
 
 # chassis ------------------------------------------------------------------------------------------------------------
@@ -94,10 +94,8 @@ def switch(record: Record) -> parts.Switch:
     )
 
 
-@formula("cages")
-def cages_of_ports(ports: int, ports_per_cage: int) -> Fraction:
-    """Cages of a number of ports."""
-    return Fraction(ports, ports_per_cage)
+cages_of_ports = quotient("cages_of_ports", "cages", "ports", "ports_per_cage")
+"""Cages of a number of ports."""
 
 
 @formula("cages")

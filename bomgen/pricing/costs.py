@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, sum_of
+from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, quotient, sum_of
 from bomgen.core.units import (
     HOURS_A_DAY,
     MONEY,
@@ -88,10 +88,8 @@ sum_of_costs = sum_of("sum_of_costs", MONEY, "cost", "more_cost")
 """Sum of costs."""
 
 
-@formula(MONEY)
-def cost_per_gpu(cost: Fraction, gpus: int) -> Fraction:
-    """Cost per GPU."""
-    return Fraction(cost, gpus)
+cost_per_gpu = quotient("cost_per_gpu", MONEY, "cost", "gpus")
+"""Cost per GPU."""
 
 
 @formula("GPU-hours")
