@@ -111,8 +111,38 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
 
 
 def attach(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
-    """Return the attachment of the servers of a cluster to a fabric with switches. Raises PlanErrors."""
-    return _on_planes(fabric, _attachment(fabric, cluster, bmc_gbps))
+    """Return the attachment of the servers of a cluster to a fabric with switches.
+
+    Every NIC is on every plane, with a port or with a piece of one. Raises PlanErrors when the ports of a NIC neither
+    divide evenly over the planes nor split evenly, and as `attachments` does.
+    """
+    attached = _attachment(fabric, cluster, bmc_gbps)
+    planes, ports = fabric.planes, attached.ports_per_server
+    if planes.value == 1:
+        return attached
+    by_nic = fabric.role == COMPUTE or fabric.nic is not None
+    of_nic = ports.value // attached.nics_per_server.value if by_nic else ports.value
+    if of_nic % planes.value == 0:
+        return attached._replace(ports_per_plane=ports_on_a_plane(ports, planes))
+    if planes.value % of_nic:
+        nics = "a NIC" if by_nic else "a server"
+        message = (
+            f"{of_nic} ports of {nics} do not spread over {planes.value} planes; set as many planes as ports, "
+            "a divisor or a multiple of them"
+        )
+        raise refusal(fabric, message, "planes")
+    pieces = pieces_of_port(planes, ports_on_a_nic(ports, attached.nics_per_server) if by_nic else ports)
+    if attached.port_gbps.value % pieces.value:
+        port = f"a port of {attached.port_gbps.value} Gb/s"
+        message = f"{port} does not split into {pieces.value} equal parts; set a number of `planes:` that divides it"
+        raise refusal(fabric, message, "planes")
+    split = ports_when_split(ports, pieces)
+    return attached._replace(
+        ports_per_server=split,
+        ports_per_plane=ports_on_a_plane(split, planes),
+        port_gbps=rate_of_piece(attached.port_gbps, pieces),
+        ports_per_cage=ports_when_split(attached.ports_per_cage, pieces),
+    )
 
 
 def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
@@ -181,39 +211,6 @@ def _usual_nic(fabric: FabricPlan, cluster: Cluster) -> UsualNic:
     usual, rate = cluster.usual_nics(), fabric.link_gbps
     fitting = (candidate for candidate in usual if rate is None or rate.value <= candidate.nic.port_gbps.value)
     return next(fitting, usual[-1])
-
-
-def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
-    """Return the attachment with every NIC on every plane: with a port, or with a piece of one.
-
-    Raises PlanErrors when the ports of a NIC neither divide evenly over the planes nor split evenly.
-    """
-    planes, ports = fabric.planes, attached.ports_per_server
-    if planes.value == 1:
-        return attached
-    by_nic = fabric.role == COMPUTE or fabric.nic is not None
-    of_nic = ports.value // attached.nics_per_server.value if by_nic else ports.value
-    if of_nic % planes.value == 0:
-        return attached._replace(ports_per_plane=ports_on_a_plane(ports, planes))
-    if planes.value % of_nic:
-        nics = "a NIC" if by_nic else "a server"
-        message = (
-            f"{of_nic} ports of {nics} do not spread over {planes.value} planes; set as many planes as ports, "
-            "a divisor or a multiple of them"
-        )
-        raise refusal(fabric, message, "planes")
-    pieces = pieces_of_port(planes, ports_on_a_nic(ports, attached.nics_per_server) if by_nic else ports)
-    if attached.port_gbps.value % pieces.value:
-        port = f"a port of {attached.port_gbps.value} Gb/s"
-        message = f"{port} does not split into {pieces.value} equal parts; set a number of `planes:` that divides it"
-        raise refusal(fabric, message, "planes")
-    split = ports_when_split(ports, pieces)
-    return attached._replace(
-        ports_per_server=split,
-        ports_per_plane=ports_on_a_plane(split, planes),
-        port_gbps=rate_of_piece(attached.port_gbps, pieces),
-        ports_per_cage=ports_when_split(attached.ports_per_cage, pieces),
-    )
 
 
 def _silent(server: str, ports: str) -> str:
