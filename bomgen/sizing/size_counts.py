@@ -20,10 +20,10 @@ from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import ESTIMATE, Plan
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size_cluster
+from bomgen.sizing.gpu_counts import Truths, fitting
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
 from bomgen.sizing.training import parallelism
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.fitting_counts import Truths, fitting
 
 
 class SizedCounts(NamedTuple):

@@ -40,10 +40,10 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.training.fitting_counts"),
+        *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.gpu_counts"),
         *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
         "output.wiring.*",
-        *("workflow.design_tables", "sizing.prediction.fewest_gpus", "verify.*"),
+        *("workflow.design_tables", "verify.*"),
     ),
     "distributed": ("workflow.design_search",),
     "pyarrow": ("output.wiring.parquet",),

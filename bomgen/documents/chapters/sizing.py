@@ -14,8 +14,8 @@ from bomgen.core.units import SECONDS_AN_HOUR
 from bomgen.documents.chapters.writer import Writer
 from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
 from bomgen.pricing.costs import MILLION
-from bomgen.sizing.prediction.measurements import generation_name
-from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
+from bomgen.sizing.prediction.coefficients import generation_name, kind_of_model
+from bomgen.sizing.prediction.predict import Predicted, Prediction, nearest_to_run
 from bomgen.sizing.prediction.serving import MEASURED
 from bomgen.sizing.reinforcement import ReinforcedStep
 from bomgen.sizing.servers import given_gpus

@@ -44,6 +44,8 @@ from bomgen.plan.types import (
     UsualNic,
 )
 
+SIZES = frozenset(("gpus", "servers", "racks", "budget", "power", "round_up_to"))
+"""Keys of the cluster that say how large it is, or in which steps; without one, its chassis hold the cards needed."""
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
 """Keys of the configuration that a server is ordered with."""
 _BUDGET = re.compile(r"(.+?)\s*([A-Z]{3})?")
@@ -79,7 +81,15 @@ def cluster(section: PlanSection) -> Cluster | None:
         return None
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
-    server = server and _with_cards(section, estimate_unpublished(server, gpu), gpu, figures["gpus"])
+    server = server and estimate_unpublished(server, gpu)
+    with_cards = None
+    if server and server.gpu_slots:
+        own_compute_nics = section.below("server").below("nics").has("compute")
+        with_cards = partial(_with_cards, server, gpu, follow_nics=not own_compute_nics)
+    fitted = _cards_of_plan(section, server, figures["gpus"]) if server else None
+    of_workload = fitted is None and not SIZES & section.data.keys()
+    if with_cards and fitted:
+        server = with_cards(fitted)
 
     @cache
     def usual_nics() -> tuple[UsualNic, ...]:
@@ -96,6 +106,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         round_up_to=rounding,
         storage_nic=_own_nic(section, server and server.storage_nic, "storage_nic"),
         usual_nics=usual_nics,
+        with_cards=with_cards if of_workload else None,
         **figures,
     )
 
@@ -151,8 +162,16 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
     return server
 
 
-def _with_cards(section: PlanSection, server: Server, gpu: parts.Gpu, total: Figure | None) -> Server:
-    """Return a chassis for cards with the GPUs that the plan puts into each; any other server as it is.
+def _with_cards(server: Server, gpu: parts.Gpu, fitted: Figure, *, follow_nics: bool) -> Server:
+    """Return a chassis for cards with another number of GPUs; `follow_nics`: its NICs for compute follow them."""
+    if fitted.value == server.gpus.value:
+        return server
+    chassis = with_gpus(server, gpu, fitted)
+    return chassis if follow_nics else chassis._replace(compute=server.compute)
+
+
+def _cards_of_plan(section: PlanSection, server: Server, total: Figure | None) -> Figure | None:
+    """Return the GPUs that the plan puts into each server; None: as many as it usually has, or as are needed.
 
     Without `server.gpus`, a number that is no multiple of the usual one is shared equally by the fewest servers.
     """
@@ -167,10 +186,7 @@ def _with_cards(section: PlanSection, server: Server, gpu: parts.Gpu, total: Fig
     elif fitted is None and most and total and total.value % usual:
         servers = ceil(Fraction(total.value, most.value))
         fitted = gpus_of_each(total, most) if total.value % servers == 0 else None
-    if fitted is None or most is None or fitted.value == usual:
-        return server
-    chassis = with_gpus(server, gpu, fitted)
-    return chassis._replace(compute=server.compute) if ordered.below("nics").has("compute") else chassis
+    return fitted
 
 
 @formula("GPUs")
