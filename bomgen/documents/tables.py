@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple, cast
 
-from bomgen.core.document import Cell, Column, Document, Note, Section, Sum, Table
+from bomgen.core.document import Cell, Column, ColumnKind, Document, Note, Row, Section, Sum, Table, group_by
 from bomgen.core.language import Language
+from bomgen.core.resources import folder, text
 from bomgen.core.units import Tax, Totals, minor_unit
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS, Indications, PricedLine, is_total, unpriced_gpus
 
 
-def part_columns(language: Language, amount: bool = False, vendor: bool = False) -> tuple[Column, ...]:
-    """Return the columns of a list of parts: part number, description, pieces; if asked for, manufacturer, amount."""
-    columns = (
-        *((Column("vendor", language.word("quote-manufacturer"), "text", 16),) if vendor else ()),
-        Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50, main=True),
-        Column("pieces", language.word("quote-pieces"), "number", 10, main=True),
+@cache
+def _declared() -> Mapping[str, Sequence[Mapping[str, str]]]:
+    return group_by(csv.DictReader(text(folder("data") / "columns.csv").splitlines()), lambda row: row["table"])
+
+
+def columns_of(kind: str, language: Language, without: Collection[str] = ()) -> tuple[Column, ...]:
+    """Return the columns that `data/columns.csv` declares for a kind of table, titled in a language."""
+    return tuple(
+        Column(
+            row["column"],
+            language.word(row["title"]),
+            cast(ColumnKind, row["kind"]),
+            int(row["width"]),
+            main="main" in row["shown"],
+            code="code" in row["shown"],
+        )
+        for row in _declared()[kind]
+        if row["column"] and row["column"] not in without
     )
-    if not amount:
-        return columns
-    return (*columns, Column("amount", language.word("column-net-amount"), "money", 20, main=True))
+
+
+def make_table(
+    kind: str,
+    language: Language,
+    rows: Iterable[Row],
+    caption: str | None = None,
+    *,
+    id: str = "",
+    title: str | None = None,
+    columns: Iterable[Column] | None = None,
+    **options: Any,
+) -> Table:
+    """Return a table of a kind that `data/columns.csv` declares; its id is the kind, unless it has another one.
+
+    `title` and `columns` take the place of those declared; `options` are fields of `Table`.
+    """
+    declared = next((row for row in _declared()[kind] if not row["column"]), {"title": "", "shown": ""})
+    if title is None:
+        title = language.word(declared["title"]) if declared["title"] else ""
+    fields: dict[str, Any] = dict.fromkeys(declared["shown"].split(), True) | options
+    held = columns_of(kind, language) if columns is None else tuple(columns)
+    return Table(id or kind, title, held, tuple(rows), caption, **fields)
 
 
 def section_of(table: Table, text: tuple[str, ...] = (), notes: tuple[Note, ...] = ()) -> Section:

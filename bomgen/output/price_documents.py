@@ -16,6 +16,7 @@ from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import decimal
+from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_columns import name_role
@@ -75,19 +76,18 @@ def _amount_or(row: Mapping[str, Any], name: str, currency: str) -> object:
 def margin_document(margin: Margin, language: Language) -> Document:
     """Return the margins as a document: bill lines, then category totals."""
     word, currency = language.word, margin.currency
-    columns = (
-        Column("line", word("diff-line")),
-        Column("pieces", word("xray-pieces"), "number"),
-        *(Column(key, language.beside(word(f"margin-{key}"), currency), "number") for key in ("net", "cost", "margin")),
-        Column("share", word("margin-share"), "number"),
+    amounts = (
+        Column(key, language.beside(word(f"margin-{key}"), currency), "number") for key in ("net", "cost", "margin")
     )
+    line, pieces, share = columns_of("margin", language)
+    columns = (line, pieces, *amounts, share)
     rows = []
     for line in margin.lines:
         amounts = _amounts(line.priced.amount, line.cost, currency, language)
         earned = NOTHING if line.margin is None else language.amount(line.margin, currency)
         texts = (*amounts, earned, _percent(line.share))
         rows.append(row_of(line.priced.line.id, line.priced.line.pieces, *texts, group=word("margin-lines")))
-    table = Table("margin", "", columns, (*rows, *_sum_rows(margin, language)))
+    table = make_table("margin", language, (*rows, *_sum_rows(margin, language)), columns=columns)
     # What the totals exclude.
     missing = {"margin-without-price": margin.total.without_price, "margin-without-cost": margin.total.without_cost}
     notes = (Note("info", word(key, count=count, lines=margin.total.lines)) for key, count in missing.items() if count)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core import units
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Sum, Table, group_by, row_of
+from bomgen.core.document import Cell, Cover, Document, Drawing, Row, Section, Sum, Table, group_by, row_of
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
@@ -16,11 +16,12 @@ from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster,
 from bomgen.documents.tables import (
     TOTAL,
     amount_of,
+    columns_of,
     decimal_places,
     headline_total,
     line_amount,
     literal,
-    part_columns,
+    make_table,
     rate_names,
     reference,
     splice,
@@ -29,7 +30,6 @@ from bomgen.documents.tables import (
 )
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
-from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "freight", "installation")
@@ -292,11 +292,9 @@ def _subtotals(quote: CustomerQuote, language: Language) -> Table:
     """Return the table of the amount of each category, including tax if the lines include it, and the sums."""
     word, currency = language.word, quote.totals.currency
     lines = including_tax(_counted(quote), quote.totals) if quote.inclusive else _counted(quote)
-    columns = (
-        Column("category", word("xlsx-category"), "text", 40),
-        Column("pieces", word("quote-pieces"), "number", 12),
-        Column("amount", word("column-inclusive-amount" if quote.inclusive else "column-net-amount"), "money", 20),
-    )
+    *columns, amount = columns_of("subtotals", language)
+    if quote.inclusive:
+        amount = replace(amount, title=word("column-inclusive-amount"))
     rows = [
         row_of(word(f"category-{category}"), _count_pieces(of_category), _sum(of_category, currency))
         for category, of_category in group_by(lines, lambda line: line.category).items()
@@ -306,7 +304,7 @@ def _subtotals(quote: CustomerQuote, language: Language) -> Table:
         for each in _sums(quote, language)
         if each.key not in BEFORE_DISCOUNT
     ]
-    return Table("subtotals", word("quote-subtotals"), columns, tuple(rows), open=True)
+    return make_table("subtotals", language, rows, columns=(*columns, amount))
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
@@ -324,22 +322,23 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
         for lines in _by_part(ordered)
     )
-    columns = part_columns(language, amount=True, vendor=True)
+    columns = columns_of("parts", language)
     if quote.inclusive:
-        columns = (*columns, inclusive_columns(language)[1])
+        columns = (*columns, columns_of("inclusive", language)[1])
         taxed = _by_part(including_tax(ordered, quote.totals))
         rows = tuple(
             replace(row, cells=(*row.cells, _sum(lines, quote.totals.currency)))
             for row, lines in zip(rows, taxed, strict=True)
         )
-    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
+    table = make_table("order-list", language, rows, columns=columns)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     required = tuple(
         row_of(lines[0].vendor or "", _part_number(lines[0], language), lines[0].description, _count_pieces(lines))
         for lines in _required_parts(quote)
     )
-    title, caption = language.word("quote-required"), language.word("quote-required-lead")
-    others = Table(REQUIRED, title, part_columns(language, vendor=True), required, caption, open=True)
+    caption, title = language.word("quote-required-lead"), language.word("quote-required")
+    unpriced = columns_of("parts", language, without=("amount",))
+    others = make_table(REQUIRED, language, required, caption, title=title, columns=unpriced, open=True)
     tables = (table, others) if required else (table,)
     return Section("order-list", table.title, text=text, tables=tables) if rows else None
 
@@ -394,30 +393,19 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
 
 def _bill(quote: CustomerQuote, language: Language, required: tuple[Table, ...], printed: bool) -> Section:
     word, currency = language.word, quote.totals.currency
-    columns: tuple[Column, ...] = (
-        Column("number", word("quote-line"), "number", 6),
-        Column("vendor", word("quote-manufacturer"), "text", 16),
-        Column("sku", word("column-sku"), "text", 30),
-        Column("description", word("column-description"), "text", 40, main=True),
-        Column("details", word("quote-details"), "text", 40),
-        Column("place", word("quote-place"), "text", 28),
-        Column("quantity", word("column-quantity"), "number", 9, main=True),
-        Column("piece", word("quote-unit"), "text", 8),
-        Column("spare", word("column-spare"), "number", 7),
-        Column("unit_price", word("column-unit-price"), "money", 13),
-        Column("discount", word("column-discount"), "share", 10),
-        Column("amount", word("column-net-amount"), "money", 15, main=not quote.inclusive),
-    )
+    *columns, amount = columns_of("quote-bill", language)
+    columns.append(replace(amount, main=not quote.inclusive))
     lines = _counted(quote)
     rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(lines, 1))
     if quote.inclusive:
-        columns = (*columns, *inclusive_columns(language))
+        columns += columns_of("inclusive", language)
         added = (_price_cells(line, currency) for line in including_tax(lines, quote.totals))
         rows = tuple(replace(row, cells=(*row.cells, *cells)) for row, cells in zip(rows, added, strict=True))
-    title, lead = word("section-bill"), word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
+    lead = word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
     if printed:
         lead = word("list-sentences").join((lead, word("quote-bill-pieces")))
-    return Section("bill", title, tables=(Table("bill", title, columns, rows, lead, open=True), *required))
+    table = make_table("quote-bill", language, rows, lead, id="bill", columns=columns)
+    return Section("bill", table.title, tables=(table, *required))
 
 
 def _merge_lines(quote: CustomerQuote, language: Language) -> CustomerQuote:
@@ -573,14 +561,6 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
 #
 # Tax is calculated on sums, so that lines rounded one by one may differ from the total by some minor units. The line
 # with the largest amount takes the difference.
-
-
-def inclusive_columns(language: Language) -> tuple[Column, Column]:
-    """Return the columns of unit prices and amounts including tax."""
-    return (
-        Column(INCLUSIVE_PRICE, language.word("column-inclusive-price"), "money", 13),
-        Column(INCLUSIVE_AMOUNT, language.word("column-inclusive-amount"), "money", 15, main=True),
-    )
 
 
 def including_tax(lines: Sequence[QuotedLine], totals: Totals) -> list[QuotedLine]:
