@@ -76,11 +76,9 @@ def _amount_or(row: Mapping[str, Any], name: str, currency: str) -> object:
 def margin_document(margin: Margin, language: Language) -> Document:
     """Return the margins as a document: bill lines, then category totals."""
     word, currency = language.word, margin.currency
-    amounts = (
-        Column(key, language.beside(word(f"margin-{key}"), currency), "number") for key in ("net", "cost", "margin")
-    )
-    line, pieces, share = columns_of("margin", language)
-    columns = (line, pieces, *amounts, share)
+    titles = {key: language.beside(word(f"margin-{key}"), currency) for key in ("net", "cost", "margin")}
+    name, pieces, share = columns_of("margin", language)
+    columns = (name, pieces, *(Column(key, title, "number") for key, title in titles.items()), share)
     rows = []
     for line in margin.lines:
         amounts = _amounts(line.priced.amount, line.cost, currency, language)
