@@ -122,7 +122,9 @@ _BAR_GAP = 45
 def chart(sheet: Sheet, table: Table, first: int) -> None:
     """Put bars of the amounts in the second column of a table from row `first` on, and go on below them."""
     cells = (row.cells for row in table.rows)
-    amounts = [(str(name.value), of.value if isinstance(of.value, Decimal) else Decimal(0)) for name, of, *_ in cells]
+    amounts = [
+        (clean(str(name.value)), of.value if isinstance(of.value, Decimal) else Decimal(0)) for name, of, *_ in cells
+    ]
     last = first + len(amounts) - 1
     series = Series(Reference(sheet.page, min_col=2, min_row=first, max_row=last))
     series.val.numRef.numCache = NumData(
