@@ -302,7 +302,13 @@ def _rows(sides: Sequence[ComparedPlan]) -> Iterator[ComparedRow]:
     gpu, server = (partial(_parts, part=attrgetter(f"cluster.{part}")) for part in ("gpu", "server"))
     measures: dict[str, Iterable[Measure]] = {
         "money": _money_measures(sides),
-        "plan": [_fact(writer, "warnings", _warned)],
+        "plan": [
+            _fact(
+                writer,
+                "warnings",
+                lambda side: Cell(len(side.report.own_problems if side.alternative else side.report.problems)),
+            )
+        ],
         "workload": [_fact(writer, "workload.model", model), *_numbers(sides, "workload")],
         "cluster": [
             *(_fact(writer, "cluster.gpu", gpu), _fact(writer, "cluster.server", server)),
@@ -365,10 +371,6 @@ def _numbers(
     for row in (row for row in rows_below(section) if row.compared):
         having = next((side for side in sides if row.path in side.writer.numbers), sides[0])
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
-
-
-def _warned(side: ComparedPlan) -> Cell:
-    return Cell(len(side.report.own_problems if side.alternative else side.report.problems))
 
 
 def _parts(side: ComparedPlan, part: Callable[[Plan], Any]) -> Cell:

@@ -24,7 +24,6 @@ from bomgen.core.document import (
     Column,
     Logo,
     Note,
-    Path,
     Row,
     Section,
     Table,
@@ -329,7 +328,8 @@ def _lines(writer: Writer) -> Iterator[QuotedLine]:
 
 def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
     line = priced.line
-    share = line.charge.share if line.charge else None
+    share, days = line.charge.share if line.charge else None, priced.lead_days
+    lead_time = [writer.word("quote-line-lead-time", time=duration(days, writer.language))] if days else []
     return QuotedLine(
         id=line.id,
         category=line.category,
@@ -350,13 +350,8 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         unnumbered=_word_without_number(writer, line),
         vendor=None if line.vendor == GENERIC else line.vendor,
         unit=writer.word(f"quote-unit-{line.category}"),
-        details=(*_details(writer, line), *_lead_time(writer, priced)),
+        details=(*_details(writer, line), *lead_time),
     )
-
-
-def _lead_time(writer: Writer, priced: QuoteLine) -> Iterator[str]:
-    if priced.lead_days:
-        yield writer.word("quote-line-lead-time", time=duration(priced.lead_days, writer.language))
 
 
 def _word_without_number(writer: Writer, line: Line) -> str:
@@ -472,18 +467,23 @@ def name_links(writer: Writer, kind: str) -> str:
 
 def _cluster(writer: Writer) -> QuotedCluster:
     name, language = writer.report.plan.cluster_name, writer.language
-    networks = [
-        row_of(
-            writer.fabric_name(built.plan.name),
-            language.value(built.fabric.topology, "word"),
-            Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
-            int(built.fabric.endpoints.value),
-            _oversubscription(writer, ("fabrics", built.plan.name, "oversubscription", "leaf")),
-            writer.describe_switches(built),
+    networks = []
+    for built in writer.report.design.fabrics:
+        if not built.fabric.tiers:
+            continue
+        ratio = writer.numbers.get(("fabrics", built.plan.name, "oversubscription", "leaf"))
+        blocking = ratio is not None and ratio.value > 1
+        unblocked = writer.word("quote-non-blocking") if ratio is not None else ""
+        networks.append(
+            row_of(
+                writer.fabric_name(built.plan.name),
+                language.value(built.fabric.topology, "word"),
+                Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
+                int(built.fabric.endpoints.value),
+                f"{language.number(ratio.value)}:1" if ratio and blocking else unblocked,
+                writer.describe_switches(built),
+            )
         )
-        for built in writer.report.design.fabrics
-        if built.fabric.tiers
-    ]
     tables = (
         make_table(kind, language, rows, id=f"{kind}-{name}", title=writer.named(writer.word(f"section-{of}")))
         for kind, of, rows in (("networks", "network", networks), ("site", "site", _site(writer)))
@@ -504,13 +504,6 @@ def _site(writer: Writer) -> Iterator[Row]:
             names = writer.word("list-comma").join(map(writer.language.message, unknown))
             label = writer.word("quote-weight", names=names)
         yield row_of(label, replace(number, unit="") if number.unit == RACKS else number)
-
-
-def _oversubscription(writer: Writer, path: Path) -> str:
-    figure = writer.numbers.get(path)
-    if figure is None:
-        return ""
-    return f"{writer.language.number(figure.value)}:1" if figure.value > 1 else writer.word("quote-non-blocking")
 
 
 def _alternatives(writer: Writer) -> Iterator[Section]:

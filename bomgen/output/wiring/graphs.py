@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from bomgen.cabling.types import CableType, Column, DeviceKind, Wiring
+from bomgen.cabling.types import Column, DeviceKind, Wiring
 from bomgen.output.registry import Progress
 from bomgen.output.wiring.columns import batches
 
@@ -109,18 +110,33 @@ BATCH = 4096
 
 def write_infragraph(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write the infrastructure, one edge per line."""
-    places = _places(wiring)
+    places, used = _places(wiring), [(int(at), wiring.cable_types[at]) for at in np.unique(wiring.cable_type)]
+    names = {number: f"{kind.fabric}-{kind.kind}-{number + 1}" for number, kind in used}
     head = {
         "name": wiring.site,
         "description": f"{wiring.pieces} cables of {wiring.site}",
         "devices": list(_devices(wiring)),
-        "links": [_link(number, cable_type) for number, cable_type in _used(wiring)],
-        "instances": list(_instances(wiring)),
+        "links": [
+            {
+                "name": names[number],
+                "description": cable_type.medium.cable.identity.name
+                if cable_type.medium and cable_type.medium.cable
+                else cable_type.kind,
+                "physical": {
+                    "bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": cable_type.rate_gbps}
+                },
+            }
+            for number, cable_type in used
+        ],
+        "instances": [
+            {"name": stem, "device": next(iter(counts)), "count": count}
+            for counts in (Counter(_stem(kind.name(at)) for at in range(kind.number)) for _, kind in _kinds(wiring))
+            for stem, count in counts.items()  # a plane each
+        ],
     }
     text = json.dumps(head, indent=1)
     out.write(f'{text[: text.rindex("}")].rstrip()},\n "edges": ['.encode())
     ports = [f"{name.translate(REPLACED)}[0]" for name in wiring.ports]
-    names = {number: _link_name(number, cable_type) for number, cable_type in _used(wiring)}
     columns = (wiring.cable_type, wiring.a_device, wiring.a_port, wiring.b_device, wiring.b_port)
     for start in range(0, len(wiring), BATCH):
         lines = []
@@ -137,10 +153,6 @@ def write_infragraph(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
         out.write(((",\n" if start else "\n") + ",\n".join(lines)).encode())
         progress(len(np.unique(wiring.piece[start : start + BATCH])))
     out.write(b"\n ]\n}\n")
-
-
-def _used(wiring: Wiring) -> list[tuple[int, CableType]]:
-    return [(int(number), wiring.cable_types[number]) for number in np.unique(wiring.cable_type)]
 
 
 def _kinds(wiring: Wiring) -> list[tuple[int, DeviceKind]]:
@@ -189,27 +201,6 @@ def _devices(wiring: Wiring) -> Iterator[dict[str, Any]]:
                 for each in named
             ],
         }
-
-
-def _instances(wiring: Wiring) -> Iterator[dict[str, Any]]:
-    """Yield the devices of every kind, separately for each plane."""
-    for _, kind in _kinds(wiring):
-        stems = [_stem(kind.name(number)) for number in range(kind.number)]
-        for stem in dict.fromkeys(stems):
-            yield {"name": stem, "device": stems[0], "count": stems.count(stem)}
-
-
-def _link_name(number: int, cable_type: CableType) -> str:
-    return f"{cable_type.fabric}-{cable_type.kind}-{number + 1}"
-
-
-def _link(number: int, cable_type: CableType) -> dict[str, Any]:
-    cable = cable_type.medium.cable if cable_type.medium else None
-    return {
-        "name": _link_name(number, cable_type),
-        "description": cable.identity.name if cable else cable_type.kind,
-        "physical": {"bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": cable_type.rate_gbps}},
-    }
 
 
 # PTM ----------------------------------------------------------------------------------------------------------------
