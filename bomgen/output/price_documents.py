@@ -19,9 +19,20 @@ from bomgen.core.units import decimal
 from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 from bomgen.reading.list_columns import name_role
-from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.price_lists import OTHER_PRICE, PriceList
+from bomgen.reading.price_lists import (
+    FREE,
+    HEADER,
+    NO_PART,
+    NO_PRICE,
+    NOTE,
+    OTHER_PRICE,
+    SAME,
+    SUM,
+    UNIT_UNKNOWN,
+    PriceList,
+    UnpricedRow,
+)
 from bomgen.results.result import Report
 
 SHARE = Decimal("0.0001")

@@ -11,7 +11,7 @@ from bomgen.core.language import Language, name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.tables import columns_of, make_table
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.schema import CLUSTERS
 from bomgen.results.numbers import dotted
 from bomgen.results.reasons import ReasonInputs, reasons
 from bomgen.results.result import assumptions

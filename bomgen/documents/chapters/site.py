@@ -7,9 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bomgen.catalog.descriptions import AIRFLOWS, INFINIBAND, describe_airflow
 from bomgen.catalog.files import built_in_assumption
-from bomgen.catalog.identity import key_of
+from bomgen.catalog.identity import AIRFLOWS, INFINIBAND, describe_airflow, key_of
 from bomgen.core.document import Cell, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
 from bomgen.core.provenance import Figure

@@ -15,8 +15,8 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.tables import columns_of, make_table
 from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
 from bomgen.pricing.costs import MILLION
-from bomgen.sizing.prediction.measurements import generation_name
-from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
+from bomgen.sizing.prediction.coefficients import generation_name, kind_of_model
+from bomgen.sizing.prediction.predict import Predicted, Prediction, nearest_to_run
 from bomgen.sizing.prediction.serving import MEASURED
 from bomgen.sizing.servers import given_gpus
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off

@@ -15,7 +15,7 @@ from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Refer
 from bomgen.core.units import MONEY, rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.tables import make_table
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.schema import CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.results.numbers import Paths, dotted
