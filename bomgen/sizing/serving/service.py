@@ -691,7 +691,10 @@ replicas_for_load = quotient("replicas_for_load", "replicas", "concurrency", "mo
 
 
 gpus_for_rate = ceil_div(
-    *("gpus_for_rate", "GPUs", "demand", "measured"),
+    "gpus_for_rate",
+    "GPUs",
+    "demand",
+    "measured",
     source="慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60",
 )
 """GPUs that generate the requested tokens/s, at the measured rate per GPU."""
