@@ -132,6 +132,13 @@ def own(path: FilePath, shown: str) -> Source:
     return source
 
 
+def value_at(data: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys in plain data; None where there is none."""
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
 def below(source: Source, path: Path) -> Source:
     """Return the value at a path of a source as a source."""
     data, depth = source.data, len(path)
@@ -273,7 +280,10 @@ def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, 
     parent = data
     *above, last = key.split(".")
     for step in above:
-        parent, path = _descend(parent, path, step, mark)
+        position = _position(parent, step, mark, step)
+        if isinstance(parent, dict) and parent.get(step) is None:
+            parent[step] = {}
+        parent, path = parent[position], (*path, position)
         keys.setdefault(path, mark)
         values.setdefault(path, mark)
     position = _position(parent, last, mark, key)
@@ -321,14 +331,6 @@ def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
         raise PlanErrors([Problem(mark, "error", message, "set")])
     message = f"'{key}': a plain value has no keys to set; set the whole mapping"
     raise PlanErrors([Problem(mark, "error", message, "set")])
-
-
-def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]:
-    """Return the mapping or list at a step, created when it is missing."""
-    position = _position(parent, step, mark, step)
-    if isinstance(parent, dict) and parent.get(step) is None:
-        parent[step] = {}
-    return parent[position], (*path, position)
 
 
 class _NodeReader:
