@@ -22,7 +22,7 @@ from bomgen.core.provenance import Figure, Given, constant, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
-from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, plug_of, with_ethernet_planes
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
@@ -38,7 +38,6 @@ from bomgen.plan.types import (
     Hosts,
     Layout,
     Plan,
-    Plug,
     ServerGroup,
     Site,
     UsualNic,
@@ -282,13 +281,12 @@ def _hosts_of(group: ServerGroup, fabric_plan: FabricPlan, bmc_gbps: Figure) -> 
     machine = server and parts.Appliance(
         server.identity, server.rack_units, server.power_w, parts.ANY, attached.ports_per_cage, ()
     )._replace(weight_kg=server.weight_kg, supplies=server.supplies)
-    plug = Plug(attached.cage, attached.ports_per_cage, attached.port_gbps) if attached.cage != parts.ANY else None
     return Hosts(
         group.name,
         group.servers,
         attached.ports_per_server,
         machine,
-        None if fabric_plan.role == OUT_OF_BAND else plug,
+        None if fabric_plan.role == OUT_OF_BAND else plug_of(attached),
         nic=attached.bought,
         nics=attached.nics_per_server,
     )
