@@ -79,7 +79,8 @@ def cluster(section: PlanSection) -> Cluster | None:
     if gpu is None or rounding is None:
         return None
     if server is None and not section.has("server"):
-        server = default_server(section.catalog, gpu.identity.id)
+        record = section.catalog.default_server(gpu.identity.id)
+        server = part_records.server(record) if record else None
     server = server and estimate_unpublished(server, gpu)
     with_cards = None
     if server and server.gpu_slots:
@@ -214,12 +215,6 @@ def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:
     section = nics.below(purpose)
     nic, count = section.part("part", "nic", part_records.nic), section.figure("count")
     return (nic, count or Figure(1, "NICs", Given(section.mark, f"server.nics.{purpose}"))) if nic else None
-
-
-def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
-    """Return the default server of a GPU, if there is one."""
-    record = catalog.default_server(gpu)
-    return part_records.server(record) if record else None
 
 
 def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None:
