@@ -355,17 +355,19 @@ def subtract_links_in_use(
     if not counted:
         return list(bought), []
     links = {
-        (built.plan.name, kind): found for built in design.fabrics for kind, found in _links(design, built, counted)
+        (built.plan.name, kind): cabled_and_used
+        for built in design.fabrics
+        for kind, cabled_and_used in _links(design, built, counted)
     }
     rest, in_use = list[Line](), list[Line]()
     for line in bought:
         kind = NIC if line.category == NIC else (line.role or "").partition("/")[0]
-        found = links.get((line.fabric or "", kind))
-        if found and not (design.plan.scope and line.category in design.plan.scope):
-            known = counted.get(line.id)
-            total = sum_of_quantities(line.quantity, known) if known else line.quantity
-            taken = pieces_of_links(total, *found)
-            taken = rest_of(taken, known) if known else taken
+        cabled_and_used = links.get((line.fabric or "", kind))
+        if cabled_and_used and not (design.plan.scope and line.category in design.plan.scope):
+            already_used = counted.get(line.id)
+            total = sum_of_quantities(line.quantity, already_used) if already_used else line.quantity
+            taken = pieces_of_links(total, *cabled_and_used)
+            taken = rest_of(taken, already_used) if already_used else taken
             if taken.value > 0:
                 in_use.append(line._replace(quantity=taken, spare=None))
                 line = line._replace(quantity=rest_of(line.quantity, taken))
@@ -415,10 +417,10 @@ def _ports(design: Design, built: BuiltFabric, counted: Mapping[str, Figure]) ->
         bought = f".management.{slug(hosts.name)}"
         pieces = next((figure for id, figure in counted.items() if id.endswith(bought)), None)
         if hosts.managed == SWITCHES:
-            known = [
+            of_switches = [
                 figure for id, figure in counted.items() if ".switch." in id and id.split(".")[0] != built.plan.name
             ]
-            pieces = reduce(sum_of_quantities, known) if known else None
+            pieces = reduce(sum_of_quantities, of_switches) if of_switches else None
         if pieces:
             ports.append(ports_in_use(pieces, hosts.ports))
     return reduce(sum_of_quantities, ports) if ports else None

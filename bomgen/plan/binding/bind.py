@@ -236,7 +236,7 @@ def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None
 
 def _groups(section: PlanSection) -> tuple[ServerGroup, ...]:
     """Return the groups of a cluster block; what is wrong with one is noted, and it is left out."""
-    found = list[ServerGroup]()
+    groups = list[ServerGroup]()
     for group in section.items("groups"):
         bought, name = cluster(group), str(group.text("name"))
         if bought is None:
@@ -247,8 +247,8 @@ def _groups(section: PlanSection) -> tuple[ServerGroup, ...]:
             )
             group.problem("name", text, "group")
             continue
-        found.append(ServerGroup(name, bought, group.setting("servers"), group.texts("fabrics")))
-    return tuple(found)
+        groups.append(ServerGroup(name, bought, group.setting("servers"), group.texts("fabrics")))
+    return tuple(groups)
 
 
 def _join(section: PlanSection, groups: Sequence[ServerGroup], fabrics: Sequence[FabricPlan]) -> list[FabricPlan]:

@@ -103,8 +103,8 @@ def fabric(
         plan = _read_fabric(form, fabrics, name, role, mark, shared, like, usual)
         if not form.has(OTHERWISE):
             return plan
-        other = form.below(OTHERWISE)._replace(declared=section.declared)
-        return plan._replace(otherwise=read(other), otherwise_up_to=other.data.get(UP_TO))
+        alternative = form.below(OTHERWISE)._replace(declared=section.declared)
+        return plan._replace(otherwise=read(alternative), otherwise_up_to=alternative.data.get(UP_TO))
 
     default = read(section)
     least = fabrics.catalog.assumption("fabric-compute-servers") if role == COMPUTE else None
@@ -409,8 +409,8 @@ def _usual_compute_fabric(fabrics: PlanSection, name: str, bought: Cluster | Non
 
 def _best_default(catalog: Catalog, id: str, facts: Mapping[str, str | int]) -> Record | None:
     """Return the default of an id, or one for a platform, whose id begins with it: that which says most of it."""
-    ids = (each for each in sorted(catalog.ids("assumption")) if each == id or each.startswith(f"{id}-"))
-    records = [catalog.find("assumption", each) for each in ids]
+    ids = (name for name in sorted(catalog.ids("assumption")) if name == id or name.startswith(f"{id}-"))
+    records = [catalog.find("assumption", name) for name in ids]
     suitable = [
         record
         for record in records
