@@ -140,6 +140,13 @@ def read_data(name: str) -> Mapping[str, Any]:
     return content
 
 
+def value_at(data: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys in plain data; None where there is none."""
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
 def below(source: Source, path: Path) -> Source:
     """Return the value at a path of a source as a source."""
     data, depth = source.data, len(path)
