@@ -19,8 +19,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.core.units import rounded
-from bomgen.design.assembly import BuiltFabric, Design
-from bomgen.design.attached_hosts import boxes_of
+from bomgen.design.assembly import BuiltFabric, Design, boxes_of
 from bomgen.fabric.declaration import defines_own_links
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
