@@ -316,7 +316,6 @@ def _rack_drawings(report: Report, words: Language, metre: float) -> tuple[Drawi
 
 
 def _write_json(source: DocumentInputs) -> bytes:
-    """Return the result as JSON, UTF-8, in a fixed order."""
     from bomgen.results.result import result
 
     return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
@@ -339,18 +338,30 @@ def _write_csv(source: DocumentInputs) -> bytes:
     return stream.getvalue().encode()
 
 
-def _write_markdown(source: DocumentInputs, kind: str) -> bytes:
-    """Return all chapters, with references to drawings that are separate files."""
-    from bomgen.output.markdown_html import markdown
+def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
+    """Return a document as text, md, html, pdf or xlsx; text has `every` row or only important ones.
 
-    return markdown(source.document(kind), source.language)
+    Raises OutputError if no PDF can be written.
+    """
+    if form == "text":
+        from bomgen.output.terminal import text
+
+        return text(page, words, every)
+    if form == "xlsx":
+        from bomgen.output.xlsx.workbook import workbook
+
+        return workbook(page, words).content
+    from bomgen.output.markdown_html import html, markdown
+
+    if form == "pdf":
+        from bomgen.output.pdf import pdf
+
+        return pdf(html(page, words))
+    return html(page, words) if form == "html" else markdown(page, words)
 
 
-def _write_workbook(source: DocumentInputs, kind: str) -> bytes:
-    """Return the workbook, byte-identical for the same result."""
-    from bomgen.output.xlsx.workbook import workbook
-
-    return workbook(source.document(kind), source.language).content
+def _write_page(form: str, source: DocumentInputs, kind: str) -> bytes:
+    return render_page(source.document(kind), source.language, form)
 
 
 def _write_pdf(source: DocumentInputs) -> bytes:
@@ -365,7 +376,6 @@ def _write_pdf(source: DocumentInputs) -> bytes:
 
 
 def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
-    """Return the drawings by fabric name."""
     from bomgen.output.drawing.fabrics import fabric_svg
 
     return {
@@ -386,12 +396,17 @@ DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """Formats written by default."""
 DOCUMENTS = Formats(
     {
-        "md": Format(_write_markdown, "Markdown, for sites that show the files of a repository.", "{kind}.md"),
+        "md": Format(
+            partial(_write_page, "md"), "Markdown, for sites that show the files of a repository.", "{kind}.md"
+        ),
         "html": Format(
             DocumentInputs.html, "A single page that needs no other file; the report with derivations.", "{kind}.html"
         ),
         "xlsx": Format(
-            _write_workbook, "A workbook whose prices and quantities can be changed.", "{kind}.xlsx", BINARY=True
+            partial(_write_page, "xlsx"),
+            "A workbook whose prices and quantities can be changed.",
+            "{kind}.xlsx",
+            BINARY=True,
         ),
         "json": Format(_write_json, "The whole result for programs; bomgen schema bom describes it.", "bom.json"),
         "csv": Format(_write_csv, "The bill, one row per line.", "bom.csv"),

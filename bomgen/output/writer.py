@@ -17,12 +17,11 @@ from bomgen.core.diagnostics import OutputError
 from bomgen.core.jobs import report_stage
 from bomgen.output import atomic_write
 from bomgen.output import user_templates as templates
-from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents
+from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents, render_page
 from bomgen.results.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.core.document import Document
     from bomgen.core.language import Language
     from bomgen.documents.diff.difference import Difference
     from bomgen.results.front import Front
@@ -68,28 +67,6 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
     if new and (quote := DocumentInputs(new, ()).expansion(difference)):
         return render_page(quote, words, form)
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
-
-
-def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
-    """Return a document as text, md, html, pdf or xlsx; text has `every` row or only important ones.
-
-    Raises OutputError if no PDF can be written.
-    """
-    if form == "text":
-        from bomgen.output.terminal import text
-
-        return text(page, words, every)
-    if form == "xlsx":
-        from bomgen.output.xlsx.workbook import workbook
-
-        return workbook(page, words).content
-    from bomgen.output.markdown_html import html, markdown
-
-    if form == "pdf":
-        from bomgen.output.pdf import pdf
-
-        return pdf(html(page, words))
-    return html(page, words) if form == "html" else markdown(page, words)
 
 
 def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
@@ -153,7 +130,6 @@ def _is_stream(out: FilePath) -> bool:
 
 
 def _link_target(out: FilePath) -> FilePath:
-    """Return the target of a link, or the path itself."""
     place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
     if place.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
@@ -191,8 +167,11 @@ def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | Non
 
     def make(place: FilePath) -> None:
         for name, content in files.items():
-            with _name_file(place / name), (place / name).open("wb") as stream:
-                stream.write(content)
+            try:
+                (place / name).write_bytes(content)
+            except OSError as error:  # those of writing lack the name of the file
+                named = str(error.filename or place / name)
+                raise OSError(error.errno, error.strerror or str(error), named) from error
 
     if below is not None and not folder.resolve().is_relative_to(below.resolve()):
         raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
@@ -212,15 +191,6 @@ def replace(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
 
     with _convert_errors(folder):
         return atomic_write.place(folder, make)
-
-
-@contextmanager
-def _name_file(place: FilePath) -> Iterator[None]:
-    """Add the file name to system errors of writing, which lack it."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(error.filename or place)) from error
 
 
 @contextmanager
