@@ -27,11 +27,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from bomgen.core.diagnostics import OutputError
 from bomgen.core.document import KINDS, QUOTE, Document, Drawing
 from bomgen.core.jobs import report_stage
 from bomgen.core.language import Language, language
+from bomgen.core.safety import escape_formula
 from bomgen.fabric.types import SERVER, Fabric
-from bomgen.results.result import Report
+from bomgen.results.result import Report, lines_data, result
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
@@ -254,15 +256,19 @@ class DocumentInputs:
         metre = min((metre_of(racks, site) for racks, site in floors if racks and site), default=0.0)
         return {cluster.plan.cluster_name: _rack_drawings(cluster, self.language, metre) for cluster in clusters}
 
-    def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
-        """Yield the drawings of a cluster's fabrics, each with the file name that `svg` writes."""
+    def draw(self, fabric: NamedFabric, alone: bool = False) -> str:
+        """Return the drawing of a fabric as an SVG element, or with `alone` as a file."""
         from bomgen.output.drawing.fabrics import fabric_svg
 
+        return fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers, alone, fabric.existing)
+
+    def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
+        """Yield the drawings of a cluster's fabrics, each with the file name that `svg` writes."""
         file = DOCUMENTS.constant("svg", "FILE") if "svg" in self._formats else None
         for fabric in _fabrics(report):
             title = self.language.word("drawing-title", name=fabric.name)
-            svg = fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers, existing=fabric.existing)
-            yield Drawing(f"drawing-{fabric.name}", title, svg, title, file.format(name=fabric.name) if file else None)
+            name = file.format(name=fabric.name) if file else None
+            yield Drawing(f"drawing-{fabric.name}", title, self.draw(fabric), title, name)
 
 
 def _fabrics(report: Report) -> Iterator[NamedFabric]:
@@ -316,8 +322,6 @@ def _rack_drawings(report: Report, words: Language, metre: float) -> tuple[Drawi
 
 
 def _write_json(source: DocumentInputs) -> bytes:
-    from bomgen.results.result import result
-
     return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
 
 
@@ -326,9 +330,6 @@ def _write_csv(source: DocumentInputs) -> bytes:
 
     Text that a spreadsheet would run as a formula gets a leading apostrophe.
     """
-    from bomgen.core.safety import escape_formula
-    from bomgen.results.result import lines_data
-
     stream = io.StringIO()
     rows = lines_data(source.report)
     writer = csv.writer(stream, lineterminator="\r\n")
@@ -366,24 +367,12 @@ def _write_page(form: str, source: DocumentInputs, kind: str) -> bytes:
 
 def _write_pdf(source: DocumentInputs) -> bytes:
     """Return the page of the quote as PDF. Raises OutputError if it cannot be printed, such as without WeasyPrint."""
-    from bomgen.core.diagnostics import OutputError
     from bomgen.output.pdf import NotPrinted, pdf
 
     try:
         return pdf(source.html(QUOTE))
     except NotPrinted as error:
         raise OutputError(f"quote.pdf: {error}") from error
-
-
-def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
-    from bomgen.output.drawing.fabrics import fabric_svg
-
-    return {
-        fabric.name: fabric_svg(
-            fabric.fabric, fabric.name, source.language, fabric.servers, True, fabric.existing
-        ).encode()
-        for fabric in source.fabrics
-    }
 
 
 def _write_wiring(module: str, wiring: Wiring, out: BinaryIO | Path, progress: Progress) -> None:
@@ -413,7 +402,11 @@ DOCUMENTS = Formats(
         "pdf": Format(
             _write_pdf, "The quote as PDF; needs the extra bomgen[pdf].", "quote.pdf", BINARY=True, PACKAGE="weasyprint"
         ),
-        "svg": Format(_write_drawings, "A drawing of each fabric.", "fabric-{name}.svg"),
+        "svg": Format(
+            lambda source: {fabric.name: source.draw(fabric, alone=True).encode() for fabric in source.fabrics},
+            "A drawing of each fabric.",
+            "fabric-{name}.svg",
+        ),
     },
     "formats",
     DEFAULT_DOCUMENTS,

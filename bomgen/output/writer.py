@@ -15,6 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bomgen.core.diagnostics import OutputError
 from bomgen.core.jobs import report_stage
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
 from bomgen.output import atomic_write
 from bomgen.output import user_templates as templates
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents, render_page
@@ -22,7 +24,6 @@ from bomgen.results.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.core.language import Language
     from bomgen.documents.diff.difference import Difference
     from bomgen.results.front import Front
 
@@ -58,8 +59,6 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
     An expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other differences, and
     those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
     """
-    from bomgen.core.language import language
-    from bomgen.core.messages import ENGLISH
     from bomgen.documents.diff.contents import changes_document
     from bomgen.output.drawing.charts import changes_drawing
 
@@ -69,7 +68,7 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 
-def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
+def render_search(front: Front, name: str, words: Language, form: str) -> bytes:
     """Return a search in a format: text, md, html, xlsx, csv or json; `name` is that of its plan."""
     from bomgen.documents.search import front_chart, search_csv, search_data, search_document  # which load NumPy
     from bomgen.output.drawing.charts import draw_chart
@@ -78,9 +77,9 @@ def render_search(front: Front, name: str, language: Language, form: str) -> byt
         return (json.dumps(search_data(front, name), ensure_ascii=False, indent=1) + "\n").encode()
     if form == "csv":
         return search_csv(front)
-    chart = front_chart(front, language) if form == "html" else None
-    drawing = draw_chart(chart, chart.id, language) if chart else None
-    return render_page(search_document(front, name, language, drawing), language, form, every=True)
+    chart = front_chart(front, words) if form == "html" else None
+    drawing = draw_chart(chart, chart.id, words) if chart else None
+    return render_page(search_document(front, name, words, drawing), words, form, every=True)
 
 
 def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
