@@ -206,7 +206,7 @@ def source_of(
     key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
     if key:
         raise PlanErrors([Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key)])
-    problems = plan_schema.check_plan_schema(source, "plan")
+    problems = plan_schema.check_plan_schema(source)
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
     return source

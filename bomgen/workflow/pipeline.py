@@ -599,7 +599,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int)
     report_stage(f"alternative {alternative.name}")
     try:
         source = varied(inputs.source, index)
-        if problems := plan_schema.check_plan_schema(source, "plan"):
+        if problems := plan_schema.check_plan_schema(source):
             raise PlanErrors(problems)
         inputs = vary(inputs, source, tuple(alternative.settings))
         result, prices = build_report(inputs) if alternative.settings else (report, prices)
