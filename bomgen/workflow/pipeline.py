@@ -41,14 +41,14 @@ from bomgen.pricing.alternatives import (
 )
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.pricing.costs import Running, running
+from bomgen.pricing.costs import Margin, Running, margin, running
 from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.reading.cells import read_lead_days
-from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
 from bomgen.results.result import Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
+from bomgen.results.what_if import changed_parts
 from bomgen.sizing.cluster_size import Sizing, size_with_cards
 from bomgen.workflow.inputs import (
     Inputs,
@@ -66,7 +66,6 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists import Entry
-    from bomgen.pricing.costs import Margin
     from bomgen.results.elevations import Elevations
 
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
@@ -382,8 +381,6 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def margin_of(inputs: Inputs, report: Report) -> Margin | None:
     """Return the seller's margin on a result; None if the plan has no costs. Raises PlanErrors as `check_plan`."""
-    from bomgen.pricing.costs import margin
-
     quoted = report.plan.quote
     if not quoted.cost_books and all(charge.cost is None for charge in quoted.charges):
         return None
