@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -118,9 +118,9 @@ def find_counted_rows(table: RawTable, file: str, asked: RequestedColumns = NOTH
     rows = table.rows[at + 1 : at + 1 + JUDGED]
     taken = {column for name, indices in roles.items() if name not in _TEXTS for column in indices}
     free = [column for column in range(max(map(len, rows))) if column not in taken]
-    counted = [column for column in free if _counts_pieces(rows, column)]
+    counted = [column for column in free if _are_most(_filled(rows, column), _pieces_of)]
     counted = [column for column in counted if not _is_running(rows, column)] or counted
-    texts = [column for column in free if column not in counted and not _has_numbers(rows, column)]
+    texts = [column for column in free if column not in counted and not _are_most(_filled(rows, column), _is_number)]
     if not _TEXTS & roles.keys():
         roles["description"] = texts
     if not _TEXTS & {name for name, columns in roles.items() if columns}:
@@ -176,7 +176,9 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
     taken = {index for name, indices in roles.items() if name in ("part", "description", "price") for index in indices}
     columns = [
-        index for index in range(width) if index not in taken and _has_numbers(rows, index) == (role == "quantity")
+        index
+        for index in range(width)
+        if index not in taken and _are_most(_filled(rows, index), _is_number) == (role == "quantity")
     ]
     if role == "quantity":
         columns = [index for index in columns if not _is_running(rows, index)]
@@ -279,7 +281,7 @@ def _choose(
         if candidates:
             roles[role] = candidates
     # "Item" is a description, or a line number.
-    described = [index for index in roles.get("description", ()) if not _counts_lines(rows, index)]
+    described = [index for index in roles.get("description", ()) if not _are_most(_filled(rows, index), _is_line)]
     if described or {"part", "maybe_part"} & roles.keys():
         roles["description"] = described
     maybe = roles.pop("maybe_part", None)
@@ -298,35 +300,27 @@ def _distinct(columns: Sequence[int], rows: Sequence[Sequence[TableCell]]) -> li
     if len(columns) < LEAST_COLUMNS:
         return [*columns]
     values = {column: [row[column].value if column < len(row) else None for row in rows] for column in columns}
-    numeric = [column for column in columns if _has_numbers(rows, column)] or [columns[0]]
+    numeric = [column for column in columns if _are_most(_filled(rows, column), _is_number)] or [columns[0]]
     return [column for at, column in enumerate(numeric) if values[column] not in [values[one] for one in numeric[:at]]]
 
 
-def _has_numbers(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
-    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
-    return sum(map(_is_number, cells)) * 2 > len(cells)
+def _filled(rows: Iterable[Sequence[TableCell]], column: int) -> list[TableCell]:
+    return [row[column] for row in rows if column < len(row) and row[column].filled]
 
 
-def _counts_lines(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
-    """Return whether most values of a column are line numbers, such as 10 or 1.1."""
-    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
-    return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
-
-
-def _counts_pieces(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
-    """Return whether most values of a column are whole numbers above 0, written without leading zeros."""
-    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
-    return sum(_pieces_of(cell) is not None for cell in cells) * 2 > len(cells)
+def _are_most(cells: Sequence[TableCell], test: Callable[[TableCell], object]) -> bool:
+    return 2 * sum(bool(test(cell)) for cell in cells) > len(cells)
 
 
 def _pieces_of(cell: TableCell) -> int | None:
+    """Return a whole number above 0, written without leading zeros; None for other values."""
     text = f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
     return int(text.replace(",", "")) if _WHOLE.fullmatch(text) else None
 
 
 def _is_running(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
     """Return whether a column counts the rows, as 1, 2, 3 or 10, 20, 30 do."""
-    pieces = [_pieces_of(row[column]) or 0 for row in rows if column < len(row) and row[column].filled]
+    pieces = [_pieces_of(cell) or 0 for cell in _filled(rows, column)]
     steps = {after - before for before, after in pairwise(pieces)}
     return len(steps) == 1 and steps < {*_STEPS}
 
@@ -340,6 +334,11 @@ def _read_as_pieces(rows: Sequence[Sequence[TableCell]], roles: Mapping[str, Seq
 
 def _count_filled(row: Sequence[TableCell]) -> int:
     return sum(cell.filled for cell in row)
+
+
+def _is_line(cell: TableCell) -> bool:
+    """Return whether a value is a line number, such as 10 or 1.1."""
+    return bool(_LINE.fullmatch(str(cell.value)))
 
 
 def _headings_of(table: RawTable, at: int) -> list[str]:

@@ -33,6 +33,7 @@ from bomgen.reading.cells import (
     Share,
     TableCell,
     Value,
+    custom_of,
     find_currencies,
     language_of,
     prove_points,
@@ -40,9 +41,8 @@ from bomgen.reading.cells import (
     read_heading,
     read_share,
     shorten_texts,
-    yen_of,
 )
-from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns
+from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns, choose_sheet
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
 
 MAX_LINES = 5000
@@ -241,7 +241,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     Raises PlanErrors if no table has a column of quantities and one of parts or descriptions, and with a question if
     several columns may be the quantities or the prices.
     """
-    tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
+    tables = choose_sheet([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
     cables = {table.name: listed for table in seen if not asked.columns and (listed := read_cables(table))}
     seen = [count_cables(cables[table.name], table.name) if table.name in cables else table for table in seen]
@@ -291,15 +291,6 @@ def require_whole(bill: SentBill) -> SentBill:
         message = f"more than {MAX_LINES} lines; give the bill alone"
         raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "table-limit")])
     return bill
-
-
-def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
-    chosen = [table for table in tables if asked.sheet in (None, table.name)]
-    if tables and not chosen:
-        names = ", ".join(f"'{table.name}'" for table in tables)
-        message = f"no sheet '{asked.sheet}'; it has {names}"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "columns")])
-    return chosen
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
@@ -594,4 +585,4 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
 
 
 def _yen_of(headings: Sequence[str]) -> str:
-    return yen_of(language_of(map(read_heading, headings))) or ""
+    return custom_of(language_of(map(read_heading, headings)), "yen")
