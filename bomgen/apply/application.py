@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows, value_at
 from bomgen.apply.edits import add_and_remove_rows, change_lines, change_rates, change_texts
 from bomgen.apply.judgement import find_servers, judge, wanted_of
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.language import language
 from bomgen.core.messages import message
 from bomgen.core.units import Totals
@@ -200,7 +200,7 @@ def apply_quote(
     report = work_out(inputs := read_all(file))
     if file.lock is not None:
         refusal = f"the plan is locked: its prices are those of {file.lock[0]}; remove the lock, apply, and lock again"
-        raise PlanErrors([Problem(report.plan.mark, "error", refusal, "apply-lock")])
+        raise error_at(report.plan.mark, refusal, "apply-lock")
     base = _base_of(report, inputs.source)
     returned = match_rows(base.returned, read_quote(content, name, base.titles))
     if not force and returned.plan != base.returned.plan:
@@ -285,7 +285,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
 
 
 def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
-    return PlanErrors([Problem(returned.mark, "error", message, STALE)])
+    return error_at(returned.mark, message, STALE)
 
 
 def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:

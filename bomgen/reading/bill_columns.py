@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, Question
+from bomgen.core.diagnostics import PlanErrors, Question, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import KEPT, MAX_COLUMNS, RawTable, TableCell, has_tax, read_amount, read_heading
@@ -166,7 +166,7 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
             f"or specify them: bomgen xray {file} --columns part=A,quantity=C"
         )
-        return PlanErrors([Problem(Mark(file, 1, 1), "error", wrong, "no-bill")])
+        return error_at(file, wrong, "no-bill")
     _, table, at, roles = best
     headings = _headings_of(table, at)
     for role, name in asked.columns.items():
@@ -353,7 +353,7 @@ def _mark(table: RawTable, at: int, column: int, file: str) -> Mark:
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
     wrong = lacks_column(name, role, _headings_of(table, at))
-    return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, "columns")])
+    return error_at(_mark(table, at, 0, file), wrong, "columns")
 
 
 def _question(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.provenance import Mark
 from bomgen.reading.bill_columns import (
     LEAST_COLUMNS,
@@ -63,11 +63,8 @@ GENERIC_NAMES = (
 """Words in place of a part number, in lower case: those of quotes by any revision of bomgen, and those of vendors."""
 
 
-TRANSCEIVER = "transceiver"
 PLUGGED_INTO = {"server", "switch", "nic"}
 """Kinds of parts that a module's line may name as its host."""
-ANY_SWITCH = "switch"
-"""Tier of a module at a switch whose tier the line does not state."""
 
 
 class StatedPlace(NamedTuple):
@@ -78,7 +75,7 @@ class StatedPlace(NamedTuple):
     links: str = ""
     """Kind of link, such as leaf-spine."""
     tier: str = ""
-    """Tier of a switch; for a module, the end at which it is plugged in."""
+    """Tier of a switch; for a module, the end at which it is plugged in: `switch` if it is of no stated tier."""
 
 
 class Listed(NamedTuple):
@@ -175,7 +172,7 @@ class SentLine(NamedTuple):
         if self.kind:
             return False
         said = set(self.kinds)
-        if kind == TRANSCEIVER and said <= PLUGGED_INTO and _any(words_of("plugs")["plug"], self._words):
+        if kind == "transceiver" and said <= PLUGGED_INTO and _any(words_of("plugs")["plug"], self._words):
             return True
         return not said or kind in said
 
@@ -289,7 +286,7 @@ def require_whole(bill: SentBill) -> SentBill:
     """Return a bill for comparison. Raises PlanErrors for one that was not read completely."""
     if bill.unread:
         message = f"more than {MAX_LINES} lines; give the bill alone"
-        raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "table-limit")])
+        raise error_at(bill.file, message, "table-limit")
     return bill
 
 

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
 from bomgen.core.units import minor_units
@@ -333,7 +333,7 @@ def fill_merged(table: RawTable) -> RawTable:
 def too_many_cells(mark: Mark) -> PlanErrors:
     """Return an error for a table with too many cells."""
     message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
-    return PlanErrors([Problem(mark, "error", message, "table-limit")])
+    return error_at(mark, message, "table-limit")
 
 
 def shorten_texts(table: RawTable) -> RawTable:

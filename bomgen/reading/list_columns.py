@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, suggestion
+from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, error_at, suggestion
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_units
@@ -188,7 +188,7 @@ def choose_sheet(tables: Sequence[RawTable], file: str, asked: RequestedColumns)
     chosen = [table for table in tables if asked.sheet in (None, table.name)]
     if tables and not chosen:
         names = ", ".join(f"'{table.name}'" for table in tables)
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", f"no sheet '{asked.sheet}'; it has {names}", "columns")])
+        raise error_at(file, f"no sheet '{asked.sheet}'; it has {names}", "columns")
     return chosen
 
 
@@ -377,7 +377,7 @@ class _Choice:
             texts = [heading.text for heading in self.headings]
             at = find_column(name, texts, width)
             if at is None:
-                raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), "columns")])
+                raise error_at(self._mark(), lacks_column(name, role, texts), "columns")
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
             columns[role] = RecognisedColumn(at, heading, message("why-asked"))
         return columns

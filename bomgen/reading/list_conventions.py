@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
+from bomgen.core.diagnostics import Choice, PlanErrors, Question, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_unit, minor_units
@@ -377,7 +377,7 @@ class Conventions:
         priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
         if priced and len(unread) == len(cells):
             wrong = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
-            raise PlanErrors([Problem(priced[0].mark, "error", wrong, "columns")])
+            raise error_at(priced[0].mark, wrong, "columns")
 
     def _named_by_cells(self) -> tuple[bool, set[str]]:
         codes, every = set[str](), True
@@ -400,7 +400,7 @@ class Conventions:
         ones = [cell for _, cell, number in bare if number == 1]
         if ones and not self.percent and all(number in (0, 1) for *_, number in bare):
             wrong = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
-            raise PlanErrors([Problem(ones[0].mark, "error", wrong, "columns")])
+            raise error_at(ones[0].mark, wrong, "columns")
         for cells, cell, number in bare if self.percent else ():
             if 0 < number < 1 and not self.amount(cells, self.net):
                 percent = (number * PERCENT).normalize()
@@ -408,7 +408,7 @@ class Conventions:
                     f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
                     "write it with a per cent sign"
                 )
-                raise PlanErrors([Problem(cell.mark, "error", wrong, "columns")])
+                raise error_at(cell.mark, wrong, "columns")
         self.paid = role == "paid"
         if role == "discount_or_paid" and shares:
             scaled = [(cells, *self._scaled(share), share.paid) for cells, _, share in shares]

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import MODEL, Record, schema_of_file
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import write_scalar
@@ -71,10 +71,10 @@ def read_config(text: str, file: str) -> Source:
     except json.JSONDecodeError as error:
         mark = Mark(file, error.lineno, error.colno)
         message = f"not JSON: {error.msg}; give the config.json of a checkpoint"
-        raise PlanErrors([Problem(mark, "error", message, "json")]) from None
+        raise error_at(mark, message, "json") from None
     except (RecursionError, ValueError):
         message = "nested too deep, or a number of too many digits; give the config.json of a checkpoint"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "json")]) from None
+        raise error_at(file, message, "json") from None
     return Source(file, text, data, {}, {(): Mark(file, 1, 1)})
 
 
@@ -206,7 +206,7 @@ def _language_part(source: Source) -> _Config:
             return config
     message = "no configuration of a language model: `num_hidden_layers` and `hidden_size` are missing; "
     message += "give the config.json of a checkpoint in the form of Hugging Face"
-    raise PlanErrors([Problem(source.mark(()), "error", message, "model-config")])
+    raise error_at(source.mark(()), message, "model-config")
 
 
 def _shape(config: _Config) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, Choice, PlanErrors, Problem, Question
+from bomgen.core.diagnostics import MAX_PROBLEMS, Choice, PlanErrors, Problem, Question, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_unit, rounded
@@ -136,7 +136,7 @@ class _RowReader:
                 list_rows.left_out.append(UnpricedRow(filled[0].mark, reason, _shown(filled)))
             if len(list_rows.priced) > MAX_ROWS:
                 wrong = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
-                raise PlanErrors([Problem(filled[0].mark, "error", wrong, "table-limit")])
+                raise error_at(filled[0].mark, wrong, "table-limit")
         if self.problems:
             raise PlanErrors(self.problems[:MAX_PROBLEMS])
         self.warnings += self._other_prices()
@@ -497,7 +497,7 @@ def _visible(content: bytes, file: str) -> Sequence[RawTable]:
     seen = [table for table in tables if not table.hidden]
     if not seen:
         hidden = "every worksheet is hidden; show the one with the prices"
-        raise _wrong(file, hidden if tables else "the workbook has no worksheet; put the prices into one", "workbook")
+        raise error_at(file, hidden if tables else "the workbook has no worksheet; put the prices into one", "workbook")
     return seen
 
 
@@ -517,7 +517,3 @@ def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
     )
     said = f"{what}; specify the columns: bomgen prices {file} --columns part=A,price=B"
     return PlanErrors([Problem(Mark(file, 1, 1), "error", said, "columns", questions=tuple(asked))])
-
-
-def _wrong(file: str, said: str, rule: str = "columns") -> PlanErrors:
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, rule)])

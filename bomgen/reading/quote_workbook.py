@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path
 from bomgen.reading.cells import Broken, RawTable, TableCell
@@ -143,7 +143,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     try:
         formulas = read_formulas(unpack(content, file)) if content.startswith(PACKAGE) else None
     except (ValueError, KeyError) as error:
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", UNREADABLE, RULE)]) from error
+        raise error_at(file, UNREADABLE, RULE) from error
     if formulas:
         tables = tuple(_with_formulas(table, formulas) for table in tables)
     cells_of_tables = ((table, cell) for table in tables for row in table.rows for cell in row)
@@ -154,11 +154,11 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             "not a bomgen quote: the hidden id column after the bill is missing; "
             "use the quote.xlsx written by `bomgen build`, as it was returned"
         )
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
+        raise error_at(file, message, RULE)
     table, mark = identified
     if not table.name:
         message = "a text file contains only one sheet of a quote; save the whole workbook as .xlsx"
-        raise PlanErrors([Problem(mark.mark, "error", message, RULE)])
+        raise error_at(mark.mark, message, RULE)
     header, columns = _columns(table, titles, mark.mark)
     name, fingerprint = _QUOTE_ID.fullmatch(str(mark.value)).groups()  # type: ignore[union-attr]
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
@@ -236,6 +236,6 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
                 return number, there | {ID: mark.column}
             listed = ", ".join(f"'{title}'" for title in missing)
             message = f"the bill has no column {listed}; restore the column titles"
-            raise PlanErrors([Problem(Mark(mark.file, number, 1), "error", message, RULE)])
+            raise error_at(Mark(mark.file, number, 1), message, RULE)
     message = "the header of the bill is missing; restore it above the lines"
-    raise PlanErrors([Problem(mark, "error", message, RULE)])
+    raise error_at(mark, message, RULE)

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from bomgen.cabling.types import INFINIBAND_LANES
-from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.diagnostics import LINE_END, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
@@ -103,7 +103,7 @@ def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
     for host, name, content in files:
         size += len(content)
         if size > MOST_BYTES:
-            raise _wrong(
+            raise error_at(
                 name, f"more than {MOST_BYTES} bytes of outputs; verify one fabric at a time", "as-built-limit"
             )
         before = len(ports)
@@ -111,16 +111,12 @@ def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
             ports.append(port)
             if len(ports) > MOST_PORTS:
                 message = f"more than {MOST_PORTS} ports of outputs; verify one fabric at a time"
-                raise _wrong(name, message, "as-built-limit")
+                raise error_at(name, message, "as-built-limit")
         if len(ports) == before:
             forms = ", ".join(chain(*read_forms().values()))
             message = f"no form of output is recognised; give that of {forms}, or a table with a device and a port at "
-            raise _wrong(name, f"{message}both ends of each cable", "as-built")
+            raise error_at(name, f"{message}both ends of each cable", "as-built")
     return AsBuilt(tuple(ports), frozenset(whole))
-
-
-def _wrong(name: str, message: str, rule: str) -> PlanErrors:
-    return PlanErrors([Problem(Mark(name, 1, 1), "error", message, rule)])
 
 
 def read_names(content: bytes, file: str) -> dict[str, str]:
@@ -220,7 +216,7 @@ def _json_entries(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         message = "not valid JSON; save the output of the command again"
-        raise PlanErrors([Problem(Mark(file, line, 1), "error", message, "as-built")]) from None
+        raise error_at(Mark(file, line, 1), message, "as-built") from None
     starts, at = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))], 0
     for keys, entry in _objects(data):
         for form in read_forms()["json"].values():

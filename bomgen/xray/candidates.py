@@ -15,10 +15,9 @@ from bomgen.catalog.files import Record
 from bomgen.catalog.parts import GENERIC, CableEnd
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
-from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
-from bomgen.reading.bills import ANY_SWITCH, SentLine
+from bomgen.reading.bills import SentLine
 from bomgen.xray.lines import (
     APPLIANCE,
     LEAF_SPINE,
@@ -47,7 +46,7 @@ def list_servers(scope: Scope) -> list[Servers]:
     """Return the servers that a bill may be for: listed ones, or numbers for which NICs and links are enough."""
     listed = Counter[str]()
     for line in scope.servers:
-        if line.kind == SERVER and line.quantity:
+        if line.kind == "server" and line.quantity:
             listed[line.id] += line.quantity
     machines = list[Servers]()
     ports = _endpoints(scope)
@@ -93,7 +92,7 @@ def list_servers(scope: Scope) -> list[Servers]:
 def _named_server(scope: Scope) -> Record | None:
     """Return the usual server for the GPUs that lines name beside their part, as in `for the NICs of B300`."""
     words = {word for line in scope.lines for word in _WORD.findall(f"{line.description} {line.notes}".lower())}
-    generic = (server for server in scope.catalog.all(SERVER) if server.data.get("vendor") == GENERIC)
+    generic = (server for server in scope.catalog.all("server") if server.data.get("vendor") == GENERIC)
     named = [server for server in generic if str(server.value("gpu")).partition("-")[0] in words]
     return named[0] if len(named) == 1 else None
 
@@ -459,7 +458,7 @@ def list_links(scope: Scope, switch: str) -> Iterator[Plan]:
         for links in (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
         for tier in ("server", "leaf", "spine", "core")
     }
-    unplaced = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
+    unplaced = [line for line in modules if line.place.tier in ("", "switch")]
     plugs = {line.id: str(line.record.value("cage") or "any") for line in modules}
     # If the line of one end is missing, a module of another end may be used there too.
     in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], cage_rules)]

@@ -16,7 +16,6 @@ from bomgen.catalog import part_records
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
-from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
@@ -24,7 +23,6 @@ from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.lines import SERVER_LEAF
 from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_cable, at_line, name_place
 
-FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""
 MOST_IDLE = Fraction(3, 2)
@@ -90,15 +88,15 @@ class ConsistencyChecks:
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         if not switches and not self._count_unknown("switch", lines):
             yield from self._no_switch(lines)
-        if built_in or any(line.kind == PANEL for line in lines) or not switches:
+        if built_in or any(line.kind == "panel" for line in lines) or not switches:
             return
         if self.bill.has_uncounted("transceiver"):
             return  # the number of modules is unknown
         modules = [line for line in lines if line.kind == "transceiver" and line.quantity]
         cables = [line for line in lines if line.kind == "cable" and line.quantity]
-        if any(self._cable(line).medium == TRUNK for line in cables):
+        if any(self._cable(line).medium == "trunk" for line in cables):
             return
-        fibres = [line for line in cables if self._cable(line).medium == FIBRE]
+        fibres = [line for line in cables if self._cable(line).medium == "fibre"]
         if all(line.place.links for line in (*modules, *fibres)) and all(line.place.tier for line in modules):
             modules_by_links = group_by(modules, lambda line: line.place.links)
             for links, fibres_here in group_by(fibres, lambda line: line.place.links).items():
@@ -142,7 +140,7 @@ class ConsistencyChecks:
         for line in self.bill.lines:
             if line.kind == "switch" and (switch := self._switch(line)):
                 cages = {group.cage for group in switch.groups}
-            elif line.kind == SERVER and not has_nics:
+            elif line.kind == "server" and not has_nics:
                 cages = {str(line.record.value("cage") or ANY)}
             else:
                 continue
@@ -155,7 +153,7 @@ class ConsistencyChecks:
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
         elif first:
-            severity: Severity = "doubt" if any(SERVER in line.kinds for line in lines) else "unknown"
+            severity: Severity = "doubt" if any("server" in line.kinds for line in lines) else "unknown"
             yield at_line(severity, first, "without-switches", weight=GENERAL)
 
     def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
@@ -173,10 +171,10 @@ class ConsistencyChecks:
         switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
         built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
         # Unrecognised modules may be those of the other end.
-        elsewhere = any(line.place.tier != SERVER and line.may_be("transceiver") for line in self.bill.lines)
+        elsewhere = any(line.place.tier != "server" and line.may_be("transceiver") for line in self.bill.lines)
         if "cable" in kinds or not modules or not switches or built_in or elsewhere:
             return
-        if all(line.place.tier == SERVER for line in modules):
+        if all(line.place.tier == "server" for line in modules):
             links = self._engines(modules)
             yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
@@ -271,7 +269,7 @@ class ConsistencyChecks:
             if line.kind != "cable":
                 continue
             cable = self._cable(line)
-            if cable.medium != FIBRE or cable.fibre in (None, ANY):
+            if cable.medium != "fibre" or cable.fibre in (None, ANY):
                 continue
             # An unrecognised module may be the one for a fibre.
             severity: Severity = "doubt" if unknown >= (line.quantity or 0) else "error"

@@ -80,7 +80,7 @@ def ordered(findings: list[Finding]) -> list[Finding]:
 # types --------------------------------------------------------------------------------------------------------------
 # The findings of an x-ray of a bill.
 
-WHOLE, SWITCHES, NOTHING = "whole", "switches", "nothing"
+Explains = Literal["whole", "switches", "nothing"]
 """How much of a fabric the designs explain: every part, the switches, or neither."""
 
 
@@ -126,7 +126,7 @@ class FabricFound(NamedTuple):
     name: str
     cluster: str
     lines: tuple[SentLine, ...]
-    explains: str
+    explains: Explains
     designs: tuple[DesignFound, ...]
     counted: CountedNetwork | None = None
     """What counts and roles alone say of it, if no design explains all of it."""
