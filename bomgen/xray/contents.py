@@ -25,10 +25,9 @@ from bomgen.reading.part_numbers import Named, PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.results.result import sources_text
 from bomgen.workflow.plan_files import PlanFile, content_of
-from bomgen.xray.inspection import Explained, Inspection, inspect
-from bomgen.xray.laws import SPARED
-from bomgen.xray.lines import SERVER_LEAF, PlacedPart, build_design, list_slots
-from bomgen.xray.types import SEVERITIES, CountedNetwork, DesignFound, Finding, Xray, name_place
+from bomgen.xray.inspection import DesignFound, Explained, Inspection, Xray, inspect
+from bomgen.xray.laws import SEVERITIES, SPARED, Finding, name_place
+from bomgen.xray.lines import SERVER_LEAF, CountedNetwork, PlacedPart, build_design, list_slots
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
 MOST_SHOWN = 10

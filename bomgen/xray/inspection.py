@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.jobs import OF_BILL_LINE, TooMuch, budget, spend
@@ -14,10 +14,22 @@ from bomgen.plan.binding.fabrics import OTHERWISE, PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.laws import SPARE_SHARE, ConsistencyChecks, check_wiring
+from bomgen.xray.laws import (
+    GENERAL,
+    LIKELY,
+    PINPOINTED,
+    SPARE_SHARE,
+    ConsistencyChecks,
+    Finding,
+    Severity,
+    at_line,
+    check_wiring,
+    ordered,
+)
 from bomgen.xray.lines import (
     COMPARED,
     SERVER_LEAF,
+    CountedNetwork,
     Designs,
     Scope,
     Servers,
@@ -36,20 +48,6 @@ from bomgen.xray.plan_search import (
     Networks,
     find_networks,
     fit_fabric,
-)
-from bomgen.xray.types import (
-    GENERAL,
-    LIKELY,
-    PINPOINTED,
-    CountedNetwork,
-    DesignFound,
-    Explains,
-    FabricFound,
-    Finding,
-    Severity,
-    Xray,
-    at_line,
-    ordered,
 )
 
 # judgement ----------------------------------------------------------------------------------------------------------
@@ -226,6 +224,59 @@ UNNAMED = "network"
 NETWORK = ("switch", "transceiver", "cable")
 GROUPED = ("few-fibres", "ends", "cages", "no-cables", "no-module-fits", "many", "one-end")
 """Findings of consistency checks that a fitting design explains better."""
+
+
+Explains = Literal["whole", "switches", "nothing"]
+"""How much of a fabric the designs explain: every part, the switches, or neither."""
+
+
+class DesignFound(NamedTuple):
+    """A design that explains a fabric."""
+
+    servers: int
+    topology: str
+    tiers: tuple[tuple[str, int], ...]
+    """Switches by tier."""
+    switch: str
+    ratio: str
+    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks."""
+    planes: int
+    homing: str
+    repeats: bool
+    """Whether it repeats a count of the bill that no rule implies."""
+    carries: int = 0
+    """Servers that its leaves have ports for, if these are many more than on the bill."""
+
+
+class FabricFound(NamedTuple):
+    """A fabric of the bill, and the designs that explain it equally well."""
+
+    name: str
+    cluster: str
+    lines: tuple[SentLine, ...]
+    explains: Explains
+    designs: tuple[DesignFound, ...]
+    counted: CountedNetwork | None = None
+    """What counts and roles alone say of it, if no design explains all of it."""
+
+    @property
+    def title(self) -> str:
+        """Return the name, with that of its cluster if a bill has several."""
+        return f"{self.cluster}.{self.name}" if self.cluster else self.name
+
+
+class Xray(NamedTuple):
+    """The findings about a bill."""
+
+    bill: SentBill
+    fabrics: tuple[FabricFound, ...]
+    findings: tuple[Finding, ...]
+    left: tuple[SentLine, ...]
+    """Network lines that no fabric claims."""
+    assumptions: tuple[tuple[Figure, Assumed], ...] = ()
+    """Assumptions of the designs that the bill does not state."""
+    servers: tuple[Message, ...] = ()
+    """The servers that the bill lists."""
 
 
 class Explained(NamedTuple):

@@ -1,4 +1,4 @@
-"""Consistency checks for the lines of any fabric: modules at both ends, matching fibres, enough cages.
+"""Findings about a bill, and consistency checks of the lines of any fabric: modules, matching fibres, enough cages.
 
 Lines that state their fabric and links are checked by these; all others of a cluster together.
 """
@@ -8,20 +8,92 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import ceil
+from typing import Literal, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
+from bomgen.core.messages import Message, Parameter, message
+from bomgen.core.provenance import Mark
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
+from bomgen.reading.quote_workbook import name_cell
 from bomgen.xray.lines import SERVER_LEAF
-from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_cable, at_line, name_place
+
+Severity = Literal["error", "doubt", "unknown"]
+SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
+"""Wrong under any reading of the bill; in conflict with the best-matching design; not known from the bill."""
+TELLING = ("missing", "swapped", "instead", "probable", "mistyped")
+"""Findings from which others may follow."""
+PINPOINTED, LIKELY, GENERAL = 0, 1, 2
+"""How precisely a finding identifies the wrong line."""
+
+
+class Finding(NamedTuple):
+    """A finding about a bill."""
+
+    severity: Severity
+    message: Message
+    mark: Mark
+    line: SentLine | None = None
+    pieces: int = 0
+    """Surplus pieces (positive) or missing pieces (negative)."""
+    money: Decimal | None = None
+    """Cost of these pieces at the bill's price, or the error of an amount."""
+    weight: int = LIKELY
+    part: str = ""
+
+    @property
+    def code(self) -> str:
+        """Return the code of the finding for programs."""
+        return self.message.code.removeprefix("xray-")
+
+
+def name_place(mark: Mark) -> str:
+    """Return the place of a line: `quote.csv:7`, or `Compute!A7` on a sheet of a workbook."""
+    return name_cell(mark.sheet, mark) if mark.sheet else f"{mark.file}:{mark.line}"
+
+
+def at_cable(cable: SheetCable, code: str, **parameters: Parameter) -> Finding:
+    """Return an error at a row of a point-to-point sheet."""
+    return Finding("error", message(f"xray-{code}", **parameters), cable.mark, weight=PINPOINTED)
+
+
+def at_line(
+    severity: Severity, line: SentLine, code: str, off: int = 0, weight: int = LIKELY, **parameters: Parameter
+) -> Finding:
+    """Return a finding at a line; the pieces it is `off` by are priced as on the line."""
+    said = message(f"xray-{code}", **parameters)
+    return Finding(severity, said, line.mark, line, off, money_of(line, off), weight, line.id)
+
+
+def money_of(line: SentLine | None, pieces: int) -> Decimal | None:
+    """Return the cost of pieces at the price of a line; None if it has none."""
+    if line is None or line.unit_price is None or not pieces:
+        return None
+    price = ANY_AMOUNT.multiply(line.unit_price, 1 - (line.discount or Decimal(0)))
+    return ANY_AMOUNT.multiply(price, Decimal(pieces))
+
+
+def ordered(findings: list[Finding]) -> list[Finding]:
+    """Return findings by severity, precision and pieces; missing and replaced parts before counts that may follow."""
+
+    def place(finding: Finding) -> tuple[int, int, bool, int, int]:
+        telling = finding.code in TELLING
+        return SEVERITIES.index(finding.severity), finding.weight, not telling, -abs(finding.pieces), finding.mark.line
+
+    return sorted(findings, key=place)
+
+
+# consistency ---------------------------------------------------------------------------------------------------------
 
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""

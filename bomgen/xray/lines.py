@@ -28,7 +28,6 @@ from bomgen.pricing.bill_line import Line
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_words import gpus_of
 from bomgen.workflow.pipeline import design_cluster
-from bomgen.xray.types import CountedLinks, CountedNetwork
 
 Plan = dict[str, Any]
 """Data of a plan, or of a part of one."""
@@ -358,6 +357,24 @@ def kind_between(lower: str, upper: str, topology_name: str | None = None) -> st
 def sum_pieces(lines: Iterable[SentLine]) -> int:
     """Return the pieces of some lines, without spares."""
     return sum(line.quantity or 0 for line in lines)
+
+
+class CountedLinks(NamedTuple):
+    """Links of a kind by their cables, or by their modules where no cables are listed."""
+
+    kind: str
+    """Kind of link, such as leaf-spine; empty if the lines do not state it."""
+    links: int
+    gbps: int
+    """Rate of a link; 0 if unknown."""
+
+
+class CountedNetwork(NamedTuple):
+    """A network by the counts of its lines alone."""
+
+    switches: tuple[tuple[str, int], ...]
+    """Switches by stated tier, recognised or not."""
+    links: tuple[CountedLinks, ...]
 
 
 SHOWN_SERVERS = 3

@@ -20,8 +20,7 @@ from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
 from bomgen.reading.cells import TENTHS, Broken
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.reading.part_words import gpus_of
-from bomgen.xray.laws import SPARE_SHARE, SPARED
-from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line, name_place
+from bomgen.xray.laws import GENERAL, LIKELY, PINPOINTED, SPARE_SHARE, SPARED, Finding, Severity, at_line, name_place
 
 FLAT_TOP = "xray-by-flat-top"
 COPPERS = ("dac", "acc", "aec")

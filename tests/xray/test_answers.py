@@ -7,8 +7,7 @@ from bills_with_errors import CATALOG
 
 from bomgen.core.language import language
 from bomgen.xray.contents import answer, open_bill, xray_document
-from bomgen.xray.inspection import inspect
-from bomgen.xray.types import Xray
+from bomgen.xray.inspection import Xray, inspect
 
 ENGLISH = language("en")
 
