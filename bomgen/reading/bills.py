@@ -43,7 +43,7 @@ from bomgen.reading.cells import (
     shorten_texts,
 )
 from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns, choose_sheet
-from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
+from bomgen.reading.part_numbers import PartIndex, Recognition, words_of
 
 MAX_LINES = 5000
 """Maximum number of bill lines that are read; a cluster has about a hundred."""
@@ -251,10 +251,9 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     if not blocks:
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
-    recognizer = Recognizer(index)
     read, section, left_lines = list[_Read](), "", MAX_LINES
     for block in blocks:
-        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
+        reader = _BlockReader(block, index, point, section if block.continues else "")
         read.append(reader.read(left_lines))
         section, left_lines = reader.section, left_lines - len(read[-1].lines)
     if counted and not any(line.kinds for reading in read for line in reading.lines):
@@ -368,9 +367,9 @@ def _name(line: SentLine) -> str:
 
 
 class _BlockReader:
-    def __init__(self, block: BillTable, recognizer: Recognizer, point: str | None, section: str) -> None:
+    def __init__(self, block: BillTable, index: PartIndex, point: str | None, section: str) -> None:
         self.block, self.columns, self.point, self.section = block, block.columns, point, section
-        self.recognizer = recognizer
+        self.index = index
         self.of_lines = {column for columns in block.columns.values() for column in columns}
         self.fabric = _fabric_in(block.table.name)
         header = block.table.rows[block.start - 1] if block.start else ()
@@ -379,7 +378,7 @@ class _BlockReader:
 
     def read(self, most: int) -> _Read:
         reading = _Read(self.block, [], [])
-        rows, ids = self.block.table.rows[self.block.start : self.block.end], self.recognizer.index.ids
+        rows, ids = self.block.table.rows[self.block.start : self.block.end], self.index.ids
         for at, row in enumerate(rows):
             if len(reading.lines) == most:
                 return reading._replace(unread=sum(any(cell.filled for cell in row) for row in rows[at:]))
@@ -421,8 +420,8 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=self.recognizer.recognize(part, whole),
-            catalog=self.recognizer.index.catalog,
+            recognition=self.index.recognize(part, whole),
+            catalog=self.index.catalog,
             place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if "spare" in self.columns else None,

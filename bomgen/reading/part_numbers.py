@@ -124,6 +124,7 @@ class PartIndex:
         self.catalog = catalog
         self.spent = False
         """Whether the search for similar numbers has reached its limit."""
+        self.recognised: dict[tuple[str, str], Recognition] = {}
         self.families: list[Record] = []
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
@@ -258,10 +259,6 @@ class PartIndex:
         length = _coded(code) if record else Fraction(0)
         return _at_length(text, record, length) if record and length and len(code) == CODE else None
 
-    def kinds_of(self, text: str) -> list[tuple[str, str]]:
-        """Return the kinds and ids of all parts that a name may denote."""
-        return sorted(self.names.get(text.lower(), {}))
-
     def _exact(self, text: str, line: str) -> Named | None:
         written = text.lower()
         fits = self.names.get(written, {})
@@ -320,6 +317,13 @@ class PartIndex:
                 return named._replace(reason=reason, certain=is_certain)
         return None
 
+    def recognize(self, part: str, text: str) -> Recognition:
+        """Return the recognition of a line, each text once; similar numbers for the first `MAX_CLOSE` texts only."""
+        if (part, text) not in self.recognised:
+            self.spent = len(self.recognised) >= MAX_CLOSE
+            self.recognised[part, text] = recognize(part, text, self)
+        return self.recognised[part, text]
+
     def nearest(self, text: str) -> tuple[str, ...]:
         """Return the known numbers most similar to one."""
         return () if self.spent else tuple(nearest(text.strip().lower(), self.names, SHOWN_NEAREST))
@@ -329,21 +333,6 @@ class PartIndex:
 def built_in_parts() -> PartIndex:
     """Return the parts of the built-in catalogue, cached."""
     return PartIndex(Catalog())
-
-
-class Recognizer:
-    """Recognises the parts on the lines of a bill, each text once."""
-
-    def __init__(self, index: PartIndex) -> None:
-        self.index = index
-        self.recognised: dict[tuple[str, str], Recognition] = {}
-
-    def recognize(self, part: str, text: str) -> Recognition:
-        """Return the recognition of a line; similar numbers only for the first `MAX_CLOSE` different lines."""
-        if (part, text) not in self.recognised:
-            self.index.spent = len(self.recognised) >= MAX_CLOSE
-            self.recognised[part, text] = recognize(part, text, self.index)
-        return self.recognised[part, text]
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:

@@ -12,7 +12,7 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, time
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -66,8 +66,16 @@ class Unpacked(NamedTuple):
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
     """Return every sheet of a workbook; the library gets a package of counted content only. Raises PlanErrors."""
     parts = unpack(content, file)
-    scanned = _scan(parts, file)
-    return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Scan()))
+    try:
+        scans = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
+    except (ValueError, KeyError) as error:
+        raise error_at(file, UNREADABLE, "workbook") from error
+    check_sheets(file, scans.values())
+    stream = BytesIO()
+    with ZipFile(stream, "w", ZIP_STORED) as package:
+        for name, part in parts.items():
+            package.writestr(name, part)
+    return read_sheets(stream.getvalue(), file, lambda _, title: scans.get(title, Scan()))
 
 
 def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Scan]) -> Iterator[RawTable]:
@@ -89,23 +97,6 @@ def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Scan])
         if type(error).__name__ != "PanicException":  # a bug of the library, which must not end more than the reading
             raise
         raise error_at(file, UNREADABLE, "workbook") from error
-
-
-def _packed(parts: Mapping[str, bytes]) -> bytes:
-    stream = BytesIO()
-    with ZipFile(stream, "w", ZIP_STORED) as package:
-        for name, part in parts.items():
-            package.writestr(name, part)
-    return stream.getvalue()
-
-
-def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Scan]:
-    try:
-        scans = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
-    except (ValueError, KeyError) as error:
-        raise error_at(file, UNREADABLE, "workbook") from error
-    check_sheets(file, scans.values())
-    return scans
 
 
 def check_sheets(file: str, sheets: Collection[Scan]) -> None:

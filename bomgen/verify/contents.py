@@ -141,7 +141,10 @@ def verification_document(verification: Verification, plan: str, language: Langu
         "unasked": counts["not-asked"],
     }
     lead = word("verify-lead", **{name: language.integer(number) for name, number in numbers.items()})
-    racks, work = _rack_table(verification, language), _work_table(verification, language)
+    columns = tuple(Column(key, word(f"verify-{key}"), "number", NARROW) for key in ("rack", "done", "cables"))
+    rows = tuple(row_of(*rack) for rack in count_racks(verification))
+    racks = Table("racks", word("verify-racks"), columns, rows, most=MOST_SHOWN)
+    work = _work_table(verification, language)
     notes = tuple(Note("info", text) for text in _notes(verification, language))
     return Document(
         title=word("verify-title", plan=plan),
@@ -166,13 +169,6 @@ def _notes(verification: Verification, language: Language) -> Iterator[str]:
     if names.unnamed:
         shown = word("list-comma").join(names.unnamed[:MOST_NAMES])
         yield word("verify-note-unnamed", count=language.integer(len(names.unnamed)), devices=shown)
-
-
-def _rack_table(verification: Verification, language: Language) -> Table:
-    word = language.word
-    columns = tuple(Column(key, word(f"verify-{key}"), "number", NARROW) for key in ("rack", "done", "cables"))
-    rows = tuple(row_of(*rack) for rack in count_racks(verification))
-    return Table("racks", word("verify-racks"), columns, rows, most=MOST_SHOWN)
 
 
 def _work_table(verification: Verification, language: Language) -> Table:

@@ -71,16 +71,12 @@ def at_line(
     severity: Severity, line: SentLine, code: str, off: int = 0, weight: int = LIKELY, **parameters: Parameter
 ) -> Finding:
     """Return a finding at a line; the pieces it is `off` by are priced as on the line."""
+    money = None
+    if line.unit_price is not None and off:
+        price = ANY_AMOUNT.multiply(line.unit_price, 1 - (line.discount or Decimal(0)))
+        money = ANY_AMOUNT.multiply(price, Decimal(off))
     said = message(f"xray-{code}", **parameters)
-    return Finding(severity, said, line.mark, line, off, money_of(line, off), weight, line.id)
-
-
-def money_of(line: SentLine | None, pieces: int) -> Decimal | None:
-    """Return the cost of pieces at the price of a line; None if it has none."""
-    if line is None or line.unit_price is None or not pieces:
-        return None
-    price = ANY_AMOUNT.multiply(line.unit_price, 1 - (line.discount or Decimal(0)))
-    return ANY_AMOUNT.multiply(price, Decimal(pieces))
+    return Finding(severity, said, line.mark, line, off, money, weight, line.id)
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:

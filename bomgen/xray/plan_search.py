@@ -346,16 +346,13 @@ def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
                 runs += 1
                 if tried := _try(scope, CandidatePlan(servers.cluster, fabric, servers, guesses), basis):
                     fitted.append(tried)
-                    if scope.shared and _takes_all(tried, scope):
+                    left = sum_pieces(line for line in scope.free if line.kind in COMPARED)
+                    claimed = sum_pieces(line for line in tried.fit.lines if line.kind != "server")
+                    if scope.shared and not tried.fit.wrong and left == claimed:
                         return _rank(fitted)
             if any(not (plan.fit.wrong or plan.fit.spare_switches or plan.candidate.given) for plan in fitted):
                 break
     return _rank(fitted)
-
-
-def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
-    left = sum_pieces(line for line in scope.free if line.kind in COMPARED)
-    return not tried.fit.wrong and left == sum_pieces(line for line in tried.fit.lines if line.kind != "server")
 
 
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
