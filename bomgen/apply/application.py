@@ -30,7 +30,7 @@ from bomgen.output.price_lists import write_yaml
 from bomgen.output.xlsx.workbook import workbook as write_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
-from bomgen.reading.quote_workbook import INCLUSIVE, QUANTITY, SPARE, ReturnedQuote, name_cell, read_quote
+from bomgen.reading.quote_workbook import INCLUSIVE, ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out
@@ -246,7 +246,9 @@ def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteCha
     """Leave out spares on another line of their part than in the plan; values that are no number of pieces stay."""
     now, typed = base.spares_in(base.returned), base.spares_in(returned)
     same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
-    lines = [line for line in changes.lines if line.key != SPARE or line.line not in same or not is_pieces(line.after)]
+    lines = [
+        line for line in changes.lines if line.key != "spare" or line.line not in same or not is_pieces(line.after)
+    ]
     return changes._replace(lines=tuple(lines))
 
 
@@ -265,7 +267,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     Pieces that follow from servers are also of the older state: they are compared with what the plan gives for the
     number of servers in the workbook.
     """
-    counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
+    counted = {change.line for change in changes.lines if change.key in ("quantity", "spare")}
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
     wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda need: need.quantity, default=None)
     if wanted and (offer := find_servers(base, inputs, wanted)):
@@ -275,10 +277,10 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
         returned = match_rows(base.returned, returned)
         changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
         same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
-        lines = [line for line in changes.lines if line.key not in (QUANTITY, SPARE) or line.line not in same]
+        lines = [line for line in changes.lines if line.key not in ("quantity", "spare") or line.line not in same]
         changes = changes._replace(lines=tuple(lines))
     proposal = _propose(base, changes, returned)
-    counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
+    counts = any(change.key in ("quantity", "spare") for change in changes.lines)
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
         raise _stale(returned, message("apply-stale", id=returned.plan))
     return proposal

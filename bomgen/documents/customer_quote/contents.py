@@ -29,7 +29,6 @@ from bomgen.documents.tables import (
 )
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
-from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "freight", "installation")
@@ -578,8 +577,8 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
 def inclusive_columns(language: Language) -> tuple[Column, Column]:
     """Return the columns of unit prices and amounts including tax."""
     return (
-        Column(INCLUSIVE_PRICE, language.word("column-inclusive-price"), "money", 13),
-        Column(INCLUSIVE_AMOUNT, language.word("column-inclusive-amount"), "money", 15, main=True),
+        Column("inclusive_price", language.word("column-inclusive-price"), "money", 13),
+        Column("inclusive_amount", language.word("column-inclusive-amount"), "money", 15, main=True),
     )
 
 

@@ -42,7 +42,7 @@ from bomgen.output.xlsx import looks
 from bomgen.output.xlsx.cells import Result, clean, cut, fixed, money_format, places
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.plan.commercial_terms import CHARGED
-from bomgen.reading.quote_workbook import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
+from bomgen.reading.quote_workbook import NUMBERS
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
@@ -101,13 +101,13 @@ def bill(sheet: Sheet, section: Section) -> BillReferences:
         added = Column(HARDWARE, word("xlsx-hardware"), "money", _WIDTH)
         columns = (*columns[:behind], added, *columns[behind:])
     if book.document.id:
-        columns = (*columns, Column(ID, ID))
+        columns = (*columns, Column("id", "id"))
         # An edited workbook is read back by the ids of its lines, and by that of the quote above them.
         sheet.put(len(columns), book.document.id, _EXPLANATION)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
-    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, ID)}
-    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, ID)])
-    while columns[sheet.printed - 1].key in (HARDWARE, ID):
+    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, "id")}
+    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, "id")])
+    while columns[sheet.printed - 1].key in (HARDWARE, "id"):
         sheet.printed -= 1
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
     if shares:
@@ -167,8 +167,8 @@ def total_format(totals: Totals, language: Language) -> str:
 
 def _line(sheet: Sheet, columns: Sequence[Column], row: Row, number: int | None = None) -> BillRow:
     """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
-    keys = [column.key for column in columns if column.key not in (HARDWARE, ID)]
-    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {ID: Cell(row.id)}
+    keys = [column.key for column in columns if column.key not in (HARDWARE, "id")]
+    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {"id": Cell(row.id)}
     amount = cells["amount"].value if isinstance(cells["amount"].value, Decimal) else None
     charges = {sheet.book.language.word(f"category-{category}") for category in CHARGED}
     hardware = number is None and amount is not None and row.group not in charges and not row.in_stock
@@ -189,7 +189,7 @@ def _line(sheet: Sheet, columns: Sequence[Column], row: Row, number: int | None 
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(sheet.book.decimals, finer))
             sheet.explain(sheet.put(position, cell.value, looks.INPUT, form), cell)
-        elif column.key in (_EXPLAIN, ID):
+        elif column.key in (_EXPLAIN, "id"):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell, named=False)
@@ -219,10 +219,10 @@ def _live_lines(
     """Let the lines of the bill be filtered, refuse what is no number, and mark lines without a price."""
     page, title = sheet.page, {column.key: column.title for column in columns}
     page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letter))}{rows.stop - 1}"
-    for key in (QUANTITY, SPARE):
+    for key in ("quantity", "spare"):
         accept_numbers(sheet, areas[key], title[key], "whole", "pieces")
-    accept_numbers(sheet, areas[PRICE], title[PRICE], "decimal", "price")
-    accept_shares(sheet, areas[DISCOUNT], title[DISCOUNT], "discount")
+    accept_numbers(sheet, areas["unit_price"], title["unit_price"], "decimal", "price")
+    accept_shares(sheet, areas["discount"], title["discount"], "discount")
     missing = f'AND(${letter["quantity"]}{rows.start}<>"",${letter["unit_price"]}{rows.start}="")'
     mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=looks.AMBER)), formula=[missing])
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
@@ -342,7 +342,7 @@ _WIDTH = 28
 
 def price_shares(table: Table) -> dict[int, Fraction]:
     """The shares of the charges of a bill by the place of their row, in the order that they are numbered in."""
-    price = [column.key for column in table.columns].index(PRICE)
+    price = [column.key for column in table.columns].index("unit_price")
     given = ((at, row.cells[price].share_of_hardware) for at, row in enumerate(table.rows))
     return {at: share for at, share in given if share is not None}
 
