@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, ceil_div, formula
+from bomgen.core.provenance import Figure, ceil_div, constant, formula
 from bomgen.fabric.clos import occupancy, shape
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.clos.shape import SPLIT, WHOLE, PlainDemand
@@ -11,17 +11,12 @@ from bomgen.fabric.declaration import LINK_KINDS, SERVER_LEAF
 from bomgen.fabric.ports import largest_group, radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
-
-@formula("count")
-def unset() -> int:
-    """A value that the plan does not set, or a count of 0."""
-    return 0
+unset = constant("unset", "count", 0)
+"""A value that the plan does not set, or a count of 0."""
 
 
-@formula("rails")
-def one_rail_for_all() -> int:
-    """One rail: leaves are filled one after the other, regardless of the rail of a port."""
-    return 1
+one_rail_for_all = constant("one_rail_for_all", "rails", 1)
+"""One rail: leaves are filled one after the other, regardless of the rail of a port."""
 
 
 ALL_RAILS = "all"
@@ -30,10 +25,8 @@ UNSET, ONE_RAIL = unset(), one_rail_for_all()
 """The figures of both, shared by every fabric."""
 
 
-@formula("count")
-def ports_may_idle() -> int:
-    """Build-out without unused links: ports of switches may remain unused."""
-    return 1
+ports_may_idle = constant("ports_may_idle", "count", 1)
+"""Build-out without unused links: ports of switches may remain unused."""
 
 
 @formula("count")
@@ -54,16 +47,12 @@ def pods_of_all_rails(pod_rails: str) -> int:
     return 1 if pod_rails == ALL_RAILS else 0
 
 
-@formula("tiers")
-def one_tier() -> int:
-    """Tiers of a fabric of unconnected leaves."""
-    return 1
+one_tier = constant("one_tier", "tiers", 1)
+"""Tiers of a fabric of unconnected leaves."""
 
 
-@formula("tiers")
-def two_tiers() -> int:
-    """Tiers of leaves and spines."""
-    return 2
+two_tiers = constant("two_tiers", "tiers", 2)
+"""Tiers of leaves and spines."""
 
 
 @formula("tiers")

@@ -11,7 +11,18 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, PowerSupplies, Server
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, Given, Number, ceil_div, floor_div, formula, minimum, product, sum_of
+from bomgen.core.provenance import (
+    Figure,
+    Given,
+    Number,
+    ceil_div,
+    constant,
+    floor_div,
+    formula,
+    minimum,
+    product,
+    sum_of,
+)
 from bomgen.core.units import HOURS_A_DAY
 from bomgen.plan.types import Site
 
@@ -44,10 +55,8 @@ WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365
 
 
-@formula("W")
-def unknown_power() -> int:
-    """Power of machines whose power is not known."""
-    return 0
+unknown_power = constant("unknown_power", "W", 0)
+"""Power of machines whose power is not known."""
 
 
 UNKNOWN_POWER = unknown_power()
@@ -237,10 +246,8 @@ def power_left(rack_power_w: Number, machines: int, power_w: Number) -> Number:
     return rack_power_w - machines * power_w
 
 
-@formula("machines")
-def empty_rack() -> int:
-    """Devices in the open rack before any is placed."""
-    return 0
+empty_rack = constant("empty_rack", "machines", 0)
+"""Devices in the open rack before any is placed."""
 
 
 EMPTY = empty_rack()
@@ -299,10 +306,8 @@ servers_that_fit_height = floor_div("servers_that_fit_height", "servers", "rack_
 """Servers per rack by height, where their power is not known."""
 
 
-@formula("servers")
-def lone_server() -> int:
-    """Servers per rack when not even one fits, and the plan allows overload."""
-    return 1
+lone_server = constant("lone_server", "servers", 1)
+"""Servers per rack when not even one fits, and the plan allows overload."""
 
 
 servers_of_fullest_rack = minimum("servers_of_fullest_rack", "servers", "servers", "servers_per_rack")

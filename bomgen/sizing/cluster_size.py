@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
-from bomgen.plan.attachment import Attachment, attachments
+from bomgen.plan.fabric_demand import Attachment, attachments
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage

@@ -14,7 +14,7 @@ from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula,
 from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, Compute, FabricPlan, Plan
 from bomgen.sizing.training.parallelism import SERVER_GPUS
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, Given, function_of, require
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import ESTIMATE, Plan
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size_cluster

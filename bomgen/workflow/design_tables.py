@@ -24,9 +24,9 @@ from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
 from bomgen.plan import rules
-from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.fabric_demand import Attachment, attachments
+from bomgen.plan.schema import CLUSTERS
 from bomgen.plan.search_space import NumberRange, SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill

@@ -27,8 +27,8 @@ from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.binding.bind import bind
-from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
+from bomgen.plan.schema import split
 from bomgen.plan.types import COMPUTE, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,

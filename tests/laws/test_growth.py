@@ -28,7 +28,7 @@ from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import list_cables, work_out_around
 from bomgen.workflow.plan_files import PlanFile
 
-PLANS, SHARDS = 120 * DEEPER, 8
+PLANS, SHARDS = 80 * DEEPER, 8
 HALLS = 24
 """Plans with a layout that grow."""
 LEAST_COMPARED = 0.2

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bomgen.catalog.descriptions import INFINIBAND
 from bomgen.catalog.files import built_in_assumption
+from bomgen.catalog.identity import INFINIBAND
 from bomgen.core.document import Cell, Column, Path, Row, Section, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric

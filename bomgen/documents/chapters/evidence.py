@@ -10,7 +10,7 @@ from bomgen.core.document import Cell, Column, Derivation, Document, Note, Path,
 from bomgen.core.language import Language, name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.schema import CLUSTERS
 from bomgen.results.numbers import dotted
 from bomgen.results.reasons import Reason, ReasonInputs, reasons
 from bomgen.results.result import assumptions

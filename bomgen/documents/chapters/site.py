@@ -7,8 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bomgen.catalog.descriptions import AIRFLOWS, describe_airflow
-from bomgen.catalog.identity import key_of
+from bomgen.catalog.identity import AIRFLOWS, describe_airflow, key_of
 from bomgen.core.document import Cell, Column, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
 from bomgen.core.provenance import Figure

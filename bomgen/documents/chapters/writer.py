@@ -14,7 +14,7 @@ from bomgen.core.language import HEAT, Language, describe_formula, is_prefixed
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.core.units import MONEY, rounded
 from bomgen.design.assembly import BuiltFabric
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.schema import CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.results.numbers import Paths, dotted

@@ -32,7 +32,7 @@ from bomgen.documents.diff.difference import EXCHANGE, Difference, Ordered, line
 from bomgen.documents.diff.matching import ADDED, FABRICS, REMOVED, RENAMED, Pair, describe_fabric, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item, sum_amounts
 from bomgen.documents.tables import part_columns, section_of
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.schema import CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
 
 if TYPE_CHECKING:

@@ -16,7 +16,18 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from bomgen.core.provenance import Derived, Figure, applied, difference, divided_up, formula, step, trace, where
+from bomgen.core.provenance import (
+    Derived,
+    Figure,
+    applied,
+    constant,
+    difference,
+    divided_up,
+    formula,
+    step,
+    trace,
+    where,
+)
 from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.occupancy import (
     Occupancy,
@@ -262,10 +273,8 @@ def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedC
 # Free ports are those that no end of a link uses on a switch as built, leaf by leaf on an exact build-out.
 
 
-@formula("pods")
-def single_layer() -> int:
-    """One group of spines above all leaves."""
-    return 1
+single_layer = constant("single_layer", "pods", 1)
+"""One group of spines above all leaves."""
 
 
 @formula("ports")

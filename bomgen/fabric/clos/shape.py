@@ -9,7 +9,7 @@ from math import isqrt
 from typing import NamedTuple
 
 from bomgen.core.messages import message
-from bomgen.core.provenance import formula, product, sum_of
+from bomgen.core.provenance import constant, formula, product, sum_of
 from bomgen.fabric.ports import SharedCages
 
 AUTO, WHOLE, SPLIT = 0, 1, 2
@@ -197,7 +197,5 @@ def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
     return nic_ports // 2 * link_gbps
 
 
-@formula("Gb/s")
-def zero_bisection() -> int:
-    """Bisection bandwidth of pods without a core, which are not connected to each other."""
-    return 0
+zero_bisection = constant("zero_bisection", "Gb/s", 0)
+"""Bisection bandwidth of pods without a core, which are not connected to each other."""

@@ -8,7 +8,7 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from bomgen.core.provenance import ceil_div, difference, floor_div, formula, maximum, minimum, product, sum_of
+from bomgen.core.provenance import ceil_div, constant, difference, floor_div, formula, maximum, minimum, product, sum_of
 from bomgen.fabric.ports import links_in_cage
 
 SHARES = 4
@@ -287,10 +287,8 @@ endpoints_left = difference("endpoints_left", "endpoints", "endpoints", "held")
 """Endpoints in the small groups."""
 
 
-@formula("Gb/s")
-def unknown_bound() -> int:
-    """Bisection bound of a dragonfly with groups of unequal size, for which none is known."""
-    return 0
+unknown_bound = constant("unknown_bound", "Gb/s", 0)
+"""Bisection bound of a dragonfly with groups of unequal size, for which none is known."""
 
 
 @formula("ports")
@@ -353,10 +351,8 @@ routers_in_use = ceil_div("routers_in_use", "switches", "endpoints", "p")
 """Routers with an endpoint."""
 
 
-@formula("switches")
-def zero() -> int:
-    """Index of the first router."""
-    return 0
+zero = constant("zero", "switches", 0)
+"""Index of the first router."""
 
 
 @formula("ports")
@@ -365,10 +361,8 @@ def rest_of_endpoints(endpoints: int, p: int) -> int:
     return endpoints % p
 
 
-@formula("ports")
-def zero_endpoints() -> int:
-    """Endpoints of a router without endpoints."""
-    return 0
+zero_endpoints = constant("zero_endpoints", "ports", 0)
+"""Endpoints of a router without endpoints."""
 
 
 @formula("switches")

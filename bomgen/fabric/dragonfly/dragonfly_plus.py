@@ -8,7 +8,7 @@ from functools import partial
 from math import ceil, gcd
 from typing import NamedTuple
 
-from bomgen.core.provenance import formula, product, sum_of
+from bomgen.core.provenance import constant, formula, product, sum_of
 from bomgen.fabric.clos.occupancy import Kinds, Occupancy, split_into_pods
 from bomgen.fabric.dragonfly.dragonfly import flow_at_least, nearest_that_fits
 from bomgen.fabric.ports import SharedCages, ports_left_down
@@ -153,10 +153,8 @@ def links_to_group(spines: int, other_s: int, h: int, g: int) -> int:
     return min(spines, other_s) * h // (g - 1)
 
 
-@formula("links")
-def one_link() -> int:
-    """Links between a leaf and a spine by default."""
-    return 1
+one_link = constant("one_link", "links", 1)
+"""Links between a leaf and a spine by default."""
 
 
 @formula("links")

@@ -21,7 +21,7 @@ from math import prod
 from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, Given, ceil_div, formula, product, require, sum_of
+from bomgen.core.provenance import Figure, Given, ceil_div, constant, formula, product, require, sum_of
 from bomgen.fabric.clos.shape import divisors
 from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
 from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
@@ -200,22 +200,16 @@ links_of_tori = product("links_of_tori", "links", "tori", "links")
 """Links of all tori."""
 
 
-@formula("links")
-def zero_cables() -> int:
-    """Cables to buy: none, because the links are part of the nodes."""
-    return 0
+zero_cables = constant("zero_cables", "links", 0)
+"""Cables to buy: none, because the links are part of the nodes."""
 
 
-@formula("switches")
-def zero_switches() -> int:
-    """Switches of a fabric of directly connected nodes."""
-    return 0
+zero_switches = constant("zero_switches", "switches", 0)
+"""Switches of a fabric of directly connected nodes."""
 
 
-@formula("tiers")
-def zero_tiers() -> int:
-    """Tiers of a fabric of directly connected nodes."""
-    return 0
+zero_tiers = constant("zero_tiers", "tiers", 0)
+"""Tiers of a fabric of directly connected nodes."""
 
 
 SOURCE_OF_CIRCUITS = "Jouppi et al. 2023, TPU v4, arXiv 2304.01433, section 2"

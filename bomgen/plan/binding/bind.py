@@ -15,18 +15,19 @@ from math import ceil
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.estimates import estimate_unpublished, with_gpus
 from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.identity import metres_of
 from bomgen.catalog.parts import Component, Rack, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, Given, formula
+from bomgen.core.provenance import Figure, Given, constant, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
-from bomgen.plan.attachment import attach, ports_of_nics
 from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
-from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
+from bomgen.plan.commercial_terms import operation, owned, paths, quote
+from bomgen.plan.fabric_demand import attach, ports_of_nics
 from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import (
     OUT_OF_BAND,
@@ -195,13 +196,11 @@ def gpus_of_each(gpus: int, gpu_slots: int) -> int:
 
 
 def _component(section: PlanSection, key: str) -> Component:
-    """Return a part of the configuration of a server."""
     pieces = section.figure("count") or Figure(1, "count", Given(section.mark, f"server.{key}"))
     return Component(key, str(section.text("name")), pieces, section.text("part_number"))
 
 
 def _with_gpu_by_id(section: PlanSection, key: str, server: Server, gpu: parts.Gpu | None) -> Server:
-    """Return a server with the id of its GPU, which a part file may call by another name."""
     try:
         return server._replace(gpu=section.catalog.find_original("gpu", str(server.gpu)).id)
     except UnknownPart as error:
@@ -361,10 +360,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     return bound
 
 
-@formula("count")
-def pdus_of_system() -> int:
-    """PDUs of the rack of a rack-scale system, which has its own power supply."""
-    return 0
+pdus_of_system = constant("pdus_of_system", "count", 0)
+"""PDUs of the rack of a rack-scale system, which has its own power supply."""
 
 
 def _site(section: PlanSection, server: Server | None) -> Site:
@@ -399,7 +396,7 @@ def _layout(site: PlanSection, rack: Rack | None) -> Layout:
         tuple((kind, block.setting(kind)) for block in listed.items(row) for kind in block.data)
         for row in range(len(listed.given or ()))
     )
-    beside = part_records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
+    beside = metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
     return Layout(
         mark=section.mark if section.data else site.mark,
         given=site.has("layout"),
