@@ -8,9 +8,10 @@ attack (deep nesting, exploding aliases, numbers of a thousand digits) are refus
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +19,7 @@ import yaml
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.core.resources import BrokenInstallation, text
+from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import describe_invisible, find_invisible
 
 Path = tuple[str | int, ...]
@@ -130,6 +131,13 @@ def own(path: FilePath, shown: str) -> Source:
     if not isinstance(source.data, dict):
         raise BrokenInstallation(f"{path} holds nothing that can be used")
     return source
+
+
+@cache
+def read_data(name: str) -> Mapping[str, Any]:
+    """Return a YAML file of `bomgen/data`, which is read once."""
+    data: Mapping[str, Any] = own(folder("data") / name, name).data
+    return data
 
 
 def below(source: Source, path: Path) -> Source:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Question, error_at
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import KEPT, MAX_COLUMNS, RawTable, TableCell, has_tax, read_amount, read_heading
@@ -24,12 +24,10 @@ from bomgen.reading.list_columns import (
     NOTHING,
     PRICES,
     RequestedColumns,
-    among,
-    column_choices,
+    column_question,
     find_column,
     lacks_column,
     name_role,
-    question_error,
 )
 from bomgen.reading.part_numbers import words_of
 
@@ -371,10 +369,8 @@ def _question(
         headings[column] = f"{headings[column]}: {reading}".removeprefix(": ")
     if table.name:
         what = message("ask-in-sheet", what=what, key=table.name)
-    choices = column_choices(role, headings, columns or range(len(headings)))
-    answer = choices[0].setting if columns else f"{role}=C"
-    asked = Question(role, among(what, headings, columns), choices)
-    return question_error(_mark(table, at, min(columns, default=0), file), asked, f"bomgen xray {file}", [answer])
+    mark = _mark(table, at, min(columns, default=0), file)
+    return column_question(mark, role, what, headings, columns, f"bomgen xray {file}")
 
 
 # point-to-point sheets ------------------------------------------------------------------------------------------------

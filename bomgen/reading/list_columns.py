@@ -461,11 +461,9 @@ class _Choice:
 
     def _question(self, role: str, candidates: Sequence[int], what: str = "") -> PlanErrors:
         headings, candidates = [heading.text for heading in self.headings], candidates[:MAX_COLUMNS]
+        mark = self._mark(min(candidates, default=0))
         what = what or _which(role, candidates)
-        choices = column_choices(role, headings, candidates or range(len(headings)))
-        answer = choices[0].setting if candidates else f"{role}=C"
-        asked = Question(role, among(what, headings, candidates), choices)
-        return question_error(self._mark(min(candidates, default=0)), asked, f"bomgen prices {self.file}", [answer])
+        return column_question(mark, role, what, headings, candidates, f"bomgen prices {self.file}")
 
 
 def _which(role: str, candidates: Sequence[int]) -> str:
@@ -490,10 +488,16 @@ def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
     return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
 
 
-def among(what: str, headings: Sequence[str], candidates: Iterable[int]) -> str:
-    """Return a question with the columns that it is about, if there are any."""
+def column_question(
+    mark: Mark, role: str, what: str, headings: Sequence[str], candidates: Sequence[int], command: str
+) -> PlanErrors:
+    """Return the question which column has a role, of some candidates, or of all columns if there are none."""
+    choices = column_choices(role, headings, candidates or range(len(headings)))
+    if not candidates:
+        return question_error(mark, Question(role, what, choices), command, [f"{role}=C"])
     columns = [message("ask-heading", id=column_letters(at + 1), cell=headings[at]) for at in candidates]
-    return message("ask-among", what=what, columns=columns) if columns else what
+    text = message("ask-among", what=what, columns=columns)
+    return question_error(mark, Question(role, text, choices), command, [choices[0].setting])
 
 
 def column_choices(role: str, headings: Sequence[str], candidates: Iterable[int]) -> tuple[Choice, ...]:

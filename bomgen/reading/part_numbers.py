@@ -20,8 +20,7 @@ from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
 from bomgen.core.document import group_by
 from bomgen.core.messages import Message, message
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.reading.part_words import (
     GPU,
     LEAST_NAME,
@@ -303,7 +302,7 @@ class PartIndex:
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()
-        for addition in known_suffixes():
+        for addition in read_data(SUFFIXES)["suffixes"]:
             pattern, begins = addition["pattern"], addition.get("for")
             match = re.search(pattern if pattern.startswith("^") else f"(?:{pattern})$", written)
             if match is None or match.span() == (0, len(written)) or (begins and not written.startswith(tuple(begins))):
@@ -544,13 +543,6 @@ def _coded(code: str) -> Fraction:
 
 
 @cache
-def known_suffixes() -> tuple[Mapping[str, Any], ...]:
-    """Return the suffixes of part numbers that do not denote another part, from the data file."""
-    return tuple(own(folder("data") / SUFFIXES, SUFFIXES).data["suffixes"])
-
-
-@cache
 def words_of(group: str) -> Mapping[str, tuple[re.Pattern[str], ...]]:
     """Return the patterns of a group of `bill-words.yaml` by meaning, for lower-case text."""
-    table = own(folder("data") / WORDS, WORDS).data[group]
-    return {name: tuple(re.compile(word) for word in words) for name, words in table.items()}
+    return {name: tuple(re.compile(word) for word in words) for name, words in read_data(WORDS)[group].items()}

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from bomgen.cabling.types import INFINIBAND_LANES
 from bomgen.core.diagnostics import LINE_END, error_at
 from bomgen.core.provenance import Mark
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.reading.bill_columns import read_cables
 from bomgen.reading.tables import PACKAGE, decode_text, read_tables
 
@@ -70,7 +69,7 @@ class AsBuilt(NamedTuple):
 @cache
 def read_forms() -> Mapping[str, Mapping[str, Any]]:
     """Return the forms of `data/output-forms.yaml`: texts, tables and JSON, by the command that prints them."""
-    forms = own(folder("data") / FORMS, FORMS).data
+    forms = read_data(FORMS)
     return {**forms, "texts": {name: _compile(form) for name, form in forms["texts"].items()}}
 
 

@@ -6,15 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Record
 from bomgen.catalog.parts import GENERIC, CableEnd
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
 from bomgen.reading.bills import SentLine
@@ -301,7 +299,7 @@ def _rail_pods(scope: Scope, servers: Servers, switch: Plan) -> Iterator[Plan]:
         return
     per_unit = -(-servers.number // units)
     yield {
-        **_structures()[RAIL_PODS],
+        **read_data(STRUCTURES)[RAIL_PODS],
         "scalable_unit": {"servers": per_unit},
         "leaf": {"downlinks": per_unit, "uplinks": per_unit},
         "spine": {"downlinks": ports // 2},
@@ -373,21 +371,17 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
     if total == PAIR and flat:  # two switches are most often a pair, which cables with fixed ends connect
         peers = {line.links for line in fixed} - {0}
         shapes += [
-            {**_structures()[LINKED_PAIR], "peer_links": links} for links in sorted(peers) if links <= MOST_PEER_LINKS
+            {**read_data(STRUCTURES)[LINKED_PAIR], "peer_links": links}
+            for links in sorted(peers)
+            if links <= MOST_PEER_LINKS
         ]
-    for form in _structures()[scope.role]:
+    for form in read_data(STRUCTURES)[scope.role]:
         when = form.get("when")
         if (when == "single" and total != 1) or (when == "flat" and not flat):
             continue
         units = _units(servers, counts.get("leaf")) if form.get("units") else ()
         shapes += [dict(form["fabric"]), *({**form["fabric"], "scalable_unit": {"servers": unit}} for unit in units)]
     return shapes
-
-
-@cache
-def _structures() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
-    return data
 
 
 def _units(servers: Servers, leaves: int | None) -> list[int]:

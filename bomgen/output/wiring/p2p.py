@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 from openpyxl import Workbook
 
 from bomgen.cabling.types import Wiring
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.wiring.columns import batches
 from bomgen.output.wiring.xlsx import LAST_ROW, create_sheet, safe_cell
@@ -32,7 +31,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     if len(wiring) >= LAST_ROW:
         raise Unsuitable(f"{len(wiring)} links are too many for a sheet; take ptm or csv, or one --fabric")
     book, sheets = Workbook(write_only=True), dict[str, Any]()
-    adapters = own(folder("data") / ADAPTERS, ADAPTERS).data
+    adapters = read_data(ADAPTERS)
     names = [adapters.get(kind.identity.id if kind.identity else "", {}).get("ports", {}) for kind in wiring.kinds]
     for links, table in batches(wiring):
         kinds = wiring.kind_numbers[wiring.a_device[links]].tolist()
