@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from bomgen.core.yaml_source import Source
+from bomgen.core.yaml_source import Source, read_data
 
 FILE = "link-words.yaml"
 KEPT = 10_000
