@@ -14,7 +14,7 @@ from itertools import chain, count
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows, value_at
+from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows
 from bomgen.apply.edits import add_and_remove_rows, change_lines, change_rates, change_texts
 from bomgen.apply.judgement import find_servers, judge, wanted_of
 from bomgen.core.diagnostics import PlanErrors, Problem, error_at
@@ -22,7 +22,7 @@ from bomgen.core.language import language
 from bomgen.core.messages import message
 from bomgen.core.units import Totals
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
-from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
+from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read, value_at
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.contents import quote_document
 from bomgen.documents.customer_quote.record import customer_quote

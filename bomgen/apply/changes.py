@@ -18,7 +18,7 @@ from bomgen.core.diagnostics import Choice, Problem, Question
 from bomgen.core.document import Document, group_by
 from bomgen.core.language import Language
 from bomgen.core.messages import message
-from bomgen.core.yaml_source import Path, Source
+from bomgen.core.yaml_source import Path, Source, value_at
 from bomgen.plan.schema import CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
@@ -531,16 +531,6 @@ def spares_of(lines: Iterable[Line], pieces: Mapping[str, int] | None = None) ->
         key = part_key(line)
         spares[key] = spares.get(key, 0) + (spare if pieces is None else pieces.get(line.id, 0))
     return spares
-
-
-def value_at(data: Any, path: Path) -> Any:
-    """Return the value at a path of a plan's data; None if there is none."""
-    for step in path:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def number_in(cell: TableCell) -> Decimal | None:

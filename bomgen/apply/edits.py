@@ -33,7 +33,6 @@ from bomgen.apply.changes import (
     share_in,
     show,
     spares_of,
-    value_at,
     write_share,
 )
 from bomgen.catalog.identity import slug
@@ -42,7 +41,7 @@ from bomgen.core.diagnostics import Choice, Problem
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.units import MAX_PRICE, parse
-from bomgen.core.yaml_source import MAX_DIGITS, Path
+from bomgen.core.yaml_source import MAX_DIGITS, Path, value_at
 from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party
 from bomgen.pricing.bill_line import Line, part_key

@@ -35,7 +35,6 @@ from bomgen.apply.changes import (
     show,
     simplify,
     spares_of,
-    value_at,
 )
 from bomgen.apply.edits import count_spares, set_servers, unit_of
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem
@@ -43,7 +42,7 @@ from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import rounded
-from bomgen.core.yaml_source import Path
+from bomgen.core.yaml_source import Path, value_at
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.cells import Broken, TableCell, Value

@@ -389,7 +389,7 @@ def _magnitude(value: int | float | Fraction) -> int:
     return int(_scientific(value).partition("e")[2])
 
 
-def language(code: str) -> Language:
+def language(code: str = ENGLISH) -> Language:
     """Return the language of a code. Raises BrokenInstallation when its file is missing or incomplete."""
     data = read_language(code)
     return Language(code=code, **{"large": data["short"], **data})

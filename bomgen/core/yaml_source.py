@@ -140,6 +140,16 @@ def read_data(name: str) -> Mapping[str, Any]:
     return data
 
 
+def value_at(data: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys and positions in plain data; None where there is none."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
 def below(source: Source, path: Path) -> Source:
     """Return the value at a path of a source as a source."""
     data, depth = source.data, len(path)

@@ -20,7 +20,7 @@ from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.jobs import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, report_stage, spend
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
-from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
+from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read, value_at
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
@@ -155,7 +155,7 @@ def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
 
 def _places_alone(installed: Mapping[str, Installed]) -> dict[str, Installed]:
     """Return what stands, without the names, labels and ports of a plan that is not this one."""
-    return {name: each._replace(names={}, labels=(), ends=()) for name, each in installed.items()}
+    return {name: machines._replace(names={}, labels=(), ends=()) for name, machines in installed.items()}
 
 
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
@@ -172,9 +172,7 @@ def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
 
 def _texts_at(source: Source, key: Path) -> Sequence[str]:
     """Return the paths at a key, a single one or a list; none if a parent key holds text."""
-    value = source.data
-    for step in key:
-        value = value.get(step) if isinstance(value, Mapping) else None
+    value = value_at(source.data, key)
     return [value] if isinstance(value, str) else value or []
 
 
@@ -312,6 +310,9 @@ def price_books_of(
     return [_book(content, name) for name, content in read], read
 
 
+PRICE_LIST = "a price list"
+
+
 def known_as(path: FilePath) -> str:
     """Return what bomgen reads a file as: "a plan", "a lock" or "a price list"; empty for any other file."""
     from bomgen.reading.price_lists import is_price_list, is_table
@@ -321,12 +322,12 @@ def known_as(path: FilePath) -> str:
     except OSError:  # missing, or unreadable
         return ""
     if is_table(path.name):
-        return "a price list" if is_price_list(content, path.name) else ""
+        return PRICE_LIST if is_price_list(content, path.name) else ""
     keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
     if LOCK_KEY in keys:
         return "a lock"
     if price_book.FORMAT_KEY in keys:
-        return "a price list"
+        return PRICE_LIST
     return "a plan" if keys & (plan_schema.document("plan")["properties"].keys() - COMMON_KEYS) else ""
 
 
@@ -364,7 +365,6 @@ def _book(content: bytes, name: str) -> PriceBook:
 
 
 def _content(inputs: Inputs, name: str, mark: Mark, key: Path, what: str) -> bytes:
-    """Return the contents of a file that the plan names at a key. Raises PlanErrors if it could not be read."""
     content = inputs.contents[_place_of(inputs.file, name, mark, key)]
     if isinstance(content, OSError):
         message = f"the {what} '{name}' cannot be read ({content.strerror}); give its path relative to the plan"

@@ -36,7 +36,7 @@ THIRD_PARTY = {
     "jsonschema": ("core.schema",),
     "jinja2": ("output.markdown_html", "output.template_sandbox"),
     "markupsafe": ("output.markdown_html",),
-    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.wiring.p2p", "output.price_lists"),
+    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists"),
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
@@ -46,7 +46,7 @@ THIRD_PARTY = {
         *("workflow.design_tables", "verify.*"),
     ),
     "distributed": ("workflow.design_search",),
-    "pyarrow": ("output.wiring.parquet",),
+    "pyarrow": ("output.wiring.columns",),
     "weasyprint": ("output.pdf",),
     "pdfplumber": ("reading.tables",),
 }
