@@ -173,10 +173,9 @@ def _matches(group: str, text: str, every: bool = False) -> Iterator[tuple[str, 
 
 @cache
 def _words() -> Mapping[str, Mapping[str, tuple[re.Pattern[str], ...]]]:
-    groups = read_data(FILE)
     return {
         group: {str(name): tuple(map(re.compile, words)) for name, words in names.items()}
-        for group, names in groups.items()
+        for group, names in read_data(FILE).items()
     }
 
 

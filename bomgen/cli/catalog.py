@@ -31,7 +31,6 @@ from bomgen.fabric.declaration import topologies
 from bomgen.plan.schema import document, with_defaults
 from bomgen.reading.model_config import part_file, read_config, read_model
 from bomgen.workflow import catalog_listing
-from bomgen.workflow.catalog_listing import plan_schema, topologies_listed, topology
 
 TOPOLOGY = "topology"
 """What `bomgen catalog` lists besides kinds of part."""
@@ -84,7 +83,7 @@ def catalog(
     if kind == TOPOLOGY:
         if id is not None and id not in topologies():
             raise click.UsageError(unknown("topology", id, topologies()))
-        Output().give(topology(id) if id else topologies_listed(), language())
+        Output().give(catalog_listing.topology(id) if id else catalog_listing.topologies_listed(), language())
         return
     shelves = Catalog()
     try:
@@ -157,7 +156,8 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     if with_catalog or parts:
         folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
         with ends_on_errors(lambda name: Path(name).read_text("utf-8", "replace")):
-            printed = json.dumps(plan_schema(Catalog(tuple(folders), folders), name), indent=1, ensure_ascii=False)
+            with_ids = catalog_listing.plan_schema(Catalog(tuple(folders), folders), name)
+        printed = json.dumps(with_ids, indent=1, ensure_ascii=False)
     elif name in OF_PLANS:
         printed = json.dumps(with_defaults(name), indent=2, ensure_ascii=False)
     elif name == "part":

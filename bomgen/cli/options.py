@@ -43,13 +43,13 @@ from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.language import Language
 from bomgen.core.resources import languages
 from bomgen.core.safety import MAX_FILE, read_sent, refuse_git_files
-from bomgen.output.registry import Formats
+from bomgen.output.registry import Formats, render_page
 from bomgen.output.terminal import render_lines
-from bomgen.output.writer import render_page, write_new, write_one
+from bomgen.output.writer import write_new, write_one
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
 from bomgen.workflow import plan_files
-from bomgen.workflow.inputs import known_as, name_of, text_of
+from bomgen.workflow.inputs import known_as, name_of, read_all, text_of
 from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, open_plan
 
 if TYPE_CHECKING:
@@ -512,8 +512,7 @@ class NamedPlan(NamedTuple):
         """
         file = self.open()
         with working_on(file):
-            from bomgen.workflow.inputs import read_all  # which commands without a plan do not wait for
-            from bomgen.workflow.pipeline import work_out_around
+            from bomgen.workflow.pipeline import work_out_around  # which commands without a plan do not wait for
 
             report = work_out_around(read_all(file, self.settings), today or {}, allow_moves)
         if not quiet:

@@ -17,7 +17,6 @@ from click.shell_completion import CompletionItem
 
 from bomgen.core import resources
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.resources import folder
 from bomgen.core.yaml_source import value_at
 from bomgen.fabric import declaration
 from bomgen.output.registry import DOCUMENTS, WIRINGS
@@ -68,7 +67,7 @@ def _files(typed: str, suffixes: Sequence[str]) -> list[Item]:
 
 def kinds(_: click.Context, typed: str) -> list[Item]:
     """Return the kinds of the catalogue."""
-    names = [path.name for path in folder("data").iterdir() if path.is_dir() and path.name not in NOT_LISTED]
+    names = [path.name for path in resources.folder("data").iterdir() if path.is_dir() and path.name not in NOT_LISTED]
     return start_with(typed, sorted((*names, TOPOLOGY)))
 
 
@@ -84,7 +83,7 @@ def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
     """Return the kinds of part with a schema."""
     if ctx.params.get("name") != "part":
         return []
-    schema_files = (folder("schemas") / "part").glob("*.json")
+    schema_files = (resources.folder("schemas") / "part").glob("*.json")
     return start_with(typed, sorted(path.name.removesuffix(".schema.json") for path in schema_files))
 
 

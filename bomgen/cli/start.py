@@ -28,21 +28,8 @@ from bomgen.serve.calls import Data, Workspace
 from bomgen.serve.form import GOALS, PURPOSE, form, with_values
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.workflow import library, starters
-from bomgen.workflow.library import Row as PlainRow
 from bomgen.workflow.pipeline import check_plan, size_plan
 from bomgen.workflow.plan_files import PlanFile, open_plan
-from bomgen.workflow.starters import (
-    RULE,
-    SCHEMA_FILE,
-    Inquiry,
-    answer_inquiry,
-    designs,
-    inquired,
-    is_name,
-    nearest_name,
-    started_from,
-    starter,
-)
 
 MOST_CHOICES = 12
 """Words of a question that are listed with it."""
@@ -86,24 +73,24 @@ def init(name: str | None, design: str | None, listed: bool, ask: bool, seller: 
         return
     if name is None:
         raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list shows designs to start from")
-    if not is_name(name):
-        close = nearest_name(name)
+    if not starters.is_name(name):
+        close = starters.nearest_name(name)
         hint = f"; '{close}' is a valid name" if close else ""
-        raise click.UsageError(f"'{name}' is not a valid plan name: {RULE}{hint}")
-    if design is not None and design not in designs():
-        raise click.UsageError(unknown("design", design, designs()))
-    beside = Path(SCHEMA_FILE).is_file()
+        raise click.UsageError(f"'{name}' is not a valid plan name: {starters.RULE}{hint}")
+    if design is not None and design not in starters.designs():
+        raise click.UsageError(unknown("design", design, starters.designs()))
+    beside = Path(starters.SCHEMA_FILE).is_file()
     if ask:
         if design or any(value is not None for value in asked.values()):
             raise click.UsageError("--ask asks for everything; remove the other options")
         text = _ask(name)
     elif any(value is not None for value in asked.values()):
-        text = _checked(name, inquired(name, _inquiry(design, asked), beside))
+        text = _checked(name, starters.inquired(name, _inquiry(design, asked), beside))
         default, alternatives = starters.server_of(asked["gpu"]) or ("", ())
         if asked["server"] is None and alternatives and not is_set(QUIET):
             complain(f"server: {default}, the default; --server takes another: {', '.join(alternatives)}")
     else:
-        text = started_from(design, name, beside) if design else starter(name, beside)
+        text = starters.started_from(design, name, beside) if design else starters.starter(name, beside)
     write_new_file(text.encode(), f"{name}.yaml")
 
 
@@ -123,13 +110,15 @@ def _ask(name: str) -> str:
         answered = form(workspace, request)
     file, words = PlanFile(path, answered["text"].encode(), here, here), language()
     with working_on(file):
-        designs = answer_inquiry(file)
-    table = offers_table(designs.offers, words)
+        inquiry = starters.answer_inquiry(file)
+    table = offers_table(inquiry.offers, words)
     Output().give(Document("", words.code, (Section(table.id, "", tables=(table,)),)), words)
     chosen = click.prompt(
-        "Design to write", default=designs.recommended + 1, type=click.IntRange(1, len(designs.offers))
+        "Design to write",
+        default=inquiry.recommended + 1,
+        type=click.IntRange(1, len(inquiry.offers)),
     )
-    return with_values(answered["text"], designs.offers[chosen - 1].changes)
+    return with_values(answered["text"], inquiry.offers[chosen - 1].changes)
 
 
 def _type_of(question: Data) -> click.ParamType[Any]:
@@ -137,7 +126,7 @@ def _type_of(question: Data) -> click.ParamType[Any]:
     return click.Choice(["", *words]) if 0 < len(words) <= MOST_CHOICES else click.STRING
 
 
-def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
+def _inquiry(design: str | None, asked: Mapping[str, Any]) -> starters.Inquiry:
     if design is not None:
         raise click.UsageError("--from starts from a design, --gpu from an inquiry; choose one")
     if asked["gpu"] is None:
@@ -154,7 +143,7 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
     if not asked["extends"]:  # whose price book would be replaced
         quote.setdefault("price_book", INDICATIVE)
-    return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
+    return starters.Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
 
 
 def _checked(name: str, text: str) -> str:
@@ -168,7 +157,7 @@ def _checked(name: str, text: str) -> str:
 
 def _echo_designs() -> None:
     words, rows = language(), list[Row]()
-    for name, path in designs().items():
+    for name, path in starters.designs().items():
         clusters = size_plan(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
         rows.append(row_of(name, ", ".join(counts), clusters[0][0].title))
@@ -283,7 +272,7 @@ def list_tools(folder: Path) -> Iterator[Tool]:
     def built(plan: str, set: Sequence[str]) -> library.Result:
         return library.build(opened(plan), set=set, root=folder)
 
-    def build(plan: str, set: list[str] = []) -> PlainRow:  # noqa: B006 - never changed; the default is shown
+    def build(plan: str, set: list[str] = []) -> library.Row:  # noqa: B006 - never changed; the default is shown
         """Calculate a plan: key figures, bill, totals and warnings. `set` overrides values as KEY=VALUE."""
         return built(plan, set).summary
 
@@ -291,23 +280,23 @@ def list_tools(folder: Path) -> Iterator[Tool]:
         """Show how a number, a bill line or a total of a plan was calculated, and why parts were chosen."""
         return built(plan, set).explain(path)
 
-    def find_parts(text: str = "", where: str = "") -> list[PlainRow]:
+    def find_parts(text: str = "", where: str = "") -> list[library.Row]:
         """Find parts by id, number or words, or by conditions such as `rate=800G`; a single one has all its figures."""
         return library.find_parts(text, where=where)
 
-    def search(plan: str, over: list[str], minimise: list[str] = [], within: list[str] = []) -> list[PlainRow]:  # noqa: B006
+    def search(plan: str, over: list[str], minimise: list[str] = [], within: list[str] = []) -> list[library.Row]:  # noqa: B006
         """Find the Pareto-optimal designs over values: `over` cluster.servers=6..16, `within` power=5MW."""
         return library.search(opened(plan), over, minimise, within, root=folder)
 
-    def diff(old: str, new: str, set: list[str] = []) -> list[PlainRow]:  # noqa: B006
+    def diff(old: str, new: str, set: list[str] = []) -> list[library.Row]:  # noqa: B006
         """Show what changed from one plan to another; `set` overrides values of the new one."""
         return library.diff(opened(old), opened(new), set=set, root=folder)
 
-    def xray(bill: str) -> list[PlainRow]:
+    def xray(bill: str) -> list[library.Row]:
         """Check a vendor's bill (xlsx, csv, pdf): findings at their lines, errors first."""
         return bomgen.inspect_bill(opened(bill))
 
-    def wiring(plan: str, fabric: str, set: list[str] = []) -> list[PlainRow]:  # noqa: B006
+    def wiring(plan: str, fabric: str, set: list[str] = []) -> list[library.Row]:  # noqa: B006
         """List the cables of a fabric, port to port."""
         return list(islice(built(plan, set).wiring([fabric]), MOST_CABLES))
 

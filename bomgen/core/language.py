@@ -513,7 +513,7 @@ class _ExpressionWriter:
                 key, rounding = _ROUNDED[name]
                 return self._rounded(key, self.term(only), rounding)
             case ast.Call(func=ast.Name(id=name), args=[first, *others]) if name in _NAMED:
-                return self._named(name, self.term(first), [self.term(each) for each in others])
+                return self._named(name, self.term(first), [self.term(operand) for operand in others])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if (
                 name in _CHOSEN and len(arguments) > 1
             ):

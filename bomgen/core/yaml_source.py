@@ -135,9 +135,9 @@ def own(path: FilePath, shown: str) -> Source:
 
 @cache
 def read_data(name: str) -> Mapping[str, Any]:
-    """Return a YAML file of `bomgen/data`, which is read once."""
-    data: Mapping[str, Any] = own(folder("data") / name, name).data
-    return data
+    """Return the content of a file of the folder `data`, read once. Raises BrokenInstallation as `own` does."""
+    content: Mapping[str, Any] = own(folder("data") / name, name).data
+    return content
 
 
 def value_at(data: Any, path: Sequence[str | int]) -> Any:

@@ -16,7 +16,7 @@ from bomgen.core.safety import escape_formula
 from bomgen.core.units import MONEY, decimal
 from bomgen.documents.charts import Chart, Point, Points
 from bomgen.documents.tables import columns_of, make_table
-from bomgen.plan.search_space import MEASURES, NumberRange
+from bomgen.plan.search_space import MEASURES
 from bomgen.results.designs import UNITS, WIDEST, Ends, Measured, SearchedDesign, values_of
 from bomgen.results.front import Excess, Front, FrontRow, best_of_two
 
@@ -143,7 +143,6 @@ def _ends(row: FrontRow, name: str) -> Ends:
 
 
 def _describe_excess(better: tuple[SearchedDesign, Sequence[Excess]], language: Language) -> str:
-    """Return the bounds that a better design exceeds."""
     design, broken = better
     word = language.word
     texts = []
@@ -213,10 +212,7 @@ def search_data(front: Front, name: str) -> dict[str, Any]:
         "search": FORMAT,
         "version": __version__,
         "plan": name,
-        "over": {
-            axis.key: [str(axis.values)] if isinstance(axis.values, NumberRange) else list(axis.values)
-            for axis in space.axes
-        },
+        "over": {axis.key: axis.written for axis in space.axes},
         "minimise": list(front.minimised),
         "confidence": space.confidence,
         "within": {bound.measure: json_value(bound.most) for bound in space.within},

@@ -33,7 +33,16 @@ from bomgen.reading.cells import PERCENT
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
 from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import source_of
-from bomgen.workflow.starters import DEFAULT, STARTER_NAME, USUAL_GPU, Inquiry, inquired, nearest_name, server_of
+from bomgen.workflow.starters import (
+    DEFAULT,
+    STARTER_NAME,
+    USUAL_GPU,
+    Inquiry,
+    answer_inquiry,
+    inquired,
+    nearest_name,
+    server_of,
+)
 
 INVALID = "refused-no-yaml"
 """The message about text that cannot be read."""
@@ -378,8 +387,6 @@ def offers(workspace: Workspace, request: Request) -> Data:
 
     Raises PlanErrors if nothing can be built for it.
     """
-    from bomgen.workflow.starters import answer_inquiry
-
     answer, words = answer_inquiry(plan_of(workspace, request)), language_of(request)
     [_, *others] = _offers_data((answer.offers[0], *answer.others), request["text"], words)
     return {

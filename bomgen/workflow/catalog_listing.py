@@ -36,7 +36,6 @@ from bomgen.core.safety import quote
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import SUFFIXES
 from bomgen.fabric import declaration
-from bomgen.fabric.declaration import Topology
 from bomgen.plan.schema import PLAN, with_defaults
 from bomgen.workflow.plan_files import checkout
 
@@ -91,7 +90,7 @@ def topology(name: str) -> Document:
     return Document(f"topology {entry.name}", ENGLISH, (Section(entry.name, "", tuple(_drawn(entry)), tables),))
 
 
-def _drawn(topology: Topology) -> Iterator[str]:
+def _drawn(topology: declaration.Topology) -> Iterator[str]:
     yield topology.limits
     yield ""
     yield from (f"  {line}".rstrip() for line in topology.drawing.splitlines())

@@ -27,7 +27,7 @@ from bomgen.plan import rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.fabric_demand import Attachment, attachments
 from bomgen.plan.schema import CLUSTERS
-from bomgen.plan.search_space import NumberRange, SearchSpace
+from bomgen.plan.search_space import SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
 from bomgen.pricing.price_book import PriceBook, missing_rates, part_price
@@ -86,7 +86,7 @@ def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
     cluster = source.data.get(CLUSTER) or {}
     values = {str(training.get("mfu"))}
     for axis in space.axes:
-        if axis.key.endswith((".mfu", ROUND_UP)) and not isinstance(axis.values, NumberRange):
+        if axis.key.endswith((".mfu", ROUND_UP)) and not isinstance(axis.values, range):
             values.update(axis.values)
     return PREDICTED in values or bool({cluster.get(ROUND_UP), *values} & {"leaf", "scalable_unit"})
 
@@ -200,7 +200,7 @@ class DesignTables:
         places = max(len(texts), 1)
         _check_bytes(self._sized_axes.size, places, sized)
         _check_bytes(self._built_axes.size, places, BUILT)
-        self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
+        self._counts = [int(text) if str(text).isdecimal() else 0 for text in texts]
         self._sized = _Table("sizing", self._sized_axes.size, places, sized, self._open_sized, self._size_one)
         if not self._given:
             self._sized.prepare(np.arange(self._sized_axes.size), np.zeros(self._sized_axes.size, np.int64))

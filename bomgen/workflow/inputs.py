@@ -24,11 +24,9 @@ from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, re
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
-from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Installed, Plan
-from bomgen.pricing import price_book
 from bomgen.pricing.costs import selling_books
-from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook, missing_rates
+from bomgen.pricing.price_book import FORMAT_KEY, INDICATIVE, KEPT, PriceBook, missing_rates, price_book
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template
 from bomgen.workflow.plan_files import (
@@ -56,7 +54,7 @@ FORMAT = 1
 """Version of the plan format, in the key `bomgen`."""
 
 OTHER_FILES = {
-    price_book.FORMAT_KEY: "this is a price book, not a plan; add it to a plan, at `quote.price_book`",
+    FORMAT_KEY: "this is a price book, not a plan; add it to a plan, at `quote.price_book`",
     LOCK_KEY: "this is a lock, not a plan; use the plan next to it",
     "derivations": "this is a result, not a plan; use the plan, or compare two results with `bomgen diff`",
 }
@@ -208,7 +206,7 @@ def source_of(
     key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
     if key:
         raise PlanErrors([Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key)])
-    problems = plan_schema.check_plan_schema(source, "plan")
+    problems = plan_schema.check_plan_schema(source)
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
     return source
@@ -220,7 +218,7 @@ def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) 
         return ()
     try:
         with suppress(TooMuch), budget():
-            return unknown_parts(source, catalog_of(file, source))
+            return plan_schema.unknown_parts(source, catalog_of(file, source))
     except PlanErrors as errors:
         return errors.problems
     return ()
@@ -326,7 +324,7 @@ def known_as(path: FilePath) -> str:
     keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
     if LOCK_KEY in keys:
         return "a lock"
-    if price_book.FORMAT_KEY in keys:
+    if FORMAT_KEY in keys:
         return PRICE_LIST
     return "a plan" if keys & (plan_schema.document("plan")["properties"].keys() - COMMON_KEYS) else ""
 
@@ -336,11 +334,11 @@ def price_book_in(file: PlanFile) -> PriceBook | None:
 
     Raises PlanErrors for an invalid price book.
     """
-    if price_book.FORMAT_KEY.encode() not in file.content:
+    if FORMAT_KEY.encode() not in file.content:
         return None
     source = read(decoded(file.content, file.name), file.name)
     keys = source.data.keys() if isinstance(source.data, dict) else ()
-    return price_book.price_book(source) if price_book.FORMAT_KEY in keys and "bomgen" not in keys else None
+    return price_book(source) if FORMAT_KEY in keys and "bomgen" not in keys else None
 
 
 def _steps(content: bytes, name: str) -> int:

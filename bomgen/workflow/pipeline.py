@@ -40,7 +40,7 @@ from bomgen.pricing.alternatives import (
 )
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.pricing.costs import Running, running
+from bomgen.pricing.costs import Margin, Running, margin, running
 from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.reading.cells import read_lead_days
@@ -65,7 +65,6 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists import Entry
-    from bomgen.pricing.costs import Margin
     from bomgen.results.elevations import Elevations
 
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
@@ -377,8 +376,6 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def margin_of(inputs: Inputs, report: Report) -> Margin | None:
     """Return the seller's margin on a result; None if the plan has no costs. Raises PlanErrors as `check_plan`."""
-    from bomgen.pricing.costs import margin
-
     quoted = report.plan.quote
     if not quoted.cost_books and all(charge.cost is None for charge in quoted.charges):
         return None
@@ -602,7 +599,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int)
     report_stage(f"alternative {alternative.name}")
     try:
         source = varied(inputs.source, index)
-        if problems := plan_schema.check_plan_schema(source, "plan"):
+        if problems := plan_schema.check_plan_schema(source):
             raise PlanErrors(problems)
         inputs = vary(inputs, source, tuple(alternative.settings))
         result, prices = build_report(inputs) if alternative.settings else (report, prices)
