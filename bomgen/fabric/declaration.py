@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bomgen.core.provenance import Derived, Figure
+from bomgen.core.provenance import Figure
 from bomgen.fabric.types import SERVER, Demand, DirectDemand, Fabric
 
 if TYPE_CHECKING:
@@ -198,10 +198,9 @@ def describe_topologies() -> Iterator[Topology]:
 
 
 def defines_own_links(fabric: Fabric) -> bool:
-    """Return whether the module of a fabric's topology has its own connections or bisection."""
-    connect, bisection = topology(fabric.topology).connect, fabric.bisection_gbps.origin
-    functions = (connect, *([bisection.formula] if isinstance(bisection, Derived) else ()))
-    return any(function.__module__ in topologies().values() for function in functions)
+    """Return whether the links of a fabric, or the uplinks of its leaves, follow rules of its topology alone."""
+    declared = topology(fabric.topology)
+    return declared.uplinked or declared.connect.__module__ != __name__
 
 
 @cache

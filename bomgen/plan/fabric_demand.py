@@ -10,10 +10,10 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula, minimum, product
 from bomgen.fabric import declaration as topologies
 from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
+from bomgen.fabric.clos.shape import search_figures
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import limit_to_lanes, sum_of_ports
-from bomgen.fabric.requirements import search_figures
+from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, own_port_gbps, refusal
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts

@@ -18,7 +18,7 @@ from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.fabric.declaration import build_fabric
-from bomgen.fabric.dragonfly.dragonfly import flow_at_least
+from bomgen.fabric.dragonfly import flow_at_least
 from bomgen.fabric.links.enumeration import cut_between_halves
 from bomgen.fabric.types import Demand, Fabric, TierChoice
 

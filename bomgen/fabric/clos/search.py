@@ -243,8 +243,6 @@ def _count_split(server_ports: int, ports: int, down: int) -> int:
 # search -------------------------------------------------------------------------------------------------------------
 # The smallest of all fabrics that the divisions allow.
 
-MAX_TIERS = 3
-
 MAX_STEPS = 200_000
 """Steps of one search: a million endpoints on switches of 512 ports take 8 000."""
 

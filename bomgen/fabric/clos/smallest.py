@@ -11,12 +11,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure
-from bomgen.fabric.clos import shape
+from bomgen.core.provenance import Figure, values_of
 from bomgen.fabric.clos.build import Context, build, count
 from bomgen.fabric.clos.occupancy import Kinds, kinds_of_spines
 from bomgen.fabric.clos.search import (
-    MAX_TIERS,
     find_smallest,
     find_smallest_by_division,
     most_down,
@@ -25,15 +23,13 @@ from bomgen.fabric.clos.search import (
     reach,
     room_down,
 )
-from bomgen.fabric.clos.shape import ClosShape, PlainDemand
+from bomgen.fabric.clos.shape import MAX_TIERS, ClosShape, PlainDemand, divisors, search_figures
 from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import (
     all_endpoints,
     build_one_switch,
     group_thousands,
-    search_figures,
-    search_numbers,
     servers_among,
 )
 from bomgen.fabric.types import Demand, Fabric
@@ -58,7 +54,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
                 return build_one_switch(demand, topology)
             continue
         figures = search_figures(demand, tiers, rails)
-        numbers = search_numbers(figures)
+        numbers = values_of(figures)
         _check_pods(demand, numbers)
         _check_rails(demand, numbers)
         shape = find_smallest(numbers)
@@ -104,7 +100,7 @@ def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
     given = demand.rails_per_leaf
     if given is None or rails is None or rails.value % given.value == 0:
         return
-    fits = ", ".join(str(divisor) for divisor in shape.divisors(rails.value))
+    fits = ", ".join(str(divisor) for divisor in divisors(rails.value))
     message = f"{rails.value} rails do not divide into {given.value}; set `rails_per_leaf` to one of {fits}"
     raise Infeasible(message, because=given, rule="range")
 
@@ -168,13 +164,13 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     would_fit = (
         each
         for each in asked
-        if each > 1 and find_smallest(_without_fixed_counts(search_numbers(search_figures(demand, each, rails))))
+        if each > 1 and find_smallest(_without_fixed_counts(values_of(search_figures(demand, each, rails))))
     )
     tiers = next(would_fit, asked[-1])
     because = all_endpoints(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
-    numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
+    numbers = values_of(search_figures(demand, tiers, rails)) if tiers > 1 else None
     wanted, servers = group_thousands(because.value), demand.servers.value
     if numbers and _least_down(numbers) > most_down(numbers):
         return _refuse_division(demand, numbers)
@@ -196,7 +192,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     verb = "reaches" if tiers == 1 else "reach"
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
     for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
-        if find_smallest(search_numbers(search_figures(demand, more, rails))):
+        if find_smallest(values_of(search_figures(demand, more, rails))):
             return Infeasible(f"{message}, or `tiers: {more}`", because)
     ports = _radix_that_fits(numbers, because.value) if numbers else because.value
     return Infeasible(f"{message}, or switches of {group_thousands(ports)} ports" if ports else message, because)
@@ -295,7 +291,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
         found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)))
     for tiers in range(2, MAX_TIERS + 1):
         try:
-            numbers = search_numbers(search_figures(demand._replace(tiers=None), tiers, rails))
+            numbers = values_of(search_figures(demand._replace(tiers=None), tiers, rails))
         except Infeasible as error:
             found.append(Tried(tiers, None, 0, error.message))
             continue
@@ -306,7 +302,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
 
 def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[ClosShape]:
     """Return the smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest first."""
-    return find_smallest_by_division(search_numbers(search_figures(demand, tiers, rails)))
+    return find_smallest_by_division(values_of(search_figures(demand, tiers, rails)))
 
 
 def count_endpoints(demand: Demand) -> int:
@@ -363,7 +359,7 @@ def clos_counter(demand: Demand, rails: Figure | None) -> Callable[[int], ClosCo
     searched = dict[int, PlainDemand]()
     with suppress(Infeasible):  # a switch lacks the rates of further tiers
         for tiers in _asked_tiers(demand, rails):
-            searched[tiers] = search_numbers(search_figures(demand, max(tiers, 2), rails))
+            searched[tiers] = values_of(search_figures(demand, max(tiers, 2), rails))
 
     def count_plane(servers: int) -> ClosCounts | None:
         nic_ports = servers * int(demand.ports_per_server.value)
@@ -373,7 +369,7 @@ def clos_counter(demand: Demand, rails: Figure | None) -> Callable[[int], ClosCo
                 return ClosCounts(1, (TierCount(numbers.radix, 0, 0, (((nic_ports, 0), 1),)),))
             if tiers > 1 and (shape := find_smallest(wanted)):
                 c = count(wanted, shape, Context(servers, rails is not None))
-                spines = kinds_of_spines.plain(c.occupancy, shape.pods, shape.spines, shape.spine_up)
+                spines = kinds_of_spines(c.occupancy, shape.pods, shape.spines, shape.spine_up)
                 found = [TierCount(c.down, c.up, shape.spines, c.occupancy.kinds())]
                 found += [TierCount(c.spine_down, shape.spine_up, shape.cores, spines)]
                 if c.cores:

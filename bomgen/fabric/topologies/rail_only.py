@@ -9,7 +9,7 @@ from __future__ import annotations
 from bomgen.core.provenance import formula
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import LINK_KINDS, TIERS, Topology, connect_tiers
-from bomgen.fabric.planes import combine_planes, demand_of_one_plane
+from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "rail-only"
