@@ -26,9 +26,8 @@ from bomgen.core.provenance import (
     trace,
 )
 from bomgen.fabric.clos.occupancy import assign_leaves
-from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
-from bomgen.fabric.types import SERVER, Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import SERVER, SERVER_LEAF, Demand, Fabric, Fitted, Links, Tier
 
 UNSET = constant("unset", "count", 0, "A value that the plan does not set, or a count of 0.")
 nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")

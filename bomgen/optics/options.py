@@ -53,11 +53,9 @@ def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | 
 def _module_preference(
     module: Module, cage: Cage, parts: PartsLookup
 ) -> tuple[bool, bool, bool, Fraction, bool, bool, bool, str]:
-    """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements.
-
-    Of equal modules those of the vendors come first whose modules are as good as any in a cage, and last those that the
-    vendor of another switch sells for its own. A substitute is as good as what it replaces.
-    """
+    """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements."""
+    # Of equal modules those of the vendors come first whose modules are as good as any in a cage, and last those that
+    # the vendor of another switch sells for its own. A substitute is as good as what it replaces.
     longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
     foreign, unusual = parts.is_foreign(module, cage), _is_from_elsewhere(module, VENDORS.values())
     anothers = module.identity.vendor in parts.rules().foreign_modules and _is_from_elsewhere(module, (cage.vendor,))
@@ -282,7 +280,6 @@ def _part_names(parts: Sequence[Cable] | Sequence[Module]) -> str:
 
 
 def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """Return the modules of a fibre that would fit a cage except for their power."""
     fitting = _fitting_modules(cage._replace(power_w=None), rate, parts)
     return [module for module in fitting if module.fibre == fibre and power_reason(module, cage)]
 
@@ -331,7 +328,6 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
 
 
 def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
-    """Return the jumper that the plan specifies, if it fits the modules; else the fibre of a direct link."""
     if medium.cable is None or not medium.modules:
         raise ValueError("panels join fibres between modules")
     if spec.jumper is None:
@@ -347,7 +343,6 @@ def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
 
 
 def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
-    """Return the specified trunk, if it works with the jumpers; else the first that does, real parts first."""
     rules = parts.rules()
     if spec.trunk is not None:
         cable = parts.cable(spec.trunk)
@@ -367,7 +362,6 @@ def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
 
 
 def _panel(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Panel:
-    """Return the specified panel, if its ports take the jumpers; else one that does, generic panels first."""
     if spec.panel is not None:
         panel = parts.panel(spec.panel)
         if jumper.connector not in panel.connectors:

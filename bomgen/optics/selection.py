@@ -156,10 +156,8 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
 def _fan_out_cable(
     low: Module, up: Module, length: Fraction, trunk: tuple[Cable, Fraction] | None, parts: PartsLookup
 ) -> tuple[Cable, Fraction] | None:
-    """Return the fan-out cable from a multi-link module to one module per link, and its length [m]; None when unknown.
-
-    Modules of several links at both ends are connected over a panel, not by one cable.
-    """
+    """Return the cable from a module of several links to one per link, and its length [m]; None when unknown."""
+    # Modules of several links at both ends are connected over a panel, not by one cable.
     rules = parts.rules()
     if trunk is None or trunk[0].fibre is None or min(low.ports.value, up.ports.value) > rules.receptacles:
         return None
@@ -254,15 +252,12 @@ def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
 
 
 def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> LinkChoice:
-    """Return the choice where the plan has decided: the only candidate, or none."""
     return LinkChoice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
 def _choose_best(medium_options: Sequence[MediumOption], spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
-    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one.
-
-    Options with fewer parts of other vendors than the preferred one come first, whatever they cost.
-    """
+    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one."""
+    # Options with fewer parts of other vendors than the preferred one come first, whatever they cost.
     allowed = spec.allowed_options
     unwanted = {option.name: "cages" for option in medium_options if allowed and option.name not in allowed}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}

@@ -8,13 +8,11 @@ from functools import reduce
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula, minimum, product
-from bomgen.fabric import declaration as topologies
 from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.clos.shape import search_figures
-from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import limit_to_lanes, sum_of_ports
 from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
-from bomgen.fabric.types import Demand, DirectDemand, Fabric
+from bomgen.fabric.types import SERVER_LEAF, Demand, DirectDemand, Fabric, build_fabric, link_kinds
 from bomgen.plan.attachment import Attachment, own_port_gbps, refusal
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts
 
@@ -76,7 +74,7 @@ def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
         )
         raise Infeasible(message, because=asked, rule="rate")
     usual = fabric.link_gbps or slower
-    return {kind: fabric.links[kind].rate_gbps or usual for kind in topologies.link_kinds()} | {UPLINK: fastest}
+    return {kind: fabric.links[kind].rate_gbps or usual for kind in link_kinds()} | {UPLINK: fastest}
 
 
 def demand(
@@ -167,9 +165,9 @@ def _count_by_tier(fabric: Fabric) -> list[int]:
 def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fabric:
     topology, planes = str(fabric.topology.value), fabric.planes
     if planes.value == 1:
-        return topologies.build_fabric(topology, whole)
+        return build_fabric(topology, whole)
     of_plane = demand_of_one_plane(whole, planes, attached.ports_per_plane)
-    return combine_planes(topologies.build_fabric(topology, of_plane), planes, whole)
+    return combine_planes(build_fabric(topology, of_plane), planes, whole)
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
@@ -188,7 +186,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
         carries = f"a port at their ends carries {most}" if port else f"no port is faster than {most}"
         raise Infeasible(f"links of {rate.value} Gb/s; {carries} Gb/s: at most {most}", because=rate, rule="rate")
     demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
-    return topologies.build_fabric(str(fabric.topology.value), demand)
+    return build_fabric(str(fabric.topology.value), demand)
 
 
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:

@@ -14,8 +14,7 @@ from bomgen.core import schema as schemas
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
 from bomgen.core.resources import IDS, folder, languages, unfold
 from bomgen.core.yaml_source import Path, Source
-from bomgen.fabric.declaration import LinkKind, describe_topologies, link_kinds, topologies
-from bomgen.fabric.types import SERVER
+from bomgen.fabric.types import SERVER, LinkKind, describe_topologies, link_kinds, topologies
 
 PLAN, BASE = "plan", "base"
 """Plans, and the base files that they extend, which may lack keys of a plan."""

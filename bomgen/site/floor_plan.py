@@ -103,7 +103,6 @@ def list_rows(ground: Floor) -> tuple[tuple[tuple[str, int], ...], ...]:
 
 
 def _require_racks(installed: Installed, ground: Floor) -> None:
-    """Raise ValueError where a rack that is installed is not on the floor."""
     planned = Installed(list_rows(ground), {}).racks
     for number, rack in enumerate(installed.racks, start=1):
         row, position, kind = rack

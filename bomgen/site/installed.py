@@ -101,7 +101,6 @@ class Hall:
         return rack
 
     def _keep(self, machines: Machines, of_servers: bool) -> list[RackPlace | None]:
-        """Return the places of installed machines that can stay."""
         places: list[RackPlace | None] = [None] * machines.pieces
         for index, (number, unit) in sorted(machines.installed.items()):
             rack = self.by_number.get(number)
@@ -117,7 +116,6 @@ class Hall:
         return places
 
     def _find_room(self, machines: Machines, of_servers: bool, shared: bool, pieces: int) -> list[RackPlace]:
-        """Return places for new machines: in the racks of their kind, then in new ones."""
         kind = COMPUTE if of_servers or shared else MANAGEMENT
         places = list[RackPlace]()
         for rack in self.racks[kind]:
@@ -132,7 +130,6 @@ class Hall:
     def _fill(
         self, rack: FilledRack, machines: Machines, of_servers: bool, pieces: int, places: list[RackPlace]
     ) -> None:
-        """Put machines into a rack while it has room, until there are places for a number of them."""
         while len(places) < pieces and (unit := self._find_unit(rack, machines, of_servers)) is not None:
             places.append(self._add(rack, machines, unit, of_servers))
 

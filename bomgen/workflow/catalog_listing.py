@@ -35,8 +35,8 @@ from bomgen.core.resources import IDS
 from bomgen.core.safety import quote
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import SUFFIXES
-from bomgen.fabric import declaration
-from bomgen.fabric.declaration import Topology
+from bomgen.fabric import types as fabrics
+from bomgen.fabric.types import Topology
 from bomgen.plan.schema import PLAN, with_defaults
 from bomgen.workflow.plan_files import checkout
 
@@ -67,7 +67,7 @@ UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
 def kinds(catalog: Catalog) -> Document:
     """Return a document that lists the kinds of part and the number of parts of each."""
     rows = [(kind, len(catalog.ids(kind))) for kind in KINDS]
-    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(declaration.topologies()))])
+    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(fabrics.topologies()))])
 
 
 def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) -> Document:
@@ -78,13 +78,13 @@ def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) 
 
 def topologies_listed() -> Document:
     """Return a document with each topology, its limits and a drawing."""
-    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in declaration.describe_topologies())
+    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in fabrics.describe_topologies())
     return Document("", ENGLISH, tuple(sections))
 
 
 def topology(name: str) -> Document:
     """Return a document about one topology: its limits, a drawing, and its options in a plan."""
-    entry = declaration.topology(name)
+    entry = fabrics.topology(name)
     options = entry.options["properties"] if entry.options else {}
     rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
     title = f"under `{entry.name}:` of a fabric"

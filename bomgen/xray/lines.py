@@ -17,9 +17,8 @@ from bomgen.core.document import group_by
 from bomgen.core.jobs import OF_BILL_PLAN, spend
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
-from bomgen.fabric import declaration
-from bomgen.fabric.declaration import link_kinds, topology
-from bomgen.fabric.types import SERVER
+from bomgen.fabric import types as fabrics
+from bomgen.fabric.types import SERVER, link_kinds, topology
 from bomgen.optics.compatibility import RJ45, accepts, rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
@@ -303,7 +302,7 @@ def port_gbps(switch: str, catalog: Catalog) -> int:
 # line counts --------------------------------------------------------------------------------------------------------
 # Counts of lines: links of cables, links that modules serve, switches per tier.
 
-SERVER_LEAF = declaration.SERVER_LEAF.name
+SERVER_LEAF = fabrics.SERVER_LEAF.name
 
 
 def leaf_spine() -> str:

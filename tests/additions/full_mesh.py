@@ -7,10 +7,20 @@ from itertools import combinations
 from typing import Any
 
 from bomgen.core.provenance import applied, divided_up, least, named, step, trace
-from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, attached_ports, seat_in_order
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import (
+    SERVER_LEAF,
+    Connections,
+    Demand,
+    Fabric,
+    Fitted,
+    LinkKind,
+    Links,
+    SwitchGroups,
+    Tier,
+    Topology,
+)
 
 NAME = "full-mesh"
 PEER = LinkKind("peer", ("leaf", "leaf"), "PE", "Peer", "Topology full-mesh: links between every two leaves.")

@@ -26,8 +26,7 @@ from bomgen.fabric.clos.build import Context
 from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.clos.shape import search_figures
 from bomgen.fabric.clos.smallest import runners_up_by_tiers
-from bomgen.fabric.declaration import build_fabric
-from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice
+from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice, build_fabric
 
 SMALL = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)
 TOPOLOGIES = ("fat-tree", "rail-optimized", "rail-only")

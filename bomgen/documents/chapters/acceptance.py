@@ -13,7 +13,7 @@ from bomgen.core.document import Cell, Column, Path, Row, Section, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.types import SERVER_LEAF
 from bomgen.results.what_if import losses
 
 MACHINES: tuple[Path, ...] = (("cluster", "servers"), ("cluster", "gpus"))

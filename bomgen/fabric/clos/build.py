@@ -50,9 +50,8 @@ from bomgen.fabric.clos.search import (
     spine_room_down,
 )
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand, round_up_to_divisor
-from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.requirements import all_endpoints, attached_ports, count_hops, ratio_built
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Demand, Fabric, Fitted, Links, Tier
 
 EVEN = "even spread: smallest divisor of the uplinks that reaches every switch below"
 EVERY_UPLINK = "even spread with every uplink to a separate switch"

@@ -122,10 +122,8 @@ def assign_leaves(
 
 
 def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> list[LeafGroup]:
-    """Return the groups with ports added: on the leaf partly filled by servers, then empty ones, then the others.
-
-    Ports that do not fit are left out.
-    """
+    """Return the groups with ports added: on the leaf partly filled by servers, then empty ones, then the others."""
+    # Ports that do not fit are left out.
     placed: dict[int, list[LeafGroup]] = {}
     for index in sorted(range(len(groups)), key=lambda index: (_fill_order(groups[index], down), -index)):
         group = groups[index]

@@ -24,7 +24,6 @@ from bomgen.fabric.clos.search import (
     room_down,
 )
 from bomgen.fabric.clos.shape import MAX_TIERS, ClosShape, PlainDemand, divisors, search_figures
-from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, SPINE_CORE
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import (
     all_endpoints,
@@ -32,7 +31,7 @@ from bomgen.fabric.requirements import (
     group_thousands,
     servers_among,
 )
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Demand, Fabric
 
 MOST_PORTS = 1024
 """Ports of a switch beyond which an error does not suggest a larger one."""
@@ -148,19 +147,15 @@ def _without_fixed_counts(numbers: PlainDemand) -> PlainDemand:
 
 
 def _only_fixed_counts_refuse(demand: Demand, numbers: PlainDemand) -> bool:
-    """Return whether only spines or uplinks fixed by the plan make a demand infeasible.
-
-    Those of a pod may require a third tier.
-    """
+    """Return whether only spines or uplinks fixed by the plan make a demand infeasible."""
+    # Those of a pod may require a third tier.
     fixed = (demand.spine.count or demand.leaf.uplinks) and not demand.spine.per_pod
     return bool(fixed) and numbers.tiers < MAX_TIERS and find_smallest(_without_fixed_counts(numbers)) is not None
 
 
 def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
-    """Return why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
-
-    It is about the fewest tiers that would fit without fixed numbers, else about the most.
-    """
+    """Return why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly."""
+    # It is about the fewest tiers that would fit without fixed numbers, else about the most.
     would_fit = (
         each
         for each in asked
@@ -207,10 +202,8 @@ def _refuse_reserved_ports(demand: Demand, numbers: PlainDemand | None, others: 
 
 
 def _radix_that_fits(numbers: PlainDemand, endpoints: int) -> int:
-    """Return the lowest radix of equal switches that carry the demand with as many tiers; 0 when none is known.
-
-    Tried are switches of one port per cage, the same in all three tiers.
-    """
+    """Return the lowest radix of equal switches that carry the demand with as many tiers; 0 when none is known."""
+    # Tried are switches of one port per cage, the same in all three tiers.
     kinds = (numbers.radix, numbers.up_radix, numbers.spine_radix)
     ports = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
     fixed = (*ports, numbers.spine_count, numbers.spines_per_pod, numbers.core_count)
@@ -244,7 +237,6 @@ def _set_radix(numbers: PlainDemand, ports: int) -> PlainDemand:
 
 
 def _least_down(numbers: PlainDemand) -> int:
-    """Return the fewest downlinks of a leaf that hold what the plan fixes: its downlinks, or a rail of a unit."""
     return max(numbers.leaf_down, numbers.unit if numbers.rails > 1 else 0, 1)
 
 

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
 from bomgen.fabric.clos.occupancy import fit_switches
-from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.dragonfly import (
     Names,
     Shape,
@@ -47,7 +46,18 @@ from bomgen.fabric.requirements import (
     ratio_built,
     seat_in_order,
 )
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import (
+    SERVER_LEAF,
+    Connections,
+    Demand,
+    Fabric,
+    Fitted,
+    LinkKind,
+    Links,
+    SwitchGroups,
+    Tier,
+    Topology,
+)
 
 NAME = "dragonfly"
 
@@ -220,7 +230,6 @@ def endpoint_ports(groups: int, a: int, group_ports: int, *ports: Any) -> int:
 
 
 def _count(demand: Demand, d: DragonflyDemand) -> Fabric:
-    """Return the fabric, as a calculation."""
     exact, given_shape = demand.populate_used_ports_only, d.p or d.a or d.h
     d = fill_in(d)
     p, a, h, g = d.p, d.a, d.h, d.g
@@ -309,7 +318,6 @@ def _check(demand: Demand, d: DragonflyDemand, endpoints: Figure, given: Mapping
 
 
 def _check_small_groups(d: DragonflyDemand, endpoints: Figure, given: Mapping[str, Figure]) -> None:
-    """Raise Infeasible where the small groups of the plan are impossible."""
     groups, size = given.get(SMALL), given.get(SMALL_A)
     named = groups or size
     if named is None:
@@ -333,7 +341,7 @@ def _check_small_groups(d: DragonflyDemand, endpoints: Figure, given: Mapping[st
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield the local links between every two switches of a group and the global links between every two groups."""
-    from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_switches_of_groups
+    from bomgen.fabric.links import GroupSizes, connect_groups, connect_switches_of_groups
 
     sizes = GroupSizes(*(plane.dimension(name) for name in (GROUPS, SIZE, SMALL, SMALL_SIZE)))
     if plane.links_of(LOCAL.name):

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
 from bomgen.fabric.clos.occupancy import Occupancy, fit_switches, kinds_of_leaves, split_into_pods
-from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, Connections, LinkKind, TierRows, Topology
 from bomgen.fabric.dragonfly import (
     Names,
     Shape,
@@ -42,10 +41,22 @@ from bomgen.fabric.requirements import (
     seat_in_order,
     servers_among,
 )
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import (
+    LEAF_SPINE,
+    SERVER_LEAF,
+    Connections,
+    Demand,
+    Fabric,
+    Fitted,
+    LinkKind,
+    Links,
+    Tier,
+    TierRows,
+    Topology,
+)
 
 if TYPE_CHECKING:
-    from bomgen.fabric.links.patterns import Seats
+    from bomgen.fabric.links import Seats
 
 NAME = "dragonfly+"
 
@@ -225,7 +236,6 @@ def largest_balanced(*ports: Any) -> int:
 
 
 def _count(demand: Demand, d: DragonflyPlusDemand) -> Fabric:
-    """Return the fabric, as a calculation."""
     given_shape = d.p or d.a or d.s or d.h
     d = fill_in(d)
     p, a, s, h, g = d.p, d.a, d.s, d.h, d.g
@@ -361,7 +371,6 @@ def _check(demand: Demand, d: DragonflyPlusDemand, endpoints: Figure, given: Map
 
 
 def _check_others(demand: Demand, d: DragonflyPlusDemand, endpoints: Figure, given: Mapping[str, Figure]) -> None:
-    """Raise Infeasible where the other groups of the plan are impossible."""
     named = next((given[key] for key in OTHERS[1:] if key in given), None)
     if named is None:
         return
@@ -394,7 +403,7 @@ def _check_others(demand: Demand, d: DragonflyPlusDemand, endpoints: Figure, giv
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield the links from every leaf to every spine of its group and the global links between groups."""
-    from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_spines_of_groups
+    from bomgen.fabric.links import GroupSizes, connect_groups, connect_spines_of_groups
 
     groups, others = plane.dimension(GROUPS), plane.dimension(OTHER_GROUPS)
     spines = GroupSizes(groups, plane.dimension(SPINES), others, plane.dimension(OTHER_SPINES))

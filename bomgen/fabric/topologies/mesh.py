@@ -28,7 +28,6 @@ from bomgen.core.provenance import (
     values_of,
 )
 from bomgen.fabric.clos.occupancy import fit_switches, kinds_of_leaves, max_flow_over_peers
-from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import (
     UNSET,
@@ -38,7 +37,7 @@ from bomgen.fabric.requirements import (
     ratio_built,
     seat_in_order,
 )
-from bomgen.fabric.types import Demand, Fabric, Links, Tier
+from bomgen.fabric.types import SERVER_LEAF, Connections, Demand, Fabric, LinkKind, Links, SwitchGroups, Tier, Topology
 
 NAME = "mesh"
 LIMITS = "as many endpoints as switch ports without the peer links; a pair of P-port switches at 1:1 has P"
@@ -222,7 +221,6 @@ def build(demand: Demand) -> Fabric:
 
 
 def _count(demand: Demand, d: MeshDemand) -> Fabric:
-    """Return the fabric, as a calculation."""
     c = choose_shape(d)
     unit = step("unit", "ports", c.on_switch * divided_up(d.servers * c.homes, c.switches), "Of servers on a switch.")
     seats = seat_in_order(demand, c.switches, c.down, c.peers, c.homes, unit)
@@ -274,11 +272,9 @@ def _check_homing(demand: Demand, homing: Figure, shape: MeshShape) -> None:
 
 
 def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_beside: Sequence[int]) -> None:
-    """Raise Infeasible when the peer links or downlinks set by the plan leave too few ports for the others.
-
-    `room` is the downlinks left by the peer links, `most` those at the ratio, and `room_beside` those for each number
-    of peer links.
-    """
+    """Raise Infeasible when the peer links or downlinks set by the plan leave too few ports for the others."""
+    # `room` is the downlinks left by the peer links, `most` those at the ratio, and `room_beside` those for each number
+    # of peer links.
     name, peer_links, down = demand.leaf.switch.identity.name, demand.peer_links, demand.leaf.downlinks
     fits = max((links for links, left in enumerate(room_beside) if left >= wanted), default=0)
     if peer_links and wanted > room and fits:
@@ -308,7 +304,7 @@ def _explain_refusal(demand: Demand, d: MeshDemand, shape: MeshShape, most: int)
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield equal numbers of links between every two switches."""
-    from bomgen.fabric.links.patterns import connect_peers
+    from bomgen.fabric.links import connect_peers
 
     yield PEER, connect_peers(*(plane.dimension(name) for name in (SWITCHES, "peer_links")))
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bomgen.core.provenance import formula
 from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import LINK_KINDS, TIERS, Topology, connect_tiers
 from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology, connect_tiers
 
 NAME = "rail-only"
 LIMITS = "one fat tree per rail of a server; as many servers as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import LINK_KINDS, TIERS, TierRows, Topology, connect_tiers
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, TierRows, Topology, connect_tiers
 
 NAME = "rail-optimized"
 LIMITS = "two or three tiers; a scalable unit has at most as many servers as a leaf has downlink ports"

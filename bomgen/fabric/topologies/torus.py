@@ -26,8 +26,7 @@ from typing import Any
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, applied, divided_up, named, require, step, trace
 from bomgen.fabric.clos.shape import divisors
-from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
-from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
+from bomgen.fabric.types import SERVER, Connections, DirectDemand, Fabric, LinkKind, Links, NodeGrid, Topology
 
 NAME = "torus"
 
@@ -119,7 +118,6 @@ def build(demand: DirectDemand) -> Fabric:
 
 
 def _count(demand: DirectDemand) -> Fabric:
-    """Return the fabric, as a calculation."""
     sides = _sides(demand)
     rate, of_one = named("link_gbps", demand.rate), step("nodes_of_torus", "nodes", reduce(mul, sides), "Of one torus.")
     tori = step("tori", "tori", divided_up(named("nodes", demand.nodes), of_one), "Equal, unconnected tori.")
@@ -164,10 +162,8 @@ def _count(demand: DirectDemand) -> Fabric:
 
 
 def _circuits(demand: DirectDemand, sides: Sequence[Any], nodes: Any) -> dict[str, Any]:
-    """Return the optical circuit switches between the cubes of one torus; empty where the plan gives no cube.
-
-    Raises Infeasible when cubes do not make up the torus, or exceed the ports of a circuit switch.
-    """
+    """Return the optical circuit switches between the cubes of one torus; empty where the plan gives no cube."""
+    # Raises Infeasible when cubes do not make up the torus, or exceed the ports of a circuit switch.
     given, ports = demand.options.get("cube"), demand.options.get("circuit_ports")
     if not isinstance(given, tuple) or not isinstance(ports, Figure):
         return {}
