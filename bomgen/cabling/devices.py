@@ -42,8 +42,7 @@ from bomgen.plan.types import (
 from bomgen.site import floor_plan
 from bomgen.site.facility import describe_servers, fill_rooms, open_hall, rooms_of_racks
 from bomgen.site.floor_plan import Floor, FloorPositions, MachineGroup, Route
-from bomgen.site.installed import COMPUTE, MANAGEMENT, Machines
-from bomgen.site.racks import compute_capacity, management_capacity
+from bomgen.site.racks import COMPUTE, MANAGEMENT, Machines, compute_capacity, management_capacity
 
 SERVERS = "server"
 LEAST_DIGITS = 2

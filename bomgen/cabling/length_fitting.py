@@ -41,8 +41,7 @@ from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.cages import FIXED_FORMS, UNKNOWN, map_fabric_ports
 from bomgen.optics.compatibility import AOC, AUTO, COPPER, FIBRE, LinkSpec, Medium, PartsLookup, Unbuildable, metres
-from bomgen.optics.options import select_patch
-from bomgen.optics.selection import choose
+from bomgen.optics.selection import choose, select_patch
 from bomgen.optics.uses import (
     JUMPER,
     TRUNKED,

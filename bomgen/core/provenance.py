@@ -440,7 +440,8 @@ def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
     return {"low": json_value(low), "high": json_value(high)}
 
 
-Result = TypeVar("Result", bound=NamedTuple)
+Result = TypeVar("Result")
+Fields = TypeVar("Fields", bound=NamedTuple)
 
 MOST_FORMULAS = 10_000
 _TRACING: ContextVar[bool] = ContextVar("_TRACING", default=False)
@@ -543,11 +544,11 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Any:
     return _perform(function, f"{name}({', '.join(['{}'] * len(arguments))})", *arguments)
 
 
-def step(name: str, unit: str, value: Any, why: str = "", source: str | None = None) -> Any:
+def step(name: str, unit: str, value: Any, why: str = "", source: str | None = None, decides: bool = False) -> Any:
     """Name a number of a calculation, with its unit, its meaning and the document of its expression.
 
-    An argument or a step that is named again in the same unit is the same figure. Raises TypeError when two of the
-    figures in the expression have the same name.
+    `decides`: it is a decision, not an estimate. An argument or a step that is named again in the same unit is the same
+    figure. Raises TypeError when two of the figures in the expression have the same name.
     """
     if not _TRACING.get():
         return value
@@ -560,7 +561,7 @@ def step(name: str, unit: str, value: Any, why: str = "", source: str | None = N
     if same is not None and same.unit == unit:
         return named(name, same)
     origin = Derived(_formula(name, unit, value.written, tuple(inputs), why, source), tuple(inputs.items()))
-    return named(name, Figure(value.value, unit, origin, value.estimate))
+    return named(name, Figure(value.value, unit, origin, None if decides else value.estimate))
 
 
 def named(name: str, number: Any) -> Any:
@@ -586,7 +587,7 @@ def trace(calculation: Callable[..., Result], *records: Any) -> Result:
     return shown
 
 
-def values_of(record: Result) -> Result:
+def values_of(record: Fields) -> Fields:
     """Return a record of figures as one of their values."""
     return record._make(field.value if isinstance(field, Figure) else field for field in record)
 

@@ -61,8 +61,7 @@ from bomgen.optics.compatibility import (
     adapter_for,
     metres,
 )
-from bomgen.optics.options import cables, transceivers
-from bomgen.optics.selection import choose
+from bomgen.optics.selection import cables, choose, transceivers
 from bomgen.optics.uses import (
     BOTH_ENDS,
     CAGES_OF_SWITCH,

@@ -20,7 +20,6 @@ from bomgen.core.document import group_by, rows_below
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, first_given, formula
 from bomgen.plan.types import IN_USE, RACK_KINDS, SPARE, Installed, Place, Site
-from bomgen.site.installed import COMPUTE, MANAGEMENT, Hall, Machines, RackPlace, RackSpace
 from bomgen.site.rack_loads import (
     NO_LOAD,
     NO_SUPPLY,
@@ -33,7 +32,9 @@ from bomgen.site.rack_loads import (
     supply_warnings,
 )
 from bomgen.site.racks import (
+    COMPUTE,
     MACHINE_POWER,
+    MANAGEMENT,
     OVERLOADS,
     RACK_COOLING,
     RACK_LOAD,
@@ -41,6 +42,10 @@ from bomgen.site.racks import (
     RACK_UNITS,
     SHARED_RACKS,
     Equipment,
+    Hall,
+    Machines,
+    RackPlace,
+    RackSpace,
     Warnings,
     at_end,
     bought_servers,

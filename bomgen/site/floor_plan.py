@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Installed, Site
-from bomgen.site.installed import COMPUTE, MANAGEMENT
-from bomgen.site.racks import RackRun, pack_racks
+from bomgen.site.racks import COMPUTE, MANAGEMENT, RackRun, pack_racks
 
 Column = NDArray[np.int64]
 NOWHERE = -1
