@@ -541,7 +541,15 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     name = function.__name__
     _FUNCTIONS[name] = function
-    return _perform(function, f"{name}({', '.join(['{}'] * len(arguments))})", *arguments)
+
+    def calculate(*values: Any) -> Any:
+        before = _TRACING.set(False)
+        try:
+            return function(*values)
+        finally:
+            _TRACING.reset(before)
+
+    return _perform(calculate, f"{name}({', '.join(['{}'] * len(arguments))})", *arguments)
 
 
 def step(name: str, unit: str, value: Any, why: str = "", source: str | None = None, decides: bool = False) -> Any:

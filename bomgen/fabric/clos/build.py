@@ -282,7 +282,7 @@ def build(topology: str, demand: Demand, figures: PlainDemand, chosen: ClosShape
             up = step("links", "links", c.spines * c.spine_up, "Uplinks of all spines.")
             links.append(Links(SPINE_CORE.name, up, up, d.core_gbps, SPINE_CORE.ends))
             free["core"] = c.cores * d.core_radix - up
-            switches, pod_gbps = switches + c.cores, c.uplinks * d.core_gbps
+            switches, pod_gbps = switches + step("more_switches", "switches", c.cores), c.uplinks * d.core_gbps
         by_pod = (c.pods, pod_gbps) if c.pods else ()
         flow = applied(max_flow_between_halves, c.occupancy, d.down_gbps, d.up_gbps, *by_pod)
         largest = applied(largest_endpoints, context.demand)
