@@ -315,7 +315,7 @@ def build(topology: str, demand: Demand, figures: PlainDemand, chosen: ClosShape
 def _leaf_tier(demand: Demand, d: Any, c: Counts) -> Tier:
     fitted: tuple[Fitted, ...] = (Fitted(c.leaves, c.down, c.up),)
     kinds = applied(kinds_of_leaves, c.occupancy)
-    if demand.populate_used_ports_only and kinds != (((c.down, c.up), c.leaves),):
+    if demand.populate_used_ports_only and kinds.value != (((c.down.value, c.up.value), c.leaves.value),):
         fitted = tuple(fit_switches(kinds, has_up=True))
     ratio = ratio_built(c.down, d.down_gbps, c.up, d.up_gbps)
     return Tier("leaf", demand.leaf.switch, c.leaves, d.radix, c.down, c.up, fitted, ratio)
