@@ -80,8 +80,7 @@ fuzz: $(INSTALLED_JUDGES) ## replay what fuzzing found, and fuzz every target fo
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/fuzz
 
 deep: $(INSTALLED_JUDGES) $(INSTALLED_TOOLS) everywhere mutation ## before a release: laws, faults, judges and bounds at length, a million executions of fuzzing
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/judges tests/serve/test_memory.py tests/hostile/test_bounds.py tests/hostile/test_sent.py tests/xray/test_xray.py tests/xray/test_xray_networks.py
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest -m deep
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest
 	$(BIN)/python tests/fuzz/hunt.py
 
 same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones; QUICK=1

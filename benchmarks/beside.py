@@ -280,7 +280,7 @@ def _trees(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:
             {"ports": ports, "tiers": tiers, "nics": NICS, "file": str(theirs)},
             (((BOMGEN, "wiring", "-", "-f", "infragraph", "-o", str(ours)), plan),),
             partial(_counted, command, ours),
-            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.infragraph",
+            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.graphs",
             partial(_counted, command, theirs),
         )
 
@@ -314,7 +314,7 @@ def _fabrics(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noqa:
                 "switches": len({name for pair in _links(out) for name in pair}),
                 "links": sum(_links(out).values()),
             },
-            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.csv",
+            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.columns",
         )
 
 

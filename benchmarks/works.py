@@ -205,7 +205,7 @@ def _quoting(folder: Path) -> Work:
 
 def _typing(folder: Path) -> Iterator[Work]:
     """Yield the times of the page, where a browser and what drives it are installed (.ci/run)."""
-    modules, browser = CHECKOUT / ".ci" / "node_modules", which("chromium")
+    modules, browser = CHECKOUT / ".ci" / "node_modules", which("chromium-headless-shell")
     if not browser or not which("node") or not (modules / "playwright-core").is_dir():
         return
     ENVIRONMENT["NODE_PATH"] = str(modules)

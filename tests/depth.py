@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import pytest
 
+Case = TypeVar("Case")
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 """Whether tests look as far as `make deep` does; those that are marked `deep` run there alone."""
 DEEPER = 60 if DEEP else 1
@@ -20,6 +22,13 @@ VARIED_PLANS = {
 }
 """Plans of plans/ whose documents have every chapter, table and mark that those of all have: the others are left to
 `make deep` where a test runs for every plan."""
+JUDGED_PLANS = VARIED_PLANS - {"llama2-7b-chat", "llama3-70b-lora", "meta-24k", "qwen3-32b-grpo"}
+"""Those of them that outside programs read every day: the files of the others have no other elements."""
+
+
+def few(cases: Iterable[Case], one_in: int) -> list[Case]:
+    """Return one in so many cases of one kind, and for `make deep` all of them."""
+    return [*cases][:: 1 if DEEP else one_in]
 
 
 def examples(usual: int) -> int:

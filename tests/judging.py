@@ -21,7 +21,6 @@ TOOLS = CHECKOUT / "build" / "tools"
 """The environment of the tools of a release, apart from that of the tests."""
 DEBIAN = {
     "soffice": "libreoffice-calc",
-    "chromium": "chromium",
     "dot": "graphviz",
     "fc-match": "fontconfig",
     "fish": "fish",

@@ -24,8 +24,8 @@ import yaml
 from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
+from bomgen.catalog.part_file_checks import with_shared_sources
 from bomgen.catalog.parts import GENERIC
-from bomgen.catalog.sources import with_shared_sources
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "bomgen" / "data"

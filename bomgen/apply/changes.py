@@ -19,7 +19,7 @@ from bomgen.core.document import Document, group_by
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.core.yaml_source import Path, Source
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.schema import CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.cells import Broken, TableCell, Value

@@ -21,7 +21,7 @@ from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Appliance, Identity, Pdu, Server
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, constant, formula
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links import HOST
 from bomgen.fabric.types import Tier
@@ -506,10 +506,8 @@ def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
     return ways.count_up_to(up_to_m) - ways.count_up_to(over_m)
 
 
-@formula("m")
-def zero_length() -> int:
-    """Lower end of the range of the shortest stock length."""
-    return 0
+zero_length = constant("zero_length", "m", 0)
+"""Lower end of the range of the shortest stock length."""
 
 
 def route_lengths(ends: CableEnds, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Routes:

@@ -157,23 +157,19 @@ def _power_and_supplies(record: Record, _catalog: Catalog) -> Iterator[Contradic
         yield Contradiction("power", text)
 
 
-def _lanes_and_rate(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
-    """Compare the rate of a module with the lanes of its engines."""
+def _module(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
+    """Compare the rate of a module with the lanes of its engines, its fibre and reach with those of its optic."""
     lanes, lane = LANES.get(str(record.value("optic"))), record.value("lane_gbps")
     rate, ports = record.value("rate_gbps"), record.value("ports") or 1
     if lanes and lane and rate and rate != lanes * lane * ports:
         text = f"{rate}G, but {ports} x {lanes} lanes of {lane}G are {lanes * lane * ports}G"
         yield Contradiction("rate_gbps", text)
-
-
-def _fibre_and_reach(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
-    """Compare the fibre and the reach of a module with those of its optic."""
     optic, fibre = str(record.value("optic")), record.value("fibre")
     usual = FIBRES.get(optic[:2])
     if usual and fibre not in (None, ANY, usual):
         yield Contradiction("fibre", f"the optic {optic} runs over {usual}, not over {fibre}")
-    lane, reach, longest = record.value("lane_gbps") or 0, record.figure("reach", "m"), LONGEST_M.get(optic[:2])
-    if optic.startswith("sr") and lane >= FAST_LANE:
+    reach, longest = record.figure("reach", "m"), LONGEST_M.get(optic[:2])
+    if optic.startswith("sr") and (lane or 0) >= FAST_LANE:
         longest = LONGEST_SR_M
     if reach and longest and reach.value > longest:
         text = f"a reach of {float(reach.value):g} m, but {optic} reaches at most {longest} m"
@@ -187,8 +183,8 @@ def _links_and_rate(record: Record, _catalog: Catalog) -> Iterator[Contradiction
         yield Contradiction("rate_gbps", f"{rate}G, but {links} links of {link}G are {links * link}G")
 
 
-def _peaks(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
-    """Compare the peaks of an accelerator by precision, and dense with sparse ones."""
+def _gpu(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
+    """Compare the peaks of an accelerator by precision, dense with sparse ones, and its memory with its bandwidth."""
     dense = {name: record.value(f"{name}_tflops") for name in PRECISIONS}
     listed = [(name, peak) for name, peak in dense.items() if peak]
     for (wide, slow), (narrow, fast) in pairwise(listed):
@@ -201,10 +197,6 @@ def _peaks(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
         if peak and sparse and not peak < sparse <= MOST_SPARSE * peak:
             text = f"{name} at {float(sparse):g} TFLOP/s sparse and {float(peak):g} dense: 1 to {MOST_SPARSE} times"
             yield Contradiction(key, f"{text} is usual")
-
-
-def _memory_and_bandwidth(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
-    """Compare the memory of an accelerator with its bandwidth."""
     memory, bandwidth = record.figure("memory", "bytes"), record.figure("memory_bandwidth", "bytes/s")
     if memory and bandwidth:
         seconds = Fraction(memory.value) / Fraction(bandwidth.value)
@@ -215,13 +207,13 @@ def _memory_and_bandwidth(record: Record, _catalog: Catalog) -> Iterator[Contrad
 
 _Check = Callable[[Record, Catalog], Iterator[Contradiction]]
 _CHECKS: Mapping[str, tuple[_Check, ...]] = {
-    "gpu": (_peaks, _memory_and_bandwidth),
+    "gpu": (_gpu,),
     "server": (_ports_and_nics, _power_and_supplies),
     "nic": (_port_and_bus,),
     "switch": (_ports_and_cages, _power_and_supplies),
     "storage": (_power_and_supplies,),
     "appliance": (_power_and_supplies,),
-    "transceiver": (_lanes_and_rate, _fibre_and_reach),
+    "transceiver": (_module,),
     "cable": (_links_and_rate,),
 }
 """Cross-checks by kind of part."""

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog.files import built_in_assumption
-from bomgen.catalog.parts import GENERIC, Gpu, Server
+from bomgen.catalog.parts import GENERIC, Gpu, Server, StorageSystem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, minimum, product
 from bomgen.core.units import BITS_A_BYTE, GIGA
@@ -173,21 +173,26 @@ def estimate_from_height(kind: str, rack_units: Figure | None) -> tuple[Figure |
     return power_of_height(rack_units, _ranged(f"{kind}-power-per-unit")), estimate_weight(kind, rack_units)
 
 
-def estimate_capacity(raw_bytes: Figure | None) -> Figure | None:
-    """Return the usable capacity [bytes] of drives, with its range; None for unknown drives."""
-    return usable_capacity(raw_bytes, _ranged("storage-usable-share")) if raw_bytes else None
+def estimate_storage(system: StorageSystem, raw_bytes: Figure | None) -> StorageSystem:
+    """Return the storage system with estimates where its vendor publishes nothing and what they rest on is known.
 
-
-def estimate_read(ports: Figure | None, port_gbps: Figure | None) -> Figure | None:
-    """Return the read bandwidth [bytes/s] through ports, with its range; None without ports."""
-    if not ports or not ports.value or not port_gbps:
-        return None
-    return read_of_ports(rate_of_ports(ports, port_gbps), _ranged("storage-read-share"))
-
-
-def estimate_write(read: Figure | None) -> Figure | None:
-    """Return the write bandwidth [bytes/s] of a storage system with a read bandwidth, with its range."""
-    return write_of_read(read, _ranged("storage-write-to-read")) if read else None
+    Usable capacity [bytes] is that of drives, read bandwidth [bytes/s] goes through ports, write bandwidth follows it.
+    """
+    capacity, read, write, ports = system.capacity_bytes, system.read, system.write, system.ports
+    power_w, weight_kg = estimate_from_height("storage", system.rack_units)
+    if capacity is None and raw_bytes:
+        capacity = usable_capacity(raw_bytes, _ranged("storage-usable-share"))
+    if read is None and ports and ports.value and system.port_gbps:
+        read = read_of_ports(rate_of_ports(ports, system.port_gbps), _ranged("storage-read-share"))
+    if write is None and read:
+        write = write_of_read(read, _ranged("storage-write-to-read"))
+    return system._replace(
+        capacity_bytes=capacity,
+        read=read,
+        write=write,
+        power_w=system.power_w or power_w,
+        weight_kg=system.weight_kg or weight_kg,
+    )
 
 
 def _with_range(kind: str, power_w: Figure) -> Figure:

@@ -14,13 +14,19 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
+from bomgen.catalog.link_words import with_canonical_words
 from bomgen.catalog.models import bare_names, kind_of_unsized, untuned
-from bomgen.catalog.order_numbers import OrderNumber, numbers_by_length, order_numbers
 from bomgen.catalog.part_file_checks import (
+    MAX_QUOTED,
+    SOURCES,
+    UNVERIFIED,
+    OrderNumber,
     implausible_figures,
-    with_canonical_words,
+    numbers_by_length,
+    order_numbers,
+    undescribed_sources,
+    with_shared_sources,
 )
-from bomgen.catalog.sources import MAX_QUOTED, SOURCES, UNVERIFIED, undescribed_sources, with_shared_sources
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend
@@ -215,13 +221,15 @@ class Record(NamedTuple):
         try:
             number = parse(raw, unit)
         except ValueError as error:
-            mark = self.source.mark((*self.steps, *above, key))
-            raise PlanErrors([Problem(mark, "error", str(error), "unit")]) from None
+            raise self.error(str(error), "unit", *above, key) from None
         if not self.built_in and (number < 0 or (number == 0 and not zero)):
-            mark = self.source.mark((*self.steps, *above, key))
             least = "0 or more" if zero else "more than 0"
-            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; {least}", "range")])
+            raise self.error(f"{key} is {raw}; {least}", "range", *above, key)
         return Figure(number, unit, self.origin(key, *above))
+
+    def error(self, message: str, rule: str, *keys: str | int) -> PlanErrors:
+        """Return the error that the value at a path of keys is wrong, at its place."""
+        return PlanErrors([Problem(self.source.mark((*self.steps, *keys)), "error", message, rule)])
 
     def word(self, key: str) -> Figure | None:
         """Return the word at a key as a figure; None when it is unknown."""
@@ -232,11 +240,10 @@ class Record(NamedTuple):
         """Return a required value as `figure` does. Raises PlanErrors when the record lacks it."""
         figure = self.figure(key, unit, *above, zero=zero)
         if figure is None:
-            mark = self.source.mark((*self.steps, *above, key))
             message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"
             if self.id == INLINE:
                 message = f"the {self.kind} described here has no `{key}`; add it"
-            raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
+            raise self.error(message, "unknown-figure", *above, key)
         return figure
 
     def figure_or_one(self, key: str, *above: str | int) -> Figure:
@@ -263,7 +270,14 @@ class Record(NamedTuple):
             if not self.built_in:
                 named = ".".join(str(step) for step in (*self.steps[1:], *above, key))
                 return Given(self.source.mark((*self.steps, *above, key)), named)
-            raw = self._common_source(above)
+            # Several figures of a record have their source once, such as those of its port groups.
+            group, raw = above[0] if above else "", self.data
+            if group == "port_groups":
+                raw = {"source": raw.get("ports_source", ()), "confidence": raw.get("ports_confidence", "low")}
+            elif group in (REQUIRES, CHECKPOINT_FORMATS):
+                raw = raw[group][above[1]]
+            elif group == CHASSIS:
+                raw = raw[CHASSIS]
         names = raw.get("source", ())
         names = [names] if isinstance(names, str) else names
         called = str(above[-1]) if key == "count" and above else key
@@ -273,15 +287,6 @@ class Record(NamedTuple):
             str(raw.get("confidence", "low" if self.built_in else "high")),
             raw.get("note"),
         )
-
-    def _common_source(self, above: tuple[str | int, ...]) -> dict[str, Any]:
-        """Return the source and confidence that a record gives once for several figures, such as its port groups."""
-        data = self.data
-        if above and above[0] == "port_groups":
-            return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
-        if above and above[0] in (REQUIRES, CHECKPOINT_FORMATS):
-            return dict(data[above[0]][above[1]])
-        return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
         """Return the documents of source names, as the record's `sources` describe them; none for `unverified`."""
@@ -366,7 +371,10 @@ class Catalog:
             is_users = any(directory.parent in self.folders for directory in self._places(kind))
             # A name of the user's own parts comes before an id that only its ending hides.
             ids = (wanted, *bare_names(wanted)) if kind == MODEL and not is_users else (wanted,)
-            record = next(filter(None, (self._find_by_id(kind, id) for id in ids)), None)
+            stems = (
+                (id, LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id) for id in ids if _ID.fullmatch(id)
+            )
+            record = next(filter(None, (self._find_in(self._places(kind), kind, names) for names in stems)), None)
             self._records[key] = record or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
@@ -406,11 +414,8 @@ class Catalog:
 
     def assumption(self, id: str) -> Figure:
         """Return an assumption as a figure. Raises BrokenInstallation when the built-in data lack it."""
-        if id not in self._assumptions:
-            self._assumptions[id] = self._read_assumption(id)
-        return self._assumptions[id]
-
-    def _read_assumption(self, id: str) -> Figure:
+        if id in self._assumptions:
+            return self._assumptions[id]
         try:
             record = self.find("assumption", id)
         except UnknownPart as error:
@@ -426,7 +431,7 @@ class Catalog:
             references,
             str(data["confidence"]),
         )
-        return Figure(value, unit, origin)
+        return self._assumptions.setdefault(id, Figure(value, unit, origin))
 
     def default_server(self, gpu: str) -> Record | None:
         """Return the server of a GPU that is marked as its default, or the only one that has it; None without one."""
@@ -483,12 +488,6 @@ class Catalog:
         spend(OF_PART_LOOKUP * len(paths))
         return paths
 
-    def _find_by_id(self, kind: str, id: str) -> Record | None:
-        if not _ID.fullmatch(id):
-            return None
-        family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
-        return self._find_in(self._places(kind), kind, (id, family))
-
     def _find_in(self, places: Sequence[Path], kind: str, stems: Sequence[str]) -> Record | None:
         """Return the record of the first of some file names in the first of some folders that has one."""
         for number, directory in enumerate(places):
@@ -527,7 +526,11 @@ class Catalog:
 
     def _find_by_alias(self, kind: str, wanted: str, name: str) -> Record:
         if kind not in self._aliases:
-            self._aliases[kind] = self._ids_by_name(kind)
+            names: dict[str, set[str]] = {}
+            for id in (id for directory in self._places(kind) for id in self._list(directory)):
+                for alias in self.find_original(kind, id).names:
+                    names.setdefault(alias, set()).add(id)
+            self._aliases[kind] = names
         names = self._aliases[kind]
         fits = names.get(wanted, set())
         if kind == MODEL:
@@ -539,14 +542,6 @@ class Catalog:
         if fits:
             return self.find_original(kind, min(fits))
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
-
-    def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
-        names: dict[str, set[str]] = {}
-        for directory in self._places(kind):
-            for id in self._list(directory):
-                for name in self.find_original(kind, id).names:
-                    names.setdefault(name, set()).add(id)
-        return names
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:

@@ -1,16 +1,15 @@
-"""Identities of parts, and the records of racks, PDUs and power supplies."""
+"""Identities of parts, the records of racks, PDUs and power supplies, and the facts that a quote says of a part."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.catalog import parts
-from bomgen.catalog.descriptions import SUPPLIES, describe
 from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
-from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Figure, Mark, formula
 from bomgen.core.units import parse
@@ -115,10 +114,8 @@ def ascii_slug(name: str) -> str:
     return "-".join(part for part in (plain, digest) if part)
 
 
-# rack records -------------------------------------------------------------------------------------------------------
-# Records of racks, PDUs and power supplies as data.
+# power supplies -----------------------------------------------------------------------------------------------------
 
-OUTLETS = ("c13", "c19", "either")
 _RATING = re.compile(r"(\d{1,3}) x (\d{1,6}(?:\.\d{1,3})? ?k?W)\b")
 """Number and rating of power supplies, as in `6 x 3.3 kW, 4+2`."""
 MILLIMETRES_OF_A_METRE = 1000
@@ -140,9 +137,8 @@ def supplies(record: Record) -> parts.PowerSupplies | None:
         return None
     needed = record.figure("needed", "count", SUPPLIES)
     if needed and needed.value > count.value:
-        mark = record.source.mark((*record.steps, SUPPLIES, "needed"))
         message = f"{needed.value} of {count.value} power supplies are needed; at most all of them"
-        raise PlanErrors([Problem(mark, "error", message, "range")])
+        raise record.error(message, "range", SUPPLIES, "needed")
     return parts.PowerSupplies(count, needed, str(record.value(SUPPLIES, "inlet")))
 
 
@@ -160,37 +156,149 @@ def supply_capacity(record: Record) -> Figure | None:
     return Figure(parse(rating[2], "W") * count, "W", record.origin("psu"))
 
 
-def rack(record: Record) -> parts.Rack:
-    """Return a record of kind rack as data."""
-    return parts.Rack(
-        identity=name_part(identity(record), "rack"),
-        rack_units=record.figure("rack_units", "U"),
-        width_mm=record.figure("width_mm", "mm"),
-        depth_mm=record.figure("depth_mm", "mm"),
-        weight_kg=record.figure("weight", "kg"),
-        load_kg=record.figure("load", "kg"),
-    )
+# facts ----------------------------------------------------------------------------------------------------------------
+
+AIRFLOWS = ("P2C", "C2P")
+"""The variants of part numbers that differ in their airflow: power to connector side, and the reverse."""
+FORWARD = ("front to rear", "front to back")
+"""The names of the usual direction of the air."""
+OUTLETS = ("c13", "c19", "either")
+INFINIBAND = "infiniband"
+SUPPLIES = "power_supplies"
+_KILO, _TERA, _GIGA = 10**3, 10**12, 10**9
 
 
-def panel(record: Record) -> parts.Panel:
-    """Return a record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
-    return parts.Panel(
-        identity=name_part(identity(record), "patch panel"),
-        ports=record.need("ports", "count"),
-        connectors=tuple(record.value("connectors") or ()),
-        rack_units=record.need("rack_units", "U"),
-        weight_kg=record.figure("weight", "kg"),
-    )
+def describe(record: Record) -> tuple[Message, ...]:
+    """Return the facts about the part of a record: what it is, in the words of the trade, as a data sheet orders it."""
+    return tuple(fact for facts in _FACTS.get(record.kind, ()) for fact in facts(record))
 
 
-def pdu(record: Record) -> parts.Pdu:
-    """Return a record of kind pdu as data."""
-    outlets_listed = record.value("outlets") or {}
-    outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in outlets_listed}
-    return parts.Pdu(
-        identity=name_part(identity(record), "rack PDU"),
-        power_w=record.figure("power", "W"),
-        outlets={form: figure for form, figure in outlets.items() if figure is not None},
-        rack_units=record.figure("rack_units", "U", zero=True),
-        weight_kg=record.figure("weight", "kg"),
-    )
+def airflow_of(record: Record) -> str | None:
+    """Return the airflow of the part number that is ordered: the variant that it names, else that of the record."""
+    variants, cooling = record.value("part_numbers") or {}, str(record.value("cooling"))
+    ordered = (record.value("part_number"), record.value("ordering_number"))
+    airflow: str | None = record.value("airflow")
+    if parts.LIQUID in cooling and parts.AIR not in cooling:
+        return parts.LIQUID
+    return next((name for name in AIRFLOWS if variants.get(name) and variants[name] in ordered), airflow)
+
+
+def describe_airflow(airflow: str) -> str:
+    """Return the direction of the air through a switch; abbreviations of vendors are explained."""
+    plain = airflow.partition(",")[0]
+    known = {"P2C": "airflow-p2c", "C2P": "airflow-c2p", "both": "airflow-both", parts.LIQUID: "airflow-liquid"}
+    known |= dict.fromkeys(FORWARD, "airflow-front-to-rear")
+    return message(known[plain]) if plain in known else airflow
+
+
+Facts = Callable[[Record], Iterator[Message]]
+
+
+def _fact(code: str, parameter: str, key: str, unit: str, scale: int | None = 1) -> Facts:
+    """Return a function that yields one figure of a record in multiples of `scale`; None: as a number of pieces."""
+
+    def fact(record: Record) -> Iterator[Message]:
+        if figure := record.figure(key, unit):
+            yield message(code, **{parameter: figure.value if scale is None else _scaled(figure.value, scale)})
+
+    return fact
+
+
+def _memory(record: Record) -> Iterator[Message]:
+    if memory := record.figure("memory", "bytes"):
+        words = (_scaled(memory.value, _GIGA), "GB", record.value("memory_type"))
+        yield message("fact-plain", text=" ".join(filter(None, words)))
+
+
+def _cooling(record: Record) -> Iterator[Message]:
+    cooling = str(record.value("cooling"))
+    if parts.LIQUID in cooling or parts.AIR in cooling:
+        yield message("fact-liquid-cooled" if parts.LIQUID in cooling else "fact-air-cooled")
+
+
+def _text(key: str) -> Facts:
+    return lambda record: (message("fact-plain", text=str(text)) for text in (record.value(key),) if text)
+
+
+def _management(record: Record) -> Iterator[Message]:
+    if record.value("protocol") == INFINIBAND:
+        yield message("fact-unmanaged" if record.value("managed") is False else "fact-managed")
+    if airflow := airflow_of(record):
+        yield message("fact-airflow", direction=describe_airflow(airflow))
+
+
+def _fibre(record: Record) -> Iterator[Message]:
+    if connector := record.value("connector"):
+        yield message("fact-plain", text=re.sub("-(?=[AU]PC)", "/", str(connector).upper()))
+    if (fibre := record.value("fibre")) in ("multimode", "single-mode"):
+        yield message(f"fact-{fibre}")
+
+
+def _footprint(record: Record) -> Iterator[Message]:
+    width, depth = record.figure("width_mm", "mm"), record.figure("depth_mm", "mm")
+    if width and depth:
+        yield message("fact-footprint", width=_scaled(width.value), depth=_scaled(depth.value))
+
+
+def _outlets(record: Record) -> Iterator[Message]:
+    for form in OUTLETS:
+        outlets = record.figure(form, "count", "outlets", zero=True)
+        if outlets and outlets.value:
+            yield message("fact-outlets", count=outlets.value, form="C13/C19" if form == "either" else form.upper())
+
+
+def _ports(record: Record) -> Iterator[Message]:
+    """Yield the ports of a device by their rate, with the protocols that its record names."""
+    counted = list[Message]()
+    groups: list[tuple[str | int, ...]] = [("port_groups", at) for at in range(len(record.value("port_groups") or ()))]
+    for above in groups or [()]:
+        ports, rate = record.figure("ports", "count", *above, zero=True), record.figure("port_gbps", "Gb/s", *above)
+        if ports and ports.value and rate:
+            counted.append(message("fact-port-group", count=_scaled(ports.value), rate=_scaled(rate.value)))
+    protocols = record.value("protocols") or [record.value("protocol")]
+    named = [message(f"protocol-{protocol}") for protocol in protocols if protocol]
+    if counted:
+        key = "fact-modular" if record.value("chassis") else "fact-ports" if named else "fact-port"
+        yield message(key, groups=counted, protocols=named)
+
+
+def _cages(record: Record) -> Iterator[Message]:
+    """Yield the number and form of the cages, without the height of their modules; line cards have their own."""
+    cages, form = record.figure("cages", "count"), record.value("cage")
+    if form and form != parts.ANY and not record.value("chassis"):
+        shown = str(form).removesuffix("-finned").removesuffix("-flat").upper()
+        yield message("fact-cages", count=cages.value, form=shown) if cages else message("fact-cage", form=shown)
+
+
+def _power(record: Record) -> Iterator[Message]:
+    if power := record.figure("power", "W"):
+        unit, name = (_KILO, "kW") if power.value >= _KILO else (1, "W")
+        yield message("fact-power", power=_scaled(power.value, unit), unit=name)
+
+
+def _supplies(record: Record) -> Iterator[Message]:
+    if count := record.figure("count", "count", SUPPLIES):
+        yield message("fact-supplies", count=count.value)
+
+
+def _scaled(value: Fraction | int, unit: int = 1) -> str:
+    """Return a figure in multiples of its unit, with the digits that a data sheet has."""
+    return f"{Decimal(f'{float(Fraction(value) / unit):.4g}'):,f}"
+
+
+_HEIGHT = _fact("fact-units", "units", "rack_units", "U")
+_BANDWIDTHS = tuple(_fact(f"fact-{key}", "rate", key, "bytes/s", _GIGA) for key in ("read", "write"))
+_FACTS: Mapping[str, Sequence[Facts]] = {
+    "gpu": (_memory, _power),
+    "server": (_HEIGHT, _cooling, _supplies),
+    "nic": (_ports, _cages, _text("host_bus")),
+    "switch": (_ports, _cages, _management, _supplies, _HEIGHT),
+    "transceiver": (_text("wavelength"), _fibre, _fact("fact-reach", "metres", "reach", "m"), _power),
+    "storage": (_fact("fact-capacity", "size", "capacity", "bytes", _TERA), *_BANDWIDTHS, _ports, _HEIGHT, _power),
+    "appliance": (_HEIGHT, _supplies, _power),
+    "rack": (_HEIGHT, _footprint, _fact("fact-load", "load", "load", "kg")),
+    "pdu": (_power, _outlets),
+    "panel": (_fact("fact-panel-ports", "count", "ports", "count", None), _HEIGHT),
+    ACCESSORY: (_fact("fact-cooling", "power", "cooling", "W", _KILO),),
+}
+"""The facts of each kind of part; the name of a cable says what it is."""

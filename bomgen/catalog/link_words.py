@@ -1,6 +1,8 @@
 """The grammar of optics and cables: what the words `400G DR4 LPO, QSFP112, MPO12/APC, 500 m` say of a part.
 
-The words are data, `data/link-words.yaml`.
+The words are data, `data/link-words.yaml`. In a user's part file, words such as `QSFP-DD`, `SMF` or `MPO-12/APC` become
+the value that the schema has, so that nothing else compares spellings; other words of a field are data,
+`data/trade-words.yaml`.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import Source, own
 
 FILE = "link-words.yaml"
 KEPT = 10_000
@@ -46,6 +48,9 @@ _LENGTH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:m|meters?|metres?|米)(?![
 _REACH = re.compile(r"(?:\bup to|\bmax(?:imum)?|\breach|传输距离|最大)\s*:?\s*(\d+(?:\.\d+)?)\s*(k?)m\b")
 _SPLIT = re.compile(r"(?:\bto\b|->|→|对|转|接)\s*([248])\s*(?:x|个|\b)|\b1 ?(?:to|:|x|分) ?([248])\b")
 KILO = 1000
+TRADE_WORDS = "trade-words.yaml"
+_LOCAL = "#/$defs/"
+_IGNORED = re.compile(r"[\W_]+")
 
 
 class LinkWords(NamedTuple):
@@ -86,7 +91,9 @@ def read_link_words(text: str) -> LinkWords:
     text = " ".join(_SPACED.sub(" ", _INCLUDED.split(text)[0]).split())
     medium, fibre = _first("medium", text), _only("fibre", text)
     gbps, ports = _rate(text)
-    optic, engines, forms = "", 0, _forms(text)
+    optic, engines = "", 0
+    spans = sorted((match.start(), -match.end(), form) for form, match in _matches("form", text, every=True))
+    forms = tuple(form for _, _, form in spans)
     for reach, match in _matches("optic", text):
         said = match.groupdict()
         engines = int(said.get("count") or 0)
@@ -147,11 +154,6 @@ def _rate(text: str) -> tuple[int, int]:
     return most, max((ports for gbps, ports in rates if gbps == most), default=0)
 
 
-def _forms(text: str) -> tuple[str, ...]:
-    spans = sorted((match.start(), -match.end(), form) for form, match in _matches("form", text, every=True))
-    return tuple(form for _, _, form in spans)
-
-
 def _first(group: str, text: str) -> str:
     return next((name for name, _ in _matches(group, text)), "")
 
@@ -177,3 +179,50 @@ def _words() -> Mapping[str, Mapping[str, tuple[re.Pattern[str], ...]]]:
         group: {str(name): tuple(map(re.compile, words)) for name, words in names.items()}
         for group, names in groups.items()
     }
+
+
+def with_canonical_words(source: Source, schema: Mapping[str, Any]) -> Source:
+    """Return the source of a part file with the values of its schema in place of other words for them."""
+    return source._replace(data=_canonical(source.data, schema, schema.get("$defs", {}), ""))
+
+
+def _canonical(data: Any, schema: Mapping[str, Any], defs: Mapping[str, Any], field: str) -> Any:
+    if "$ref" in schema:
+        schema = defs.get(str(schema["$ref"]).removeprefix(_LOCAL), {})
+    if isinstance(data, dict):
+        below, data = schema.get("properties", {}), _divide_optic(data)
+        return {key: _canonical(value, below.get(key, {}), defs, str(key)) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_canonical(item, schema.get("items", {}), defs, field) for item in data]
+    if isinstance(data, str) and data not in schema.get("enum", (data,)):
+        return _word(data, tuple(schema["enum"]), field)
+    return data
+
+
+def _divide_optic(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a module whose optic is written with its engines, such as 2xDR4, with both by themselves."""
+    optic = read_link_words(f"{data.get('rate_gbps', '')}G {data['optic']} module") if "optic" in data else None
+    if optic is None or optic.ports < TWIN or _form(str(data["optic"])) == _form(optic.optic):
+        return data
+    ports = data.get("ports", optic.ports)
+    return {**data, "optic": optic.optic, "ports": ports} if ports == optic.ports else data
+
+
+def _word(written: str, values: tuple[Any, ...], field: str) -> str:
+    """Return the value that a word means in a field; the word itself if it means none, which the schema refuses."""
+    form = _form(written)
+    spelled = next((value for value in values if isinstance(value, str) and _form(value) == form), None)
+    meant = spelled or _meanings(field).get(form, written)
+    return meant if meant in values else written
+
+
+def _form(word: str) -> str:
+    """Return a word without case, spaces and punctuation; a plus sign tells SFP+ from SFP."""
+    return _IGNORED.sub("", word.lower().replace("+", "plus"))
+
+
+@cache
+def _meanings(field: str) -> Mapping[str, str]:
+    groups: Mapping[str, Any] = own(folder("data") / TRADE_WORDS, TRADE_WORDS).data
+    words = groups.get("connector" if field == "far_connector" else field, {})
+    return {_form(word): value for value, synonyms in words.items() for word in synonyms}

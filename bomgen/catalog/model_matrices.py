@@ -56,9 +56,12 @@ def matrices(model: Model) -> tuple[Matrix, ...] | None:
     """Return the weight matrices of a model's layers; None when its shape is not known well enough."""
     if set(missing(model)) - {"vocab"}:
         return None
+    router: tuple[Matrix, ...] = ()
+    if model.moe:
+        router = (_each("router", model.shape["hidden"], model.shape["experts"], layers_with_experts(model)),)
     return (
         *(*attention(model), *further_attention(model)),
-        *(*feed_forward(model), *experts(model), *beside_experts(model), *_router(model)),
+        *(*feed_forward(model), *experts(model), *beside_experts(model), *router),
     )
 
 
@@ -88,32 +91,22 @@ def wrong(model: Model) -> Iterator[tuple[str, str]]:
     hidden, heads = model.shape.get("hidden"), model.shape.get("heads")
     if hidden and heads and "head_dim" not in model.shape and hidden.value % heads.value:
         yield "heads", f"{heads.value} heads do not divide a hidden size of {hidden.value} evenly; set `head_dim`"
-    yield from _lacking(model)
-    yield from _too_many_layers(model)
-    if "index_topk" in model.shape and "window" in model.shape and not compressed(model):
-        yield "index_topk", "index_topk with a window; only compressed attention (`csa_layers`) has both"
-    if model.mla and model.bias != NO_BIAS:
-        yield "bias", f"latent attention with bias: {model.bias}; write bias: {NO_BIAS}"
-
-
-def _lacking(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a shape that have no meaning without others, each with those."""
     if "window_layers" in model.shape and "window" not in model.shape:
         yield "window_layers", "window_layers without a window; set `window`, in tokens"
     for key, needed in _NEEDED.items():
         lacking = [f"`{name}`" for name in needed if name not in model.shape]
         if key in model.shape and lacking:
             yield key, f"{key} without {', '.join(lacking)}; add what is missing"
-
-
-def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the last kind of layers of a shape when all kinds together exceed the layers of the model."""
     for kinds in (("linear_layers", "ffn_layers", "window_layers"), ("csa_layers", "hca_layers")):
         keys = [key for key in kinds if key in model.shape]
         total = sum(model.shape[key].value for key in keys)
         if len(keys) > 1 and "layers" in model.shape and total > model.shape["layers"].value:
             most = model.shape["layers"].value
             yield keys[-1], f"{' and '.join(keys)} are {total} together; at most as many as layers: {most}"
+    if "index_topk" in model.shape and "window" in model.shape and not compressed(model):
+        yield "index_topk", "index_topk with a window; only compressed attention (`csa_layers`) has both"
+    if model.mla and model.bias != NO_BIAS:
+        yield "bias", f"latent attention with bias: {model.bias}; write bias: {NO_BIAS}"
 
 
 # the blocks of a model ----------------------------------------------------------------------------------------------
@@ -181,29 +174,30 @@ def attention(model: Model) -> tuple[Matrix, ...]:
     """Return the matrices of attention, the output projection last; none for compressed attention."""
     if compressed(model):
         return ()
-    differing = differing_layers(model)
-    shape, hidden, layers = model.shape, model.shape["hidden"], differing[0] if differing else attention_layers(model)
-    queries = heads_width(shape["heads"], width_of_head(model))
+    shape, differing = model.shape, differing_layers(model)
     if model.mla:
-        return _latent_attention(model, queries)
-    keys = heads_width(shape["kv_heads"], width_of_head(model)) if "kv_heads" in shape else queries
-    positions = [_each("r_net", hidden, queries, layers)] if model.relative_positions else []
-    values, outputs = _values_and_outputs(model, keys, queries, shape.get("kv_heads") or shape["heads"])
-    return (
-        _each("q_proj", hidden, queries, layers),
-        _each("k_proj", hidden, keys, layers),
-        _each("v_proj", hidden, values, layers),
-        *positions,
-        _each("o_proj", outputs, hidden, layers),
-    )
+        return _latent_attention(model, heads_width(shape["heads"], width_of_head(model)))
+    layers = differing[0] if differing else attention_layers(model)
+    return tuple(_heads(model, layers, width_of_head(model), kv_heads(model) or shape["heads"]))
 
 
-def _values_and_outputs(model: Model, keys: Figure, queries: Figure, kv_heads: Figure) -> tuple[Figure, Figure]:
-    """Return the width of all values and of all outputs of heads, which may differ from those of keys and queries."""
-    width = model.shape.get("v_head_dim")
-    return (
-        (keys, queries) if width is None else (heads_width(kv_heads, width), heads_width(model.shape["heads"], width))
-    )
+def _heads(model: Model, layers: Figure, width: Figure, kv_heads: Figure, full: bool = False) -> Iterator[Matrix]:
+    """Yield the matrices of queries, keys, values and output of layers with heads of a width.
+
+    The widths of values and outputs may differ. `full`: in layers beside those with a window.
+    """
+    shape, hidden, queries = model.shape, model.shape["hidden"], heads_width(model.shape["heads"], width)
+    values = keys = queries if kv_heads is shape["heads"] else heads_width(kv_heads, width)
+    outputs, value_width = queries, shape.get("v_head_dim")
+    if value_width:
+        values, outputs = heads_width(kv_heads, value_width), heads_width(shape["heads"], value_width)
+    yield _each("q_proj", hidden, queries, layers)
+    yield _each("k_proj", hidden, keys, layers)
+    if not (full and model.values_are_keys):
+        yield _each("v_proj", hidden, values, layers)
+    if model.relative_positions and not full:
+        yield _each("r_net", hidden, queries, layers)
+    yield _each("o_proj", outputs, hidden, layers)
 
 
 def _latent_attention(model: Model, queries: Figure) -> tuple[Matrix, ...]:
@@ -231,32 +225,17 @@ def further_attention(model: Model) -> tuple[Matrix, ...]:
     return (*further_token_attention(model), *linear_attention(model))
 
 
-def further_token_attention(model: Model) -> tuple[Matrix, ...]:
-    """Return those of `further_attention` in layers with attention to tokens."""
-    return (*_global(model), *_gate(model), *_compressed(model), *_index(model))
-
-
-def _global(model: Model) -> Iterator[Matrix]:
-    """Yield the matrices of full-attention layers, where their heads differ from those of layers with a window."""
-    differing = differing_layers(model)
-    if differing is None:
-        return
-    hidden, layers, width = model.shape["hidden"], differing[1], global_head_dim(model)
-    queries, kv_heads = heads_width(model.shape["heads"], width), require(global_kv_heads(model), "a shape has heads")
-    keys = heads_width(kv_heads, width)
-    values, outputs = _values_and_outputs(model, keys, queries, kv_heads)
-    yield _each("q_proj", hidden, queries, layers)
-    yield _each("k_proj", hidden, keys, layers)
-    if not model.values_are_keys:
-        yield _each("v_proj", hidden, values, layers)
-    yield _each("o_proj", outputs, hidden, layers)
-
-
-def _gate(model: Model) -> Iterator[Matrix]:
+def further_token_attention(model: Model) -> Iterator[Matrix]:
+    """Yield those of `further_attention` in layers with attention to tokens."""
+    if differing := differing_layers(model):
+        kv_heads = require(global_kv_heads(model), "a shape has heads")
+        yield from _heads(model, differing[1], global_head_dim(model), kv_heads, full=True)
     if model.output_gate:
         width = model.shape.get("v_head_dim") or width_of_head(model)
         values = heads_width(model.shape["heads"], width)
         yield _each("g_proj", model.shape["hidden"], values, attention_layers(model))
+    yield from _compressed(model)
+    yield from _index(model)
 
 
 def _compressed(model: Model) -> Iterator[Matrix]:
@@ -401,12 +380,6 @@ def _block(
     gate = [] if model.mlp == PLAIN else [Matrix("gate_proj", hidden, width, count, active)]
     up, down = Matrix("up_proj", hidden, width, count, active), Matrix("down_proj", width, hidden, count, active)
     return (*gate, up, down)
-
-
-def _router(model: Model) -> tuple[Matrix, ...]:
-    if not model.moe:
-        return ()
-    return (_each("router", model.shape["hidden"], model.shape["experts"], layers_with_experts(model)),)
 
 
 # widths and copies ---------------------------------------------------------------------------------------------------

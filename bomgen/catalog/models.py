@@ -34,7 +34,7 @@ from bomgen.catalog.model_matrices import (
 )
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product, sum_of
+from bomgen.core.provenance import Cited, Figure, Reference, constant, formula, product, sum_of
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
 
@@ -141,13 +141,20 @@ def parameters(model: Model) -> Figure | None:
     """Return all parameters of a model, from its shape; None when keys of the shape are missing."""
     if missing(model):
         return None
-    by_name = {matrix.name: matrix for matrix in attention(model)}
+    shape, by_name = model.shape, {matrix.name: matrix for matrix in attention(model)}
+    tokens = (tied_embedding if model.tied else embeddings)(shape["vocab"], shape["hidden"])
+    if "positions" in shape:
+        tokens = add_position_embedding(tokens, shape["positions"], shape["hidden"])
+    router = ZERO_PARAMETERS
+    if model.moe:
+        weights = biased_router_weights if model.router_bias else router_weights
+        router = weights(layers_with_experts(model), shape["hidden"], shape["experts"])
     return all_parameters(
-        embeddings=_embeddings(model),
+        embeddings=tokens,
         attention=_add_matrices(_attention_weights(model, by_name), further_attention(model)),
         feed_forward=_block_weights(model, feed_forward(model)),
         experts=_add_matrices(_block_weights(model, experts(model)), beside_experts(model)),
-        router=_router_weights(model),
+        router=router,
         norms=_norms(model),
         biases=_biases(model, by_name),
     )
@@ -195,19 +202,6 @@ def _block_weights(model: Model, block: tuple[Matrix, ...]) -> Figure:
     return block_weights(_matrices_of_block(model), down.outputs, down.inputs, down.count)
 
 
-def _router_weights(model: Model) -> Figure:
-    if not model.moe:
-        return ZERO_PARAMETERS
-    weights = biased_router_weights if model.router_bias else router_weights
-    return weights(layers_with_experts(model), model.shape["hidden"], model.shape["experts"])
-
-
-def _embeddings(model: Model) -> Figure:
-    shape = model.shape
-    tokens = (tied_embedding if model.tied else embeddings)(shape["vocab"], shape["hidden"])
-    return add_position_embedding(tokens, shape["positions"], shape["hidden"]) if "positions" in shape else tokens
-
-
 def _norms(model: Model) -> Figure:
     shape, layers = model.shape, model.shape["layers"]
     outer = OUTER_NORMS if model.embedding_norm else FINAL_NORM
@@ -238,10 +232,8 @@ def _biases(model: Model, by_name: Mapping[str, Matrix]) -> Figure:
 # formulas ------------------------------------------------------------------------------------------------------------
 
 
-@formula("parameters")
-def zero_parameters() -> int:
-    """Parameters of a component that a model does not have."""
-    return 0
+zero_parameters = constant("zero_parameters", "parameters", 0)
+"""Parameters of a component that a model does not have."""
 
 
 ZERO_PARAMETERS = zero_parameters()

@@ -1,23 +1,28 @@
-"""Checks of users' part files: words of the trade, and plausible figures.
-
-Words such as `QSFP-DD`, `SMF` or `MPO-12/APC` become the value that the schema has, so that nothing else compares
-spellings; other words of a field are data, `data/trade-words.yaml`.
+"""What part files are checked against and completed from: plausible ranges, shared documents, order numbers.
 
 Figures have plausible ranges: a server of 2.2 W most likely has 2.2 kW. They are data, `data/plausible-ranges.yaml`, by
 kind of part and field, and apply to the user's part files and to mappings in a plan; `{value: ..., confirmed: true}`
 keeps a correct figure outside its range.
+
+A record describes a document under its `sources:`, or names one of `data/sources.csv`, where those that several files
+name are described once: id, title, address, licence and the day on which it was read.
+
+`data/numbers.csv` has what makers and resellers print for a part besides what its own file says, a line a number: the
+number, who prints it, the part by kind and id, its variant and the source. The variant of a cable begins with its
+length: `30 m, edition F`.
 """
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from bomgen.catalog.link_words import TWIN, read_link_words
-from bomgen.core.diagnostics import Problem
-from bomgen.core.resources import folder
+from bomgen.core.diagnostics import Problem, nearest
+from bomgen.core.resources import folder, text
+from bomgen.core.safety import quote
 from bomgen.core.units import Exact, parse, with_another_unit
 from bomgen.core.yaml_source import Path, Source, own
 
@@ -60,18 +65,11 @@ def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Pro
     places: list[tuple[Path, Any]] = [(steps, data)]
     if isinstance(data, dict) and isinstance(groups := data.get(NESTED), list):
         places += [((*steps, NESTED, number), group) for number, group in enumerate(groups)]
-    return [
-        problem
-        for at, mapping in places
-        if isinstance(mapping, dict)
-        for problem in _outside(kind, source, at, mapping)
-    ]
-
-
-def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> Iterator[Problem]:
-    for field, plausible in plausible_ranges(kind).items():
-        value = data.get(field)
-        path: Path = (*steps, field)
+    problems, ranges = list[Problem](), plausible_ranges(kind)
+    mappings = ((at, mapping) for at, mapping in places if isinstance(mapping, dict))
+    for at, mapping, field, plausible in ((*place, *named) for place in mappings for named in ranges.items()):
+        value = mapping.get(field)
+        path: Path = (*at, field)
         if isinstance(value, dict):
             if value.get("confirmed"):
                 continue
@@ -82,7 +80,8 @@ def _outside(kind: str, source: Source, steps: Path, data: dict[str, Any]) -> It
             continue  # a value in another unit is reported where it is read
         if number is None or plausible.least <= number <= plausible.most:
             continue
-        yield Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible")
+        problems.append(Problem(source.mark(path), "error", _message(kind, field, value, plausible), "plausible"))
+    return problems
 
 
 def _message(kind: str, field: str, value: Any, plausible: PlausibleRange) -> str:
@@ -108,53 +107,97 @@ def _written(value: Any, unit: str) -> str:
     return f"{float(value):g}" if unit == COUNT else f"{float(value):g} {unit}"
 
 
-FILE = "trade-words.yaml"
-_LOCAL = "#/$defs/"
-_IGNORED = re.compile(r"[\W_]+")
-
-
-def with_canonical_words(source: Source, schema: Mapping[str, Any]) -> Source:
-    """Return the source of a part file with the values of its schema in place of other words for them."""
-    return source._replace(data=_canonical(source.data, schema, schema.get("$defs", {}), ""))
-
-
-def _canonical(data: Any, schema: Mapping[str, Any], defs: Mapping[str, Any], field: str) -> Any:
-    if "$ref" in schema:
-        schema = defs.get(str(schema["$ref"]).removeprefix(_LOCAL), {})
-    if isinstance(data, dict):
-        below, data = schema.get("properties", {}), _divide_optic(data)
-        return {key: _canonical(value, below.get(key, {}), defs, str(key)) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_canonical(item, schema.get("items", {}), defs, field) for item in data]
-    if isinstance(data, str) and data not in schema.get("enum", (data,)):
-        return _word(data, tuple(schema["enum"]), field)
-    return data
-
-
-def _divide_optic(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a module whose optic is written with its engines, such as 2xDR4, with both by themselves."""
-    optic = read_link_words(f"{data.get('rate_gbps', '')}G {data['optic']} module") if "optic" in data else None
-    if optic is None or optic.ports < TWIN or _form(str(data["optic"])) == _form(optic.optic):
-        return data
-    ports = data.get("ports", optic.ports)
-    return {**data, "optic": optic.optic, "ports": ports} if ports == optic.ports else data
-
-
-def _word(written: str, values: tuple[Any, ...], field: str) -> str:
-    """Return the value that a word means in a field; the word itself if it means none, which the schema refuses."""
-    form = _form(written)
-    spelled = next((value for value in values if isinstance(value, str) and _form(value) == form), None)
-    meant = spelled or _meanings(field).get(form, written)
-    return meant if meant in values else written
-
-
-def _form(word: str) -> str:
-    """Return a word without case, spaces and punctuation; a plus sign tells SFP+ from SFP."""
-    return _IGNORED.sub("", word.lower().replace("+", "plus"))
+SOURCES = "sources"
+"""The key that describes the documents of a file by name."""
+UNVERIFIED = "unverified"
+MAX_QUOTED = 100
+"""Characters of a name that a message repeats: the maximum length of an id."""
+_NAMING = ("source", "ports_source", "lengths_source")
+"""The keys that name documents."""
 
 
 @cache
-def _meanings(field: str) -> Mapping[str, str]:
-    groups: Mapping[str, Any] = own(folder("data") / FILE, FILE).data
-    words = groups.get("connector" if field == "far_connector" else field, {})
-    return {_form(word): value for value, synonyms in words.items() for word in synonyms}
+def shared_sources() -> Mapping[str, Mapping[str, str]]:
+    """Return the documents that several files name, by id."""
+    rows = csv.DictReader(text(folder("data") / "sources.csv").splitlines())
+    return {row.pop("id"): {key: value for key, value in row.items() if value} for row in rows}
+
+
+def number_sources(ids: Iterable[str]) -> dict[str, Mapping[str, str]]:
+    """Return the documents with these ids, each with its title and address; an id that is an address is both."""
+    return {id: shared_sources().get(id, {"title": id, "url": id}) for id in ids}
+
+
+def with_shared_sources(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a record with a description of each shared document that it names."""
+    described, shared = data.get(SOURCES, {}), shared_sources()
+    named = dict.fromkeys(name for _, name in _names(data) if name in shared and name not in described)
+    return data | {SOURCES: {name: shared[name] for name in named} | described} if named else data
+
+
+def undescribed_sources(source: Source, described: Collection[str]) -> list[Problem]:
+    """Return a problem for each source name in a part file that is not described."""
+    problems = []
+    for path, name in _names(source.data):
+        if name not in {*described, UNVERIFIED}:
+            close = nearest(name, described)
+            meant = f"did you mean '{close[0]}'?" if close else f"add it under `{SOURCES}:`, or write `{UNVERIFIED}`"
+            text = f"the source {quote(name, MAX_QUOTED)} is not described in this file; {meant}"
+            problems.append(Problem(source.mark(path), "error", text, "source"))
+    return problems
+
+
+def _names(data: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
+    if isinstance(data, list):
+        for number, item in enumerate(data):
+            yield from _names(item, (*at, number))
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            if key in _NAMING:
+                listed = isinstance(value, list)
+                for number, name in enumerate(value if listed else [value]):
+                    yield (*at, key, number) if listed else (*at, key), str(name)
+            elif key != SOURCES:
+                yield from _names(value, (*at, key))
+
+
+# order numbers --------------------------------------------------------------------------------------------------------
+
+NUMBERS = "numbers.csv"
+_LENGTH = re.compile(r"([0-9.]+) m\b")
+
+
+class OrderNumber(NamedTuple):
+    """A number that someone prints for a part."""
+
+    number: str
+    vendor: str
+    part: str
+    """Kind and id, as in `switch/qm9700`."""
+    variant: str
+    source: str
+
+    @property
+    def length(self) -> str | None:
+        """The length of a cable [m], which its variant begins with; None for other parts."""
+        match = _LENGTH.match(self.variant)
+        return match and match[1]
+
+
+@cache
+def order_numbers() -> Mapping[str, tuple[OrderNumber, ...]]:
+    """Return the numbers of the table by part."""
+    rows = [OrderNumber(**row) for row in csv.DictReader(text(folder("data") / NUMBERS).splitlines())]
+    by_part: dict[str, tuple[OrderNumber, ...]] = {}
+    for row in rows:
+        by_part[row.part] = (*by_part.get(row.part, ()), row)
+    return by_part
+
+
+def numbers_by_length(part: str, vendor: str) -> dict[str, str]:
+    """Return the maker's own order number of each length [m] of a cable: the first of the table."""
+    by_length: dict[str, str] = {}
+    for row in order_numbers().get(part, ()):
+        if row.vendor == vendor and row.length:
+            by_length.setdefault(row.length, row.number)
+    return by_length

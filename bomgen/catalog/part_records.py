@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from bomgen.catalog import estimates, model_matrices, models, parts
 from bomgen.catalog.files import CHECKPOINT_FORMATS, Catalog, Record, built_in, cache_one
-from bomgen.catalog.identity import identity, metres_of, name_part, panel, pdu, rack, slug, supplies, supply_capacity
-from bomgen.catalog.switch_records import fitted_with, switch
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.catalog.identity import OUTLETS, identity, name_part, supplies, supply_capacity
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Figure
 
-__all__ = [
-    "SHAPE",
-    "appliance",
-    "cable",
-    "fitted_with",
-    "gpu",
-    "identity",
-    "metres_of",
-    "model",
-    "module",
-    "nic",
-    "panel",
-    "pdu",
-    "published_runs",
-    "rack",
-    "server",
-    "slug",
-    "storage_system",
-    "switch",
-]
-
+T = TypeVar("T")
 MAX_GPUS = 1024
 """Plausible maximum of GPUs per server: the largest servers have 16, a tray of a rack-scale system 4."""
 
@@ -117,8 +97,7 @@ def server(record: Record) -> parts.Server:
     """Return a record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
     gpus = record.need("gpus", "count")
     if gpus.value > MAX_GPUS:
-        mark = record.source.mark((*record.steps, "gpus"))
-        raise PlanErrors([Problem(mark, "error", f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range")])
+        raise record.error(f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range", "gpus")
     return parts.Server(
         identity=name_part(identity(record), f"server with {gpus.value} GPUs"),
         gpu=record.value("gpu"),
@@ -151,39 +130,32 @@ def server(record: Record) -> parts.Server:
 
 def storage_system(record: Record) -> parts.StorageSystem:
     """Return a record of kind storage as data, with estimates where its vendor publishes nothing."""
-    ports, port_gbps = record.figure("ports", "count", zero=True), record.figure("port_gbps", "Gb/s")
-    rack_units = record.figure("rack_units", "U")
-    power_w, weight_kg = estimates.estimate_from_height(record.kind, rack_units)
-    read = record.figure("read", "bytes/s") or estimates.estimate_read(ports, port_gbps)
-    return parts.StorageSystem(
+    back_end = None
+    if record.value("back_end"):
+        ports, switches = (record.need(key, "count", "back_end") for key in ("ports", "switches"))
+        back_end = parts.BackEnd(str(record.value("back_end", "switch")), ports, switches)
+    published = parts.StorageSystem(
         identity=name_part(identity(record), "storage system"),
         least=record.figure_or_one("least"),
-        capacity_bytes=record.figure("capacity", "bytes")
-        or estimates.estimate_capacity(record.figure("raw_capacity", "bytes")),
-        read=read,
-        write=record.figure("write", "bytes/s") or estimates.estimate_write(read),
-        ports=ports,
-        port_gbps=port_gbps,
+        capacity_bytes=record.figure("capacity", "bytes"),
+        read=record.figure("read", "bytes/s"),
+        write=record.figure("write", "bytes/s"),
+        ports=record.figure("ports", "count", zero=True),
+        port_gbps=record.figure("port_gbps", "Gb/s"),
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.figure_or_one("ports_per_cage"),
         bmc_ports=record.figure("bmc_ports", "count"),
-        rack_units=rack_units,
-        power_w=record.figure("power", "W") or power_w,
-        weight_kg=record.figure("weight", "kg") or weight_kg,
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+        weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         partners=tuple(
             parts.Partner(tuple(partner["choose"]), record.figure("quantity", "count", "partners", at))
             for at, partner in enumerate(record.value("partners") or ())
         ),
-        back_end=_back_end(record),
+        back_end=back_end,
     )
-
-
-def _back_end(record: Record) -> parts.BackEnd | None:
-    if not record.value("back_end"):
-        return None
-    ports, switches = (record.need(key, "count", "back_end") for key in ("ports", "switches"))
-    return parts.BackEnd(str(record.value("back_end", "switch")), ports, switches)
+    return estimates.estimate_storage(published, record.figure("raw_capacity", "bytes"))
 
 
 def appliance(record: Record) -> parts.Appliance:
@@ -228,6 +200,42 @@ def host(record: Record) -> parts.Appliance:
     )
 
 
+def rack(record: Record) -> parts.Rack:
+    """Return a record of kind rack as data."""
+    return parts.Rack(
+        identity=name_part(identity(record), "rack"),
+        rack_units=record.figure("rack_units", "U"),
+        width_mm=record.figure("width_mm", "mm"),
+        depth_mm=record.figure("depth_mm", "mm"),
+        weight_kg=record.figure("weight", "kg"),
+        load_kg=record.figure("load", "kg"),
+    )
+
+
+def panel(record: Record) -> parts.Panel:
+    """Return a record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
+    return parts.Panel(
+        identity=name_part(identity(record), "patch panel"),
+        ports=record.need("ports", "count"),
+        connectors=tuple(record.value("connectors") or ()),
+        rack_units=record.need("rack_units", "U"),
+        weight_kg=record.figure("weight", "kg"),
+    )
+
+
+def pdu(record: Record) -> parts.Pdu:
+    """Return a record of kind pdu as data."""
+    outlets_listed = record.value("outlets") or {}
+    outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in outlets_listed}
+    return parts.Pdu(
+        identity=name_part(identity(record), "rack PDU"),
+        power_w=record.figure("power", "W"),
+        outlets={form: figure for form, figure in outlets.items() if figure is not None},
+        rack_units=record.figure("rack_units", "U", zero=True),
+        weight_kg=record.figure("weight", "kg"),
+    )
+
+
 def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.ServerPorts | None:
     ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
     if ports is None or (gbps is None and record.value("nic") is None):
@@ -253,12 +261,8 @@ def _field_source(record: Record, catalog: Catalog | None, same: tuple[str, ...]
         stated, original = record.value(key), model.value(key)
         if stated is not None and original is not None and stated != original:
             message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {original}, not {stated}"
-            raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
+            raise record.error(f"{message}; it must have the same", "replaces", key)
     return lambda key: model if record.value(key) is None else record
-
-
-def _replaced_ids(record: Record) -> tuple[str, ...]:
-    return tuple(str(id) for id in record.value("replaces") or ())
 
 
 def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
@@ -267,13 +271,13 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
     Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
     """
     if record.built_in and not record.value("replaces"):
-        return _built_in_module(record.id)
+        return _built_in(record.kind, record.id, _module)
     return _module(record, catalog)
 
 
 @cache_one
-def _built_in_module(id: str) -> parts.Module:
-    return _module(built_in("transceiver", id), None)
+def _built_in(kind: str, id: str, build: Callable[[Record, Catalog | None], T]) -> T:
+    return build(built_in(kind, id), None)
 
 
 def _module(record: Record, catalog: Catalog | None) -> parts.Module:
@@ -293,7 +297,7 @@ def _module(record: Record, catalog: Catalog | None) -> parts.Module:
         lane_gbps=None if lane is None else int(lane),
         nic_only=bool(of("nic_only").value("nic_only")),
         electronics=str(of("electronics").value("electronics") or parts.DSP),
-        replaces=_replaced_ids(record),
+        replaces=tuple(map(str, record.value("replaces") or ())),
     )
 
 
@@ -303,13 +307,8 @@ def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
     Raises as `module` does.
     """
     if record.built_in and not record.value("replaces"):
-        return _built_in_cable(record.id)
+        return _built_in(record.kind, record.id, _cable)
     return _cable(record, catalog)
-
-
-@cache_one
-def _built_in_cable(id: str) -> parts.Cable:
-    return _cable(built_in("cable", id), None)
 
 
 def _cable(record: Record, catalog: Catalog | None) -> parts.Cable:
@@ -329,7 +328,7 @@ def _cable(record: Record, catalog: Catalog | None) -> parts.Cable:
         ordering_numbers=dict(record.value("ordering_numbers") or {}),
         polarity=of("polarity").value("polarity"),
         far_connector=of("far_connector").value("far_connector"),
-        replaces=_replaced_ids(record),
+        replaces=tuple(map(str, record.value("replaces") or ())),
     )
 
 
@@ -357,11 +356,6 @@ _MAY_BE_ZERO = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "windo
 _UNIT = {"context": "tokens", "window": "tokens", "vision_tokens": "tokens"}
 CHECKPOINT_PARTS = ("attention", "output", "linear", "shared", "dense", "head", "module")
 """Parts of a model whose number format a checkpoint may set."""
-
-
-def _weight_files(record: Record) -> dict[str, Figure]:
-    sizes = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
-    return {name: figure for name, figure in sizes.items() if figure is not None}
 
 
 def _checkpoint_formats(record: Record) -> dict[str, parts.CheckpointFormat]:
@@ -397,7 +391,7 @@ def model(record: Record) -> parts.Model:
         router_bias=bool(record.value("router_bias")),
         output_gate=bool(record.value("output_gate")),
         values_are_keys=bool(record.value("attention_k_eq_v")),
-        weight_files=_weight_files(record),
+        weight_files={name: record.need(name, "bytes", "weight_files") for name in record.value("weight_files") or ()},
         checkpoint=record.word("checkpoint"),
         vision_parameters=record.figure("vision_parameters", "parameters"),
         checkpoint_formats=_checkpoint_formats(record),
@@ -405,33 +399,26 @@ def model(record: Record) -> parts.Model:
         eight_bits_rest=bool(record.value("eight_bits_rest")),
         chunked=bool(record.value("chunked")),
     )
-    if problems := [_problem(record, key, message, "shape") for key, message in model_matrices.wrong(described)]:
-        raise PlanErrors(problems)
+    errors = [record.error(message, "shape", key) for key, message in model_matrices.wrong(described)]
+    if errors:
+        raise PlanErrors([error.first_error for error in errors])
     stated = record.figure("parameters", "parameters")
     if stated and not described.moe and record.value("mlp") is None:
-        described = described._replace(mlp=_block_of(described, stated))
+        weights = model_matrices.matrices(described) or ()
+        gated = sum(matrix.inputs.value * matrix.outputs.value * matrix.count.value for matrix in weights)
+        if gated > stated.value:
+            described = described._replace(mlp=model_matrices.PLAIN)
     parameters = stated or models.parameters(described)
     if parameters is None:
         text = "the model described here has no `parameters`; add them, or its shape"
         if described.shape:
             keys = ", ".join(f"`{key}`" for key in model_matrices.missing(described))
             text = f"the parameters are unknown; add `parameters`, or to the shape {keys}"
-        raise PlanErrors([_problem(record, "parameters", text, "unknown-figure")])
+        raise record.error(text, "unknown-figure", "parameters")
     active = record.figure("active_parameters", "parameters")
     if active is None and described.moe:
         active = models.active_parameters(described, parameters)
     if active is not None and active.value <= 0:
         message = f"{parameters.value} parameters are fewer than those of the experts; write all parameters"
-        raise PlanErrors([_problem(record, "parameters", message, "range")])
+        raise record.error(message, "range", "parameters")
     return described._replace(parameters=parameters, active_parameters=active or parameters)
-
-
-def _block_of(described: parts.Model, parameters: Figure) -> str:
-    """Return the kind of feed-forward block where the record gives none: plain if gated exceeds the parameters."""
-    weights = model_matrices.matrices(described) or ()
-    gated = sum(matrix.inputs.value * matrix.outputs.value * matrix.count.value for matrix in weights)
-    return model_matrices.PLAIN if gated > parameters.value else model_matrices.GATED
-
-
-def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
-    return Problem(record.source.mark((*record.steps, key)), "error", message, rule)

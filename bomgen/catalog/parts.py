@@ -77,7 +77,7 @@ class Identity(NamedTuple):
     """Category of an accessory on the bill; empty for other parts, whose kind determines it."""
     requires: tuple[Requirement, ...] = ()
     facts: tuple[str, ...] = ()
-    """What it is, in the figures of its record (catalog/descriptions.py)."""
+    """What it is, in the figures of its record (catalog/identity.py)."""
 
     @property
     def sku(self) -> str | None:

@@ -56,7 +56,9 @@ class Found(NamedTuple):
 def search(catalog: Catalog, text: str) -> Found:
     """Return the parts that have every word of a text; without any, why not and what comes nearest."""
     records = [record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)]
-    text = _in_words_of_files(text)
+    text = _TIMES.sub("-x-", _plain(text))
+    for said, meant in _words()["words"].items():  # `CX8` becomes `connectx8`, as part files write it
+        text = re.sub(rf"(?<![^\W\d_]){said}(?![^\W\d_])", meant, text)
     (whole,), wanted = _phrases([text]), _phrases(text.split())
     if not whole.strip():
         return Found(())
@@ -95,14 +97,6 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 
 
-def _in_words_of_files(text: str) -> str:
-    """Return a text with the words of part files in place of those of customers: `CX8` is `connectx8`."""
-    text = _TIMES.sub("-x-", _plain(text))
-    for said, meant in _words()["words"].items():
-        text = re.sub(rf"(?<![^\W\d_]){said}(?![^\W\d_])", meant, text)
-    return text
-
-
 def _has(words: str, word: str) -> bool:
     letters = word.split()[-1] if word.strip() else ""
     return word in words or (letters.isalpha() and len(letters) >= PREFIX and word.rstrip() in words)
@@ -115,13 +109,9 @@ def _written(record: Record) -> str:
     rate = record.value("rate_gbps") or record.value("port_gbps")
     rates = [f"{rate}G", *([f"{rate / TERA:g}T"] if rate >= TERA else [])] if isinstance(rate, int) else []
     title = str(record.value("name"))
-    names = (title, title.partition(",")[0], *_translated(record), *record.names, record.kind, *listed, *rates)
+    texts = (read_language(code).get("records", {}).get(f"{record.kind}/{record.id}", "") for code in languages())
+    names = (title, title.partition(",")[0], *filter(None, texts), *record.names, record.kind, *listed, *rates)
     return f"|{'|'.join(_phrases(names))}|"
-
-
-def _translated(record: Record) -> Iterable[str]:
-    texts = (read_language(code).get("records", {}) for code in languages())
-    return filter(None, (text.get(f"{record.kind}/{record.id}", "") for text in texts))
 
 
 @cache
@@ -132,5 +122,4 @@ def _words() -> Mapping[str, Any]:
 
 @cache
 def _missing() -> Mapping[str, Mapping[str, Any]]:
-    """Return what the catalogue lacks by each of its names."""
     return {phrase: entry for entry in _words()["missing"] for phrase in _phrases(entry["names"])}

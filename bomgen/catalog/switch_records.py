@@ -7,12 +7,10 @@ from fractions import Fraction
 from functools import reduce
 
 from bomgen.catalog import estimates, parts
-from bomgen.catalog.descriptions import airflow_of
 from bomgen.catalog.files import CHASSIS, Record, built_in_assumption
-from bomgen.catalog.identity import identity, name_part, slug, supplies, supply_capacity
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.catalog.identity import airflow_of, identity, name_part, slug, supplies, supply_capacity
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Cited, Figure, formula, product, sum_of
+from bomgen.core.provenance import Cited, Figure, formula, product, quotient, sum_of
 from bomgen.core.units import parse
 
 # chassis ------------------------------------------------------------------------------------------------------------
@@ -71,6 +69,12 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
+    power = record.figure("power", "W")
+    if power is None:
+        carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
+        carried = capacity_of_box(carried, shared) if shared.value > 1 else carried
+        fastest, typical = max(group.port_gbps.value for group in groups), record.figure("power_typical", "W")
+        power = estimates.estimate_power_of_switch(carried, fastest, typical, supply_capacity(record))
     rack_units = record.figure("rack_units", "U") or estimates.rack_units_of_cages(
         _cages(groups, shared), built_in_assumption("switch-cages-per-unit")
     )
@@ -80,7 +84,7 @@ def switch(record: Record) -> parts.Switch:
         groups=groups,
         switches_per_unit=shared,
         rack_units=rack_units,
-        power_w=record.figure("power", "W") or _estimate_power(record, groups, shared),
+        power_w=power,
         port_names=_port_names(record, built, groups),
         chassis=built,
         weight_kg=record.figure("weight", "kg") or estimates.estimate_weight("switch", rack_units),
@@ -90,10 +94,8 @@ def switch(record: Record) -> parts.Switch:
     )
 
 
-@formula("cages")
-def cages_of_ports(ports: int, ports_per_cage: int) -> Fraction:
-    """Cages of a number of ports."""
-    return Fraction(ports, ports_per_cage)
+cages_of_ports = quotient("cages_of_ports", "cages", "ports", "ports_per_cage")
+"""Cages of a number of ports."""
 
 
 @formula("cages")
@@ -130,20 +132,9 @@ capacity_of_box = product("capacity_of_box", "Gb/s", "capacity_gbps", "switches_
 """Total one-way bandwidth of the ports of the switches in one box."""
 
 
-def _estimate_power(record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure) -> Figure:
-    """Return the estimated maximum power of a box."""
-    carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
-    if switches_per_unit.value > 1:
-        carried = capacity_of_box(carried, switches_per_unit)
-    fastest = max(group.port_gbps.value for group in groups)
-    typical = record.figure("power_typical", "W")
-    return estimates.estimate_power_of_switch(carried, fastest, typical, supply_capacity(record))
-
-
 def _port_names(
     record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
 ) -> parts.PortNames | None:
-    """Return the port names of a switch. Raises PlanErrors when two ports would have the same name."""
     pattern = record.value(PORT_NAMES)
     if not pattern:
         return None
@@ -154,7 +145,7 @@ def _port_names(
     elif split and "{port}" not in split and any(group.ports_per_cage.value > 1 for group in groups):
         message = "parts of several ports in a cage are distinguished by port; write {port} into split"
     if message:
-        raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
+        raise record.error(message, "port-names", PORT_NAMES)
     numbers = {key: int(pattern.get(key, 1)) for key in COUNTED_FROM}
     if "lanes" not in pattern and any(SWITCH_LANE in word for word in words.values() if word):
         numbers["lanes"] = USUAL_LANES
@@ -192,7 +183,6 @@ def _chassis(record: Record) -> parts.Chassis | None:
 
 
 def _cards(record: Record, kind: str) -> parts.Cards:
-    """Return the cards of one kind, given as a number or as a mapping with number and part."""
     stated = record.data[CHASSIS].get(kind)
     if isinstance(stated, dict) and "value" not in stated:
         return parts.Cards(_card(record, kind), record.figure("count", "count", CHASSIS, kind, zero=True))
@@ -230,23 +220,21 @@ def _check_chassis(
             f"{slots.value * of_card.value}: leave `ports` out"
         )
     if message:
-        raise PlanErrors([Problem(record.source.mark((*record.steps, key)), "error", message, "chassis")])
+        raise record.error(message, "chassis", key)
 
 
 def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
     ports, per_cage = group.ports.value, group.ports_per_cage.value
     if ports > MAX_PORTS or per_cage > ports:
-        mark = record.source.mark((*record.steps, *above, "ports"))
         message = (
             f"{ports} ports, {per_cage} in a cage; at most {MAX_PORTS} ports, and no more in a cage than there are"
         )
-        raise PlanErrors([Problem(mark, "error", message, "range")])
+        raise record.error(message, "range", *above, "ports")
     for rate, links in group.modes.items():
         most = ports * max(group.port_gbps.value // rate, 1)
         if links.value > most:
-            mark = record.source.mark((*record.steps, *above, "modes"))
             message = f"{links.value} links of {rate} Gb/s; {ports} ports of {group.port_gbps.value} Gb/s carry {most}"
-            raise PlanErrors([Problem(mark, "error", f"{message} at most", "range")])
+            raise record.error(f"{message} at most", "range", *above, "modes")
 
 
 def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) -> parts.PortGroup:

@@ -293,10 +293,10 @@ def xray(
     is_piped = bill == STANDARD_INPUT
     content = sys.stdin.buffer.read(MAX_BYTES + 1) if is_piped else read_given(bill, "bill")
     name = STANDARD_INPUT_NAME if is_piped else bill
-    inspection = inspect(open_bill(content, name, catalog, asked), catalog)
+    inspection = inspect(open_bill(content, name, catalog, asked))
     _show(inspection.found, form, every, code, page)
     if plan is not None:
-        write_new_file(plan_text(inspection, plan_name(plan), catalog).encode(), plan)
+        write_new_file(plan_text(inspection, plan_name(plan)).encode(), plan)
     if fail_on and any(
         finding.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for finding in inspection.found.findings
     ):

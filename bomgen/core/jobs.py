@@ -105,11 +105,6 @@ def import_path() -> list[str]:
     return [os.path.abspath(entry) for entry in sys.path if os.path.realpath(entry) not in unsafe]
 
 
-def bare_environment(*more: str) -> dict[str, str]:
-    """Return the environment of a process that reads untrusted files: what Python needs, and `more` variables."""
-    return {name: os.environ[name] for name in (*NEEDED_VARIABLES, *more) if name in os.environ}
-
-
 class Lifeline:
     """A tie from the processes of a pool to this one: they end when it is cut or this process ends.
 
@@ -311,7 +306,8 @@ def run_limited(
     with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as stdin:
         stdin.write(content)
         stdin.seek(0)
-        environment = {**bare_environment(*variables), "TMPDIR": empty}  # removed with what it leaves
+        environment = {name: os.environ[name] for name in (*NEEDED_VARIABLES, *variables) if name in os.environ}
+        environment |= {"TMPDIR": empty}  # removed with what it leaves
         process = start_python(module, "main", arguments, stdin=stdin, folder=empty, environment=environment)
         begun, clock = time.monotonic(), Timer(limits.wall_seconds, process.kill)
         with process:

@@ -164,7 +164,9 @@ class Language(NamedTuple):
         if isinstance(value, int) and size < LARGE:
             return self.integer(value)
         if size >= LARGE or 0 < size < SMALL:
-            return self._power_of_ten(value)
+            mantissa, _, exponent = _scientific(value).partition("e")  # 5.46 × 10²³
+            digits = mantissa.rstrip("0").rstrip(".").replace(".", self.point)
+            return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
         if value == int(value):
             return self.integer(int(value))
         places = max(SIGNIFICANT_DIGITS - 1 - _magnitude(value), 0)
@@ -289,9 +291,13 @@ class Language(NamedTuple):
             power = self._plain(*as_power(value, unit))
             return self.beside(power, f"{self.number(round(value))} {unit}" if self.heat else "")
         if is_prefixed(value, unit):
-            return self._prefixed(value, unit)
+            step = steps_of(value, unit)
+            symbol = PREFIXED[unit][step]
+            return f"{self.number(Fraction(value) / _STEP**step)} {self.units.get(symbol, symbol)}"
         if unit == _DAYS and 0 < value < 1:
-            return self._part_of_a_day(value)
+            fitting = (part for part, parts in PARTS_OF_A_DAY.items() if value * parts >= 1)
+            part = next(fitting, list(PARTS_OF_A_DAY)[-1])
+            return f"{self.number(Fraction(value) * PARTS_OF_A_DAY[part])} {self.unit(part)}"
         if unit == _DAYS and self.day_places is not None:
             value = round(Fraction(value), self.day_places)
         if unit in COUNTED and value >= _STEP**2:
@@ -334,24 +340,6 @@ class Language(NamedTuple):
     def _grouped(self, text: str) -> str:
         whole, _, decimals = text.partition(".")
         return whole.replace(",", self.thousands) + (self.point + decimals if decimals else "")
-
-    def _power_of_ten(self, value: int | float | Fraction) -> str:
-        """`5.46 × 10²³`."""
-        mantissa, _, exponent = _scientific(value).partition("e")
-        digits = mantissa.rstrip("0").rstrip(".").replace(".", self.point)
-        return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
-
-    def _prefixed(self, value: int | float | Fraction, unit: str) -> str:
-        """`80 GB`."""
-        step = steps_of(value, unit)
-        symbol = PREFIXED[unit][step]
-        return f"{self.number(Fraction(value) / _STEP**step)} {self.units.get(symbol, symbol)}"
-
-    def _part_of_a_day(self, days: int | float | Fraction) -> str:
-        """`6.69 min`."""
-        fitting = (unit for unit, parts in PARTS_OF_A_DAY.items() if days * parts >= 1)
-        unit = next(fitting, list(PARTS_OF_A_DAY)[-1])
-        return f"{self.number(Fraction(days) * PARTS_OF_A_DAY[unit])} {self.unit(unit)}"
 
     def _short(self, value: int | float | Fraction) -> str:
         """`65B`."""
@@ -404,26 +392,7 @@ def _magnitude(value: int | float | Fraction) -> int:
 def language(code: str) -> Language:
     """Return the language of a code. Raises BrokenInstallation when its file is missing or incomplete."""
     data = read_language(code)
-    return Language(
-        code=code,
-        words=data["words"],
-        units=data["units"],
-        thousands=str(data["thousands"]),
-        point=str(data["point"]),
-        date_format=str(data["date_format"]),
-        month_format=str(data["month_format"]),
-        messages=data["messages"],
-        records=data.get("records", {}),
-        inputs=data["inputs"],
-        font=data.get("font"),
-        one=data.get("one", {}),
-        percent=str(data.get("percent", " %")),
-        short=data["short"],
-        day_places=data.get("day_places"),
-        currencies=data.get("currencies", {}),
-        heat=bool(data.get("heat")),
-        large=data.get("large", data["short"]),
-    )
+    return Language(code=code, **{"large": data["short"], **data})
 
 
 SEVERAL = "|"
@@ -533,8 +502,13 @@ class _ExpressionWriter:
                 return self._worded("formula-remainder", quotient.text, self.term(left).value % self.term(right).value)
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
                 return self._operation(left, type(sign), right)
+            case ast.IfExp(test=ast.Compare(left=left, ops=[sign], comparators=[right]), body=body, orelse=other) if (
+                type(sign) in _COMPARED
+            ):
+                holds = _COMPARED[type(sign)](self.term(left).value, self.term(right).value)
+                return self.term(body if holds else other)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return self.term(body if self._holds(test) else other)
+                return self.term(body if self.term(test).value else other)
             case ast.Call(func=ast.Name(id=name), args=[only]) if name in _ROUNDED:
                 key, rounding = _ROUNDED[name]
                 return self._rounded(key, self.term(only), rounding)
@@ -569,12 +543,6 @@ class _ExpressionWriter:
         before = _bracketed(first, first.binding < binding)
         after = _bracketed(second, second.binding < binding or (second.binding == binding and mark in "−/"))
         return _Term(f"{before} {mark} {after}", binding, calculate(first.value, second.value))
-
-    def _holds(self, test: ast.expr) -> bool:
-        match test:
-            case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _COMPARED:
-                return _COMPARED[type(sign)](self.term(left).value, self.term(right).value)
-        return bool(self.term(test).value)
 
     def _rounded(self, key: str, part: _Term, rounding: Callable[[Any], int]) -> _Term:
         """Return a part that is rounded; the rounding is mentioned where it changes the number."""

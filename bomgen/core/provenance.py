@@ -289,6 +289,11 @@ class Operator:
         return Formula(self.calculate, name, module, inputs, unit, source, decides, written)
 
 
+def constant(name: str, unit: str, value: Value) -> Formula:
+    """Declare a formula without inputs, whose value is the same for every plan."""
+    return Formula(lambda: value, name, sys._getframe(1).f_globals["__name__"], (), unit, None, False, repr(value))
+
+
 product = Operator(lambda *factors: reduce(mul, factors), " * ")
 sum_of = Operator(lambda *terms: reduce(add, terms), " + ")
 difference = Operator(lambda a, b: a - b, " - ")
@@ -297,11 +302,6 @@ floor_div = Operator(lambda a, b: a // b, " // ")
 ceil_div = Operator(lambda a, b: ceil(a / b), " / ", "ceil")
 minimum = Operator(lambda *values: min(values), ", ", "min")
 maximum = Operator(lambda *values: max(values), ", ", "max")
-
-
-def constant(name: str, unit: str, value: Value, why: str) -> Figure:
-    """Return a number that follows from nothing else, such as the tiers of a fabric of two tiers."""
-    return Figure(value, unit, Derived(_formula(name, unit, repr(value), (), why, None), ()))
 
 
 class _Plain(ast.NodeTransformer):

@@ -53,18 +53,14 @@ def folder(name: str) -> Path:
     """
     for path in (PACKAGE / name, PACKAGE.parent / name):
         if path.is_dir():
-            _miss_none(path)
+            noted = [file for file in recorded() if file.startswith(f"{path.as_posix()}/")]
+            walked = os.walk(path) if noted else ()
+            there = {f"{Path(directory).as_posix()}/{file}" for directory, _, files in walked for file in files}
+            for file in noted:
+                if file not in there:
+                    raise BrokenInstallation(f"there is no file {file}")
             return path
     raise BrokenInstallation(f"there is no folder {PACKAGE / name}")
-
-
-def _miss_none(folder_path: Path) -> None:
-    noted = [path for path in recorded() if path.startswith(f"{folder_path.as_posix()}/")]
-    if noted:
-        there = {f"{Path(folder).as_posix()}/{name}" for folder, _, names in os.walk(folder_path) for name in names}
-        for path in noted:
-            if path not in there:
-                raise BrokenInstallation(f"there is no file {path}")
 
 
 @cache

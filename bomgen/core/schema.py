@@ -196,11 +196,6 @@ def _properties(error: ValidationError) -> dict[str, Any]:
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
 
 
-def _maximum(error: ValidationError) -> Any:
-    schema: Any = error.schema
-    return schema.get("maxProperties") if isinstance(schema, dict) else None
-
-
 def _purpose(described: Any) -> str:
     """Return the purpose of a missing key, from its schema if it has one: its title and an example."""
     if not isinstance(described, dict):
@@ -217,7 +212,7 @@ def _first_clause(described: dict[str, Any]) -> str:
 
 
 def _explained(error: ValidationError) -> tuple[str, str]:
-    value = _shown(error.instance)
+    value, described = _shown(error.instance), error.schema if isinstance(error.schema, dict) else {}
     wanted: Any = error.validator_value
     match error.validator:
         case "type":
@@ -239,12 +234,10 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is too small; {word} {wanted}", "range"
         case "maximum" | "exclusiveMaximum":
             word = "at most" if error.validator == "maximum" else "less than"
-            described: Any = error.schema
-            share = isinstance(described, dict) and described.get("x-unit") == "share"
             number: Any = error.instance
-            percent = share and number >= LEAST_PERCENT
+            percent = described.get("x-unit") == "share" and number >= LEAST_PERCENT
             return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
-        case "minProperties" if not _properties(error) or wanted != _maximum(error):
+        case "minProperties" if not _properties(error) or wanted != described.get("maxProperties"):
             return "an empty mapping; add at least one key", "empty"
         case "maxProperties" if wanted > 1:
             many: Any = error.instance
@@ -270,8 +263,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "x-unit":
             return f"{value} is not a currency; write a code of ISO 4217, such as USD", CURRENCY
         case "pattern" | "propertyNames":
-            described = error.schema
-            told = isinstance(described, dict) and ("description" in described or "title" in described)
+            told = "description" in described or "title" in described
             expected = _first_clause(described) if told else f"text of the form {wanted}"
             return f"{value} is not valid; expected: {expected}", "pattern"
         case _:

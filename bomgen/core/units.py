@@ -56,81 +56,76 @@ _SECOND = _MINUTE / 60
 _MONTH = Fraction(1, MONTHS_A_YEAR)
 _PERCENT = Fraction(1, 100)
 _TERA = Fraction(1, TERA)
-_RATE: dict[str, Exact] = {"": 1, "G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
+_RATES: dict[str, Exact] = {"G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
 
 
 def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None) -> dict[str, Exact]:
-    """Return the scale of each suffix: every prefix with every unit, and the bare unit."""
     scales = {prefix + unit: scale for unit in units for prefix, scale in prefixes.items()}
     return scales if bare is None else scales | {"": bare}
 
 
-_SCALES: dict[str, dict[str, Exact]] = {
-    "count": _COUNTS,
-    "requests": _COUNTS,
-    "requests/min": _COUNTS,
-    "epochs": {"": 1},
-    "GPU-hours": _COUNTS | _with(_COUNTS, " GPU-hours", "GPUh", " GPUh"),
-    "FLOP": _DECIMAL | _with(_DECIMAL, "FLOP", " FLOP"),
-    "tokens": _COUNTS | _with(_COUNTS, " tokens"),
-    "parameters": _COUNTS | _with(_COUNTS, " parameters"),
-    "tokens/s": _COUNTS | _with(_COUNTS, "tokens/s", " tokens/s"),
-    "days": {
-        "": 1,
-        **dict.fromkeys(("d", "day", "days"), 1),
-        **dict.fromkeys(("w", "week", "weeks"), _DAYS_A_WEEK),
-        **dict.fromkeys(("h", "hour", "hours"), _HOUR),
-        **dict.fromkeys(("min", "minute", "minutes"), _MINUTE),
-        **dict.fromkeys(("s", "second", "seconds"), _SECOND),
-    },
-    "s": {"": 1, **dict.fromkeys(("s", "second", "seconds"), 1), "ms": Fraction(1, _THOUSAND)},
-    "years": {"": 1, **dict.fromkeys(("y", "year", "years"), 1), **dict.fromkeys(("month", "months"), _MONTH)},
-    "share": {"": 1, "%": _PERCENT},
-    "ratio": {"": 1},
-    "FLOP/s": _DECIMAL | _with(_DECIMAL, "FLOPS", "FLOP/s"),
-    "TFLOP/s": {
-        "": 1,
-        "T": 1,
-        **{suffix: scale * _TERA for suffix, scale in _with(_DECIMAL, "FLOPS", "FLOP/s").items()},
-    },
-    "bytes": _with({**_DECIMAL, **_BINARY}, "B", bare=1),
-    "bytes/s": _with({**_DECIMAL, **_BINARY}, "B/s", bare=1),
-    "Gb/s": _RATE | _with({key: scale for key, scale in _RATE.items() if key}, "b/s", "bps", "bit/s", "Gb"),
-    "W": {"": 1, "W": 1, "kW": _THOUSAND, "MW": _THOUSAND**2},
-    "m": {"": 1, "m": 1, "km": _THOUSAND, "cm": _PERCENT},
-    "kg": {"": 1, "kg": 1},
-    "mm": {"": 1, "mm": 1},
-    "U": {"": 1, "U": 1},
-    "per kWh": {"": 1},
-    "kg/kWh": {"": 1, "kg/kWh": 1, "g/kWh": Fraction(1, _THOUSAND)},
-}
-_EXPECTED = {
-    "count": ("number", "2048 or 2K"),
-    "requests": ("number", "600"),
-    "requests/min": ("rate", "600 or 0.5"),
-    "epochs": ("number", "3 or 1.5"),
-    "GPU-hours": ("number", "50000 or 50K"),
-    "FLOP": ("number of operations", "3.8e25 or 38 YFLOP"),
-    "tokens": ("number of tokens", "1.4T or 1.4e12"),
-    "parameters": ("number of parameters", "65B or 65e9"),
-    "tokens/s": ("rate", "380"),
-    "days": ("duration", "20 days, 36 h or a bare number of days"),
-    "s": ("duration", "1 s, 40 ms or a bare number of seconds"),
-    "years": ("duration", "4, 4 years or 18 months"),
-    "share": ("share", "50% or 0.5"),
-    "ratio": ("ratio", "2, 1.5 or 3:2"),
-    "FLOP/s": ("rate", "1000 PFLOPS"),
-    "TFLOP/s": ("rate", "140 or 140 TFLOPS"),
-    "bytes": ("size", "80 GB"),
-    "bytes/s": ("rate", "4 GB/s"),
-    "Gb/s": ("rate", "400G or a bare number of Gb/s"),
-    "W": ("power", "10.2 kW"),
-    "m": ("length", "30 m"),
-    "kg": ("weight", "14.8 kg"),
-    "mm": ("length", "600"),
-    "U": ("height", "48"),
-    "per kWh": ("price", "0.08"),
-    "kg/kWh": ("carbon intensity", "0.385 or 385 g/kWh"),
+class _Unit(NamedTuple):
+    """A unit of quantities: what they are, a correct example, and the scale of each suffix that may follow a number."""
+
+    kind: str
+    example: str
+    scales: dict[str, Exact]
+
+
+_UNITS = {
+    "count": _Unit("number", "2048 or 2K", _COUNTS),
+    "requests": _Unit("number", "600", _COUNTS),
+    "requests/min": _Unit("rate", "600 or 0.5", _COUNTS),
+    "epochs": _Unit("number", "3 or 1.5", {"": 1}),
+    "GPU-hours": _Unit("number", "50000 or 50K", _COUNTS | _with(_COUNTS, " GPU-hours", "GPUh", " GPUh")),
+    "FLOP": _Unit("number of operations", "3.8e25 or 38 YFLOP", _DECIMAL | _with(_DECIMAL, "FLOP", " FLOP")),
+    "tokens": _Unit("number of tokens", "1.4T or 1.4e12", _COUNTS | _with(_COUNTS, " tokens")),
+    "parameters": _Unit("number of parameters", "65B or 65e9", _COUNTS | _with(_COUNTS, " parameters")),
+    "tokens/s": _Unit("rate", "380", _COUNTS | _with(_COUNTS, "tokens/s", " tokens/s")),
+    "days": _Unit(
+        "duration",
+        "20 days, 36 h or a bare number of days",
+        {
+            "": 1,
+            **dict.fromkeys(("d", "day", "days"), 1),
+            **dict.fromkeys(("w", "week", "weeks"), _DAYS_A_WEEK),
+            **dict.fromkeys(("h", "hour", "hours"), _HOUR),
+            **dict.fromkeys(("min", "minute", "minutes"), _MINUTE),
+            **dict.fromkeys(("s", "second", "seconds"), _SECOND),
+        },
+    ),
+    "s": _Unit(
+        "duration",
+        "1 s, 40 ms or a bare number of seconds",
+        {"": 1, "s": 1, "second": 1, "seconds": 1, "ms": Fraction(1, _THOUSAND)},
+    ),
+    "years": _Unit(
+        "duration",
+        "4, 4 years or 18 months",
+        {"": 1, **dict.fromkeys(("y", "year", "years"), 1), **dict.fromkeys(("month", "months"), _MONTH)},
+    ),
+    "share": _Unit("share", "50% or 0.5", {"": 1, "%": _PERCENT}),
+    "ratio": _Unit("ratio", "2, 1.5 or 3:2", {"": 1}),
+    "FLOP/s": _Unit("rate", "1000 PFLOPS", _DECIMAL | _with(_DECIMAL, "FLOPS", "FLOP/s")),
+    "TFLOP/s": _Unit(
+        "rate",
+        "140 or 140 TFLOPS",
+        _with({prefix: scale * _TERA for prefix, scale in _DECIMAL.items()}, "FLOPS", "FLOP/s", bare=1) | {"T": 1},
+    ),
+    "bytes": _Unit("size", "80 GB", _with({**_DECIMAL, **_BINARY}, "B", bare=1)),
+    "bytes/s": _Unit("rate", "4 GB/s", _with({**_DECIMAL, **_BINARY}, "B/s", bare=1)),
+    "Gb/s": _Unit(
+        "rate",
+        "400G or a bare number of Gb/s",
+        _with(_RATES, "", "b/s", "bps", "bit/s", "Gb", bare=1),
+    ),
+    "W": _Unit("power", "10.2 kW", {"": 1, "W": 1, "kW": _THOUSAND, "MW": _THOUSAND**2}),
+    "m": _Unit("length", "30 m", {"": 1, "m": 1, "km": _THOUSAND, "cm": _PERCENT}),
+    "kg": _Unit("weight", "14.8 kg", {"": 1, "kg": 1}),
+    "mm": _Unit("length", "600", {"": 1, "mm": 1}),
+    "U": _Unit("height", "48", {"": 1, "U": 1}),
+    "per kWh": _Unit("price", "0.08", {"": 1}),
+    "kg/kWh": _Unit("carbon intensity", "0.385 or 385 g/kWh", {"": 1, "kg/kWh": 1, "g/kWh": Fraction(1, _THOUSAND)}),
 }
 _PAIR = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*:\s*([1-9][0-9]*)")
 _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(.*)", re.DOTALL)
@@ -139,19 +134,19 @@ _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-
 def parse(value: int | Fraction | str, unit: str) -> Exact:
     """Return the exact number of a human quantity in its base unit.
 
-    `unit` is a key of `_SCALES`. Raises ValueError, with a correct example, when the text is not such a quantity.
+    `unit` is a key of `_UNITS`. Raises ValueError, with a correct example, when the text is not such a quantity.
     """
     if not isinstance(value, str):
         return value
     if unit == "ratio" and (pair := _PAIR.fullmatch(value.strip())):
         return _whole(Fraction(exact_number(pair.group(1))) / exact_number(pair.group(2)))
     match = _QUANTITY.fullmatch(value.strip())
-    scales = _SCALES[unit]
+    scales = _UNITS[unit].scales
     suffix = match.group(2).strip() if match else ""
     scale = scales.get(suffix) or scales.get(suffix.lower()) or scales.get(f" {suffix}")
     if match is None or scale is None:
-        kind, example = _EXPECTED[unit]
-        raise ValueError(f"{quote(value, MAX_QUOTED)} is not a valid {kind}; write {example}")
+        expected = _UNITS[unit]
+        raise ValueError(f"{quote(value, MAX_QUOTED)} is not a valid {expected.kind}; write {expected.example}")
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) * scale
     return _whole(number)
 
@@ -160,7 +155,7 @@ def with_another_unit(value: int | Fraction | str, unit: str, least: Exact, most
     """Return a quantity with a unit that puts it between `least` and `most` [`unit`]; None if no unit does."""
     match = _QUANTITY.fullmatch(str(value).strip()) if isinstance(value, str) else None
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) if match else Fraction(value)
-    for suffix, scale in _SCALES[unit].items():
+    for suffix, scale in _UNITS[unit].scales.items():
         if suffix and least <= number * scale <= most:
             return f"{float(number):g} {suffix}"
     return None

@@ -289,7 +289,6 @@ def _block(path: Path, value: Any, comment_on: CommentOn) -> list[str]:
 
 
 def _commented(path: Path, value: Any, comment_on: CommentOn) -> Iterator[tuple[str, str]]:
-    """Yield lines and their comments."""
     key = f"{write_scalar(path[-1], flow=False)}:"
     if isinstance(value, Mapping) and value:
         yield key, comment_on(path)

@@ -273,7 +273,10 @@ def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, 
     parent = data
     *above, last = key.split(".")
     for step in above:
-        parent, path = _descend(parent, path, step, mark)
+        position = _position(parent, step, mark, step)
+        if isinstance(parent, dict) and parent.get(step) is None:
+            parent[step] = {}
+        parent, path = parent[position], (*path, position)
         keys.setdefault(path, mark)
         values.setdefault(path, mark)
     position = _position(parent, last, mark, key)
@@ -321,14 +324,6 @@ def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
         raise PlanErrors([Problem(mark, "error", message, "set")])
     message = f"'{key}': a plain value has no keys to set; set the whole mapping"
     raise PlanErrors([Problem(mark, "error", message, "set")])
-
-
-def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]:
-    """Return the mapping or list at a step, created when it is missing."""
-    position = _position(parent, step, mark, step)
-    if isinstance(parent, dict) and parent.get(step) is None:
-        parent[step] = {}
-    return parent[position], (*path, position)
 
 
 class _NodeReader:

@@ -19,7 +19,7 @@ from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server, 
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, first_given, formula, product, sum_of
+from bomgen.core.provenance import Assumed, Figure, constant, first_given, formula, product, sum_of
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
@@ -28,7 +28,7 @@ from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, 
 from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
 from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import ADDED, USUAL, Attachment
+from bomgen.plan.fabric_demand import ADDED, USUAL, Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan, switches_of
 from bomgen.site import facility
 from bomgen.site.facility import Facility
@@ -128,10 +128,8 @@ nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server
 """NICs of all servers."""
 
 
-@formula("NICs")
-def zero_nics() -> int:
-    """NICs of nodes that are connected directly."""
-    return 0
+zero_nics = constant("zero_nics", "NICs", 0)
+"""NICs of nodes that are connected directly."""
 
 
 sum_of_nics = sum_of("sum_of_nics", "NICs", "nics", "more_nics")

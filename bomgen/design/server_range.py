@@ -62,7 +62,7 @@ from bomgen.optics.compatibility import (
 from bomgen.optics.connect import CAGES
 from bomgen.optics.uses import AdapterUse, CableUse, ModuleUse
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
 from bomgen.site.facility import Facility, at_ends, count_other_racks, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.rack_loads import SiteContents

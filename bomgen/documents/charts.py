@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from bomgen.core.document import Cell, Column, Path, Table, row_of
 from bomgen.core.provenance import Figure
-from bomgen.documents.chapters.money import compared_alternatives, costs_table
+from bomgen.documents.chapters.money import compared_alternatives
 from bomgen.documents.chapters.sizing import load_points
 from bomgen.documents.chapters.writer import SITE, Writer
+from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.elevations import Elevations
 from bomgen.results.what_if import money_of_run, purchase_of_gpus
@@ -122,10 +123,21 @@ class Chart(NamedTuple):
 def categories(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the costs by category; nothing if nothing is priced."""
     parts = category_amounts(writer.report.quote.lines)
-    if parts:
-        shape = Bars(tuple(describe_category(writer, part) for part in parts))
-        data = costs_table(writer)
-        yield Chart("costs", data.title, writer.word("drawing-costs-text"), shape, data)
+    if not parts:
+        return
+    word, currency = writer.word, writer.report.quote.totals.currency
+    rows = (
+        row_of(
+            word(f"category-{part.category}"),
+            Cell(part.amount, currency, least=not part.complete),
+            writer.language.rough_share(part.share) if part.amount is not None else None,
+            word("priced-lines", priced=part.priced_lines, lines=part.lines),
+        )
+        for part in parts
+    )
+    data = make_table("costs", writer.language, rows, word("drawing-costs-text"))
+    shape = Bars(tuple(describe_category(writer, part) for part in parts))
+    yield Chart("costs", data.title, word("drawing-costs-text"), shape, data)
 
 
 def describe_category(writer: Writer, part: CategoryTotal) -> Bar:
@@ -153,9 +165,8 @@ def price_range(writer: Writer) -> Iterator[Chart]:
     bars.append(Bar(word("chart-net"), _money(writer, certainty.net, totals.currency), (certainty.net,)))
     doubtful = f"{_money(writer, certainty.doubtful, totals.currency)} · {share}"
     bars.append(Bar(word("chart-doubtful"), doubtful, (certainty.doubtful,)))
-    columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
     shown = tuple(row_of(word(key), Cell(amount, totals.currency)) for key, amount in rows)
-    data = Table("price-range", word("chart-range"), columns, shown)
+    data = make_table("price-range", writer.language, shown)
     yield Chart("price-range", data.title, word("chart-range-text"), Bars(tuple(bars)), data)
 
 
@@ -194,7 +205,7 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
     if not any(map(Counter.total, pieces.values())):
         return
     media = [medium for medium in MEDIA if any(medium in of_length for of_length in pieces.values())]
-    columns, bars, rows, key = [Column("length", word("column-length"), "text", 16)], [], [], []
+    columns, bars, rows, key = [*columns_of("cable-lengths", language)], [], [], []
     for medium in media:
         name = word(f"medium-{medium or 'unknown'}")
         columns.append(Column(f"pieces-{medium or 'unknown'}", name, "number", 16))
@@ -203,7 +214,7 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
         text, counts = language.value(length, "m"), tuple(of_length[medium] for medium in media)
         bars.append(Bar(text, language.integer(of_length.total()), counts))
         rows.append(row_of(text, *counts))
-    data = Table("cable-lengths", word("chart-cables"), tuple(columns), tuple(rows))
+    data = make_table("cable-lengths", language, rows, columns=columns)
     yield Chart("cable-lengths", data.title, word("chart-cables-text"), Bars(tuple(bars), tuple(key)), data)
 
 
@@ -276,8 +287,7 @@ _MILLION = 10**6
 
 def training_memory(writer: Writer) -> Iterator[Chart]:
     """Yield a chart of the memory of a training GPU."""
-    if writer.report.design.sizing.fit:
-        yield from memory(writer)
+    return memory(writer) if writer.report.design.sizing.fit else iter(())
 
 
 def memory(writer: Writer) -> Iterator[Chart]:
@@ -367,10 +377,6 @@ def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
     word, totals, running = writer.word, writer.report.quote.totals, writer.report.running
     slow, fast = predicted.ends[max(predicted.ends)]
     outlooks = (slow, predicted.point, fast)
-    columns = (
-        Column("name", word("column-name"), "text", 30),
-        *(Column(key, word(f"chart-predicted-{key}"), "number", 22) for key in ("slow", "point", "fast")),
-    )
     money, least = [money_of_run(writer.report, outlook) for outlook in outlooks], not totals.complete
     rows = {
         "MFU": [Cell(outlook.mfu.value, outlook.mfu.unit) for outlook in outlooks],
@@ -384,9 +390,9 @@ def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
         word("label-servers_required"): [_count(each.servers) for each in money],
         word("chart-purchase"): [Cell(each.purchase, totals.currency, least=least) for each in money],
     }
-    known = tuple(row_of(name, *cells) for name, cells in rows.items() if cells[0].value is not None)
+    known = (row_of(name, *cells) for name, cells in rows.items() if cells[0].value is not None)
     caption = word("caption-predicted") if predicted.point.gpus_required else None
-    return Table("predicted", word("chart-predicted"), columns, known, caption)
+    return make_table("predicted", writer.language, known, caption)
 
 
 def _count(figure: Figure | None, unit: str = "") -> Cell:
@@ -437,27 +443,23 @@ def run_sensitivity(writer: Writer) -> Iterator[Chart]:
     if priced:
         rows.append(row_of(word("chart-purchase"), *(Cell(amount, currency) for amount in amounts), "", ""))
     text = word("chart-sensitivity-text") + (word("chart-sensitivity-cost") if priced else "")
-    data = Table("sensitivity", word("chart-sensitivity"), columns, tuple(rows))
+    data = make_table("sensitivity", language, rows, columns=columns)
     yield Chart("sensitivity", data.title, text, shape, data)
 
 
 # contents -----------------------------------------------------------------------------------------------------------
 
-Charts = Callable[[Writer], Iterator[Chart]]
-OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
+CHARTS: Mapping[str, tuple[Callable[[Writer], Iterator[Chart]], ...]] = {
     "costs": (categories, price_range),
     "alternatives": (alternatives,),
-}
-"""Charts by the id of a section about the whole plan."""
-OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
     "serving": (trade_off, memory),
     "sizing": (training_memory, predicted_range, run_sensitivity),
     "network": (cable_lengths,),
     "site": (power_line, rack_power),
 }
-"""Charts by the id of a section about a cluster."""
+"""Charts by the id of their section."""
 
 
-def charts_of(writer: Writer, section: str, of: Mapping[str, tuple[Charts, ...]]) -> Iterator[Chart]:
+def charts_of(writer: Writer, section: str) -> Iterator[Chart]:
     """Return the charts of a section of a plan or cluster."""
-    return (chart for make in of.get(section, ()) for chart in make(writer))
+    return (chart for make in CHARTS.get(section, ()) for chart in make(writer))

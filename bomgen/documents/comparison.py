@@ -37,6 +37,7 @@ from bomgen.core.provenance import json_value, quotient
 from bomgen.core.units import ANY_AMOUNT, Totals, minor_unit, rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.tables import columns_of, make_table, section_of
 from bomgen.plan.types import ROLES, Plan
 from bomgen.pricing.bill_line import CATEGORIES, cluster_path
 from bomgen.pricing.quote import confidence
@@ -214,11 +215,9 @@ def charted(comparison: ComparedPlans) -> ComparedRow | None:
 def document(comparison: ComparedPlans, language: Language, chart: Drawing | None = None) -> Document:
     """Return a comparison as a document: a table of different rows and one of equal rows."""
     word, title = language.word, language.word("section-compare")
-    columns = (
-        Column("name", word("compare-row"), "text", 34),
-        *(Column(f"plan-{number}", side.name, "number", 24) for number, side in enumerate(comparison.sides, 1)),
-        Column("better", word("compare-better"), "text", 18),
-    )
+    name, better = columns_of("comparison", language)
+    of_plans = (Column(f"plan-{number}", side.name, "number", 24) for number, side in enumerate(comparison.sides, 1))
+    columns = (name, *of_plans, better)
     tables = []
     for id, heading, equal in (("comparison", title, False), ("equal", word("compare-equal"), True)):
         rows = tuple(
@@ -228,26 +227,18 @@ def document(comparison: ComparedPlans, language: Language, chart: Drawing | Non
         )
         tables += [Table(id, heading, columns, rows, open=not equal, folded=equal)] if rows else []
     notes = tuple(Note("warning", text) for text in comparison.notes)
-    plans = Table(
-        "plans",
-        word("section-compared"),
-        (
-            Column("name", word("compare-plan"), "text", 30),
-            Column("title", word("compare-title"), "text", 50),
-            Column("file", word("compare-file"), "text", 40),
-            Column("sha256", "sha256", "text", 16),
-        ),
-        tuple(
-            row_of(side.name, side.report.plan.title, side.report.plan_file, side.report.sha256[:DIGITS])
-            for side in comparison.sides
-        ),
+    about = (
+        row_of(side.name, side.report.plan.title, side.report.plan_file, side.report.sha256[:DIGITS])
+        for side in comparison.sides
     )
+    columns = (*columns_of("plans", language), Column("sha256", "sha256", "text", 16))
+    plans = make_table("plans", language, about, columns=columns)
     return Document(
         title=word("compare-heading", names=word("list-comma").join(side.name for side in comparison.sides)),
         language=language.code,
         sections=(
             Section("comparison", title, (word("compare-lead"),), tuple(tables), notes, (chart,) if chart else ()),
-            Section("plans", plans.title, tables=(plans,)),
+            section_of(plans),
         ),
         footer=word("compare-footer", version=__version__),
     )
@@ -311,7 +302,13 @@ def _rows(sides: Sequence[ComparedPlan]) -> Iterator[ComparedRow]:
     gpu, server = (partial(_parts, part=attrgetter(f"cluster.{part}")) for part in ("gpu", "server"))
     measures: dict[str, Iterable[Measure]] = {
         "money": _money_measures(sides),
-        "plan": [_fact(writer, "warnings", _warned)],
+        "plan": [
+            _fact(
+                writer,
+                "warnings",
+                lambda side: Cell(len(side.report.own_problems if side.alternative else side.report.problems)),
+            )
+        ],
         "workload": [_fact(writer, "workload.model", model), *_numbers(sides, "workload")],
         "cluster": [
             *(_fact(writer, "cluster.gpu", gpu), _fact(writer, "cluster.server", server)),
@@ -374,10 +371,6 @@ def _numbers(
     for row in (row for row in rows_below(section) if row.compared):
         having = next((side for side in sides if row.path in side.writer.numbers), sides[0])
         yield Measure(row.compared, having.writer.label(row.path), row.better, partial(cell, row))
-
-
-def _warned(side: ComparedPlan) -> Cell:
-    return Cell(len(side.report.own_problems if side.alternative else side.report.problems))
 
 
 def _parts(side: ComparedPlan, part: Callable[[Plan], Any]) -> Cell:

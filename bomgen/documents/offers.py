@@ -1,4 +1,4 @@
-"""The designs that answer an inquiry, side by side: why each is offered, what it costs, does and takes."""
+"""What was asked and what is offered: of a quote, and of the designs that answer an inquiry, side by side."""
 
 from __future__ import annotations
 
@@ -10,13 +10,73 @@ from typing import NamedTuple
 
 from bomgen.core.document import MORE, Cell, Column, Path, Row, Table, row_at, row_of
 from bomgen.core.language import Language
+from bomgen.core.provenance import Figure
+from bomgen.documents.chapters.contents import describe_cluster
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import difference
-from bomgen.documents.customer_quote.record import describe_cluster
-from bomgen.documents.customer_quote.requirements import DEMANDS, Demand
-from bomgen.documents.tables import headline_total
+from bomgen.documents.tables import columns_of, headline_total, make_table
+from bomgen.plan.types import Plan, Targets
 from bomgen.pricing.quote import is_total
 from bomgen.results.result import Report
+
+# demands ------------------------------------------------------------------------------------------------------------
+
+
+class Demand(NamedTuple):
+    """A demand that a plan may state, and the number that answers it."""
+
+    asked: Callable[[Plan], Figure | None]
+    offered: Path
+    at_most: bool = False
+    """Whether less than asked is better."""
+
+
+def _targets(plan: Plan) -> Targets | None:
+    return plan.inference.targets if plan.inference else None
+
+
+def _days(plan: Plan) -> Figure | None:
+    run = plan.reinforcement or plan.training
+    return run.target_days if run else None
+
+
+DEMANDS = (
+    Demand(lambda plan: plan.inference and plan.inference.requests_per_minute, ("workload", "requests_per_minute")),
+    Demand(lambda plan: (targets := _targets(plan)) and targets.ttft, ("workload", "latency", "ttft_seconds"), True),
+    Demand(
+        lambda plan: (targets := _targets(plan)) and targets.tpot,
+        ("workload", "latency", "decode_seconds_per_token"),
+        True,
+    ),
+    Demand(_days, ("workload", "days"), True),
+    Demand(lambda plan: plan.compute and plan.compute.target, ("workload", "peak_flops")),
+    Demand(lambda plan: plan.cluster.gpus, ("cluster", "gpus")),
+)
+"""Demands in the order of the table."""
+
+
+def requirements(writer: Writer) -> Table:
+    """Return the table of what was asked, what is offered, whether that is calculated or an estimate, and enough."""
+    rows = []
+    for demand in DEMANDS:
+        asked = demand.asked(writer.report.plan)
+        if asked is None or demand.offered not in writer.numbers:
+            continue
+        offered = replace(writer.key_figure(demand.offered), why=None)
+        value, interval = writer.language.figure(offered)
+        basis = writer.word("requirement-estimate", interval=interval) if interval else writer.word("requirement-count")
+        reached, wanted = Fraction(writer.numbers[demand.offered].value), Fraction(asked.value)
+        met = reached <= wanted if demand.at_most else reached >= wanted
+        result = writer.word(
+            "requirement-missed" if not met else "requirement-expected" if interval else "requirement-met"
+        )
+        rows.append(row_of(writer.label(demand.offered), Cell(asked.value, offered.unit), value, basis, result))
+    kind = "requirements"
+    id, title = f"{kind}-{writer.report.plan.cluster_name}", writer.named(writer.word("section-requirements"))
+    return make_table(kind, writer.language, rows, id=id, title=title)
+
+
+# offers -------------------------------------------------------------------------------------------------------------
 
 NEEDED: Sequence[Path] = (("workload", "gpus_required"), ("workload", "gpus_to_buy"), ("cluster", "gpus"))
 POWER: Path = ("site", "power_w")
@@ -46,14 +106,14 @@ def offers_table(offers: Sequence[Offer], language: Language) -> Table:
     """Return a column for each design, with the same rows: reason, total, difference from the first, and figures."""
     writers = [Writer(offer.report, language) for offer in offers]
     columns = (
-        Column("name", language.word("compare-row"), "text", 34),
+        *columns_of("offers", language),
         *(Column(f"offer-{at}", _title(offer, language), "number", 30) for at, offer in enumerate(offers, 1)),
     )
     reasons = row_of(
         language.word("offer-why"), *(language.word(f"offer-why-{offer.kind}") for offer in offers), id=WHY
     )
     rows = [reasons, *_money(writers), *_figures(writers)]
-    return Table("offers", language.word("section-offers"), columns, tuple(rows), open=True)
+    return make_table("offers", language, rows, columns=columns)
 
 
 def _title(offer: Offer, language: Language) -> str:

@@ -15,6 +15,7 @@ from bomgen.core.provenance import json_value, range_data
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import MONEY, decimal
 from bomgen.documents.charts import Chart, Point, Points
+from bomgen.documents.tables import columns_of, make_table
 from bomgen.plan.search_space import MEASURES, NumberRange
 from bomgen.results.designs import UNITS, WIDEST, Ends, Measured, SearchedDesign, values_of
 from bomgen.results.front import Excess, Front, FrontRow, best_of_two
@@ -39,7 +40,10 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
     )
     tables = [_front_table(front, language)] if front.rows else []
     if front.refused:
-        tables.append(_refused_table(front, language))
+        rows = [row_of(count, language.message(reason)) for reason, count in front.refused[:MAX_REASONS]]
+        if others := sum(count for _, count in front.refused[MAX_REASONS:]):
+            rows.append(row_of(others, word("search-other-reasons")))
+        tables.append(make_table("search-refused", language, rows, id="refused"))
     notes, drawings = tuple(Note("info", text) for text in _notes(front, language)), (chart,) if chart else ()
     return Document(
         title=word("search-title", name=name),
@@ -105,7 +109,7 @@ def _front_table(front: Front, language: Language) -> Table:
         ranges["cost"] = ("low", "high")
     if any("days" in row.candidate.ends for row in front.rows):
         ranges["days"] = ("fewest", "most")
-    columns = [Column("number", word("search-number"), "number", 6, main=True)]
+    columns = [*columns_of("front", language)]
     columns += [
         Column(axis.key, short_key(axis.key), "text", 18, main=index == 0) for index, (_, axis) in enumerate(axes)
     ]
@@ -131,7 +135,7 @@ def _front_table(front: Front, language: Language) -> Table:
         )
         cells.append(Cell(better))
         rows.append(row_of(*cells))
-    return Table("front", word("search-front"), tuple(columns), tuple(rows), open=True, sortable=True)
+    return make_table("front", language, rows, columns=columns)
 
 
 def _ends(row: FrontRow, name: str) -> Ends:
@@ -154,18 +158,6 @@ def _describe_excess(better: tuple[SearchedDesign, Sequence[Excess]], language: 
         shown = language.value(exceeding, unit, design.ranges.get(bound.measure))
         texts.append(word("search-over", measure=name, value=shown, most=language.value(most, unit)))
     return word("list-comma").join(texts)
-
-
-def _refused_table(front: Front, language: Language) -> Table:
-    word = language.word
-    columns = (
-        Column("designs", word("search-designs"), "number", 10),
-        Column("reason", word("search-reason"), "text", 90),
-    )
-    rows = [row_of(count, language.message(reason)) for reason, count in front.refused[:MAX_REASONS]]
-    if others := sum(count for _, count in front.refused[MAX_REASONS:]):
-        rows.append(row_of(others, word("search-other-reasons")))
-    return Table("refused", word("search-refused"), columns, tuple(rows))
 
 
 def _notes(front: Front, language: Language) -> Iterator[str]:

@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, cast
 
-from bomgen.core.document import Cell, Column, Document, Note, Section, Sum, Table
+from bomgen.core.document import Cell, Column, ColumnKind, Note, Row, Section, Sum, Table, group_by
 from bomgen.core.language import Language
-from bomgen.core.units import Tax, Totals, minor_unit
-from bomgen.plan.commercial_terms import CHARGED
-from bomgen.pricing.quote import MIN_PRICED, WITH_GPUS, Indications, PricedLine, is_total, unpriced_gpus
+from bomgen.core.resources import folder, text
+from bomgen.core.units import Totals, minor_unit
+from bomgen.pricing.quote import Indications, PricedLine, is_total, unpriced_gpus
 
 
-def part_columns(language: Language, amount: bool = False, vendor: bool = False) -> tuple[Column, ...]:
-    """Return the columns of a list of parts: part number, description, pieces; if asked for, manufacturer, amount."""
-    columns = (
-        *((Column("vendor", language.word("quote-manufacturer"), "text", 16),) if vendor else ()),
-        Column("part", language.word("column-sku"), "text", 36),
-        Column("description", language.word("column-description"), "text", 50, main=True),
-        Column("pieces", language.word("quote-pieces"), "number", 10, main=True),
+@cache
+def _declared() -> Mapping[str, Sequence[Mapping[str, str]]]:
+    return group_by(csv.DictReader(text(folder("data") / "columns.csv").splitlines()), lambda row: row["table"])
+
+
+def columns_of(kind: str, language: Language, without: Collection[str] = ()) -> tuple[Column, ...]:
+    """Return the columns that `data/columns.csv` declares for a kind of table, titled in a language."""
+    return tuple(
+        Column(
+            row["column"],
+            language.word(row["title"]),
+            cast(ColumnKind, row["kind"]),
+            int(row["width"]),
+            main="main" in row["shown"],
+            code="code" in row["shown"],
+        )
+        for row in _declared()[kind]
+        if row["column"] and row["column"] not in without
     )
-    if not amount:
-        return columns
-    return (*columns, Column("amount", language.word("column-net-amount"), "money", 20, main=True))
+
+
+def make_table(
+    kind: str,
+    language: Language,
+    rows: Iterable[Row],
+    caption: str | None = None,
+    *,
+    id: str = "",
+    title: str | None = None,
+    columns: Iterable[Column] | None = None,
+    **options: Any,
+) -> Table:
+    """Return a table of a kind that `data/columns.csv` declares; its id is the kind, unless it has another one.
+
+    `title` and `columns` take the place of those declared; `options` are fields of `Table`.
+    """
+    declared = next((row for row in _declared()[kind] if not row["column"]), {"title": "", "shown": ""})
+    if title is None:
+        title = language.word(declared["title"]) if declared["title"] else ""
+    fields: dict[str, Any] = dict.fromkeys(declared["shown"].split(), True) | options
+    held = columns_of(kind, language) if columns is None else tuple(columns)
+    return Table(id or kind, title, held, tuple(rows), caption, **fields)
 
 
 def section_of(table: Table, text: tuple[str, ...] = (), notes: tuple[Note, ...] = ()) -> Section:
@@ -107,34 +140,18 @@ def name_unpriced_gpus(lines: Sequence[PricedLine], language: Language) -> str:
 # A formula follows what the reader of a workbook changes in the bill, by the defined names of its columns and sums. In
 # braces it is worked out for each cell of an area.
 
-HARDWARE = "hardware"
-"""The column of what each line adds to the hardware, where a charge is a share of that."""
-COLUMN_NAMES = {
-    "category": "bom_categories",
-    "fabric": "bom_fabrics",
-    "role": "bom_roles",
-    "sku": "bom_part_numbers",
-    "description": "bom_descriptions",
-    "quantity": "bom_quantities",
-    "spare": "bom_spares",
-    "unit_price": "bom_prices",
-    "discount": "bom_discounts",
-    "amount": "bom_amounts",
-    HARDWARE: "bom_hardware_amounts",
-}
-"""The defined names of columns of the bill."""
-HARDWARE_NAME, SHARE_NAME = "bom_hardware", "bom_share_{}"
-"""The defined names of what the hardware comes to, and of the numbered shares of it that are charged."""
-TAX_NAME, RATE_NAME = "bom_tax", "bom_tax_rate"
-"""The defined names of the tax and of its rate; several are numbered."""
-UNPRICED, RATE = "unpriced", "rate"
-"""Keys of sums that only a workbook has: the lines without a price, and a tax rate, which its reader may change."""
+RATE_NAME = "bom_tax_rate"
+"""The defined name of the tax rate; several are numbered."""
+
+
+HEADING = "^"
+"""Before the column of a reference: to its heading."""
 
 
 def reference(column: str, table: str = "") -> str:
     """Return a reference to the cell of a column in the row of the formula, or to all of its cells in a table.
 
-    The workbook replaces it by the address.
+    That of a sum below the bill is to its `label` or `amount`. The workbook replaces it by the address.
     """
     return f"\0{table}.{column}\0" if table else f"\0{column}\0"
 
@@ -164,21 +181,6 @@ def line_amount(currency: str, language: Language) -> str:
     return f'IF({price}="",IF({quantity}="","",{without}),{amount})'
 
 
-def line_hardware(language: Language, in_stock: bool = False) -> str:
-    """Return the formula of what a line adds to the hardware; nothing if it is in stock and nobody gave it a price."""
-    amount, category = reference("amount"), reference("category")
-    others = [f"EXACT({category},{literal(language.word(f'category-{charged}'))})" for charged in CHARGED]
-    others += [f"{reference('unit_price')}=0"] if in_stock else []
-    return f'IF(OR(NOT(ISNUMBER({amount})),{",".join(others)}),"",{amount})'
-
-
-def share_price(number: int, currency: str) -> str:
-    """Return the formula of the price of a charge that is a numbered share of the hardware."""
-    share = SHARE_NAME.format(number)
-    unknown = f'OR({share}="",COUNT({COLUMN_NAMES[HARDWARE]})=0)'
-    return f'IF({unknown},"",ROUND({share}*{HARDWARE_NAME},{decimal_places(currency)}))'
-
-
 def decimal_places(currency: str) -> int:
     """Return how many decimal places the amounts of a currency have."""
     return -int(minor_unit(currency).as_tuple().exponent)
@@ -188,107 +190,3 @@ def rate_names(totals: Totals) -> list[str]:
     """Return the defined names of the tax rates."""
     several = len(totals.taxes) > 1
     return [f"{RATE_NAME}_{number}" for number in range(1, len(totals.taxes) + 1)] if several else [RATE_NAME]
-
-
-class LiveSum(NamedTuple):
-    """A sum below the bill of a workbook."""
-
-    key: str
-    name: str
-    """Its defined name."""
-    label: Cell
-    cell: Cell
-    """Without a formula it is an input."""
-    rate: int | None = None
-    """The index of its tax rate, if there are several."""
-
-
-def live_sums(document: Document, language: Language, listed: int) -> Iterator[LiveSum]:
-    """Yield the sums below the bill of a workbook, also those that are 0; `listed` are the lines of the bill.
-
-    Of several tax rates, each has its own input, net amount and tax; the first is that of all lines that no other has.
-    """
-    totals, word, currency = document.totals, language.word, document.totals.currency
-    decimals, rates, several = decimal_places(currency), rate_names(totals), len(totals.taxes) > 1
-    unpriced = 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))'
-    # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
-    of_list = f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))"
-    discount, net = f"ROUND(bom_list-SUM(bom_amounts),{decimals})", f"ROUND(bom_list-bom_discount,{decimals})"
-    amount = f"ROUND(bom_net+bom_tax,{decimals})"
-    count = Cell(totals.lines - totals.priced_lines, formula=unpriced)
-    yield LiveSum(UNPRICED, "bom_unpriced", Cell(word("xlsx-unpriced")), count)
-    whole = _least_label(word("xlsx-list"), totals, language)
-    yield LiveSum("list", "bom_list", whole, Cell(totals.list, currency, formula=f"{{{of_list}}}"))
-    less = Cell(totals.discount, currency, formula=discount)
-    yield LiveSum("discount", "bom_discount", Cell(word("xlsx-discount")), less)
-    label = _least_label(word("xlsx-net"), totals, language)
-    yield LiveSum(NET, "bom_net", label, Cell(totals.net, currency, formula=net))
-    names = [
-        word("list-comma").join(word(f"category-{category}") for category in part.categories)
-        or word("xlsx-other-lines")
-        for part in totals.taxes
-    ]
-    for index, name in enumerate(rates):
-        rate = Cell(totals.taxes[index].share if totals.taxes else None, "share")
-        label = Cell(word("xlsx-rate-of", names=names[index]) if several else word("xlsx-rate"))
-        yield LiveSum(RATE, name, label, rate, index if several else None)
-    label = _least_label(word("xlsx-tax"), totals, language)
-    if several:
-        taxes = [f"{TAX_NAME}_{number}" for number in range(1, len(rates) + 1)]
-        for index, part in enumerate(totals.taxes):
-            taxed = f"ROUND({rates[index]}*ROUND({_net_at(part, totals, language)},{decimals}),{decimals})"
-            cell = Cell(part.tax, currency, formula=taxed)
-            yield LiveSum(TAX, taxes[index], Cell(word("xlsx-tax-of", names=names[index])), cell, index)
-        tax = "+".join(taxes)
-    else:
-        missing, tax = word("xlsx-no-tax"), f"ROUND(bom_tax_rate*bom_net,{decimals})"
-        text = label.value if totals.taxes else missing
-        label = Cell(text, formula=f'IF(bom_tax_rate="",{literal(missing)},{label.formula})')
-    yield LiveSum(TAX, TAX_NAME, label, Cell(totals.tax, currency, formula=tax))
-    label = _live_total_label(document, language, listed)
-    yield LiveSum(TOTAL, "bom_amount", label, Cell(totals.amount, currency, formula=amount))
-
-
-def _least_label(plain: str, totals: Totals, language: Language) -> Cell:
-    """Return the label of a sum, which says that it is a lower bound while lines have no price."""
-    least = language.word("xlsx-at-least", label=plain)
-    formula = f'IF(AND(bom_unpriced>0,COUNTIF(bom_prices,">0")>0),{literal(least)},{literal(plain)})'
-    return Cell(least if totals.lines > totals.priced_lines and totals.list else plain, formula=formula)
-
-
-def _live_total_label(document: Document, language: Language, listed: int) -> Cell:
-    """Return the label of the total: with or without tax, a lower bound, or so few lines that the sum is no total.
-
-    `listed` are the lines of the bill: those from stock are not charged.
-    """
-    totals, word = document.totals, language.word
-    label = _least_label(word("xlsx-amount"), totals, language)
-    if document.cover:
-        labels = [word("quote-total-with-tax"), word("ui-total")]
-        limits = [word("xlsx-at-least", label=each) for each in labels]
-        rate = "+".join(f"N({name})" for name in rate_names(totals))
-        least, complete = (f"IF({rate}>0,{literal(taxed)},{literal(untaxed)})" for taxed, untaxed in (limits, labels))
-        text = (limits if totals.lines > totals.priced_lines else labels)[not totals.taxed]
-        label = Cell(text, formula=f"IF(bom_unpriced>0,{least},{complete})")
-    lines = f'(SUMPRODUCT(--(bom_quantities<>""))-{listed - totals.lines})'
-    said = splice(
-        word("quote-priced-only", priced="{priced}", lines="{lines}"), priced=f"({lines}-bom_unpriced)", lines=lines
-    )
-    names = (literal(word(f"category-{category}")) for category in WITH_GPUS)
-    gpus = "+".join(f"EXACT(bom_categories,{name})" for name in names)
-    without = f'SUMPRODUCT(({gpus})*(bom_quantities<>"")*(bom_prices=""))'
-    few = f"AND({lines}>bom_unpriced,OR(bom_unpriced>{lines}*{float(1 - MIN_PRICED)},{without}>0))"
-    shown = document.sums[-1] if document.sums else None
-    return Cell(shown.label if shown and not shown.final else label.value, formula=f"IF({few},{said},{label.formula})")
-
-
-def _net_at(part: Tax, totals: Totals, language: Language) -> str:
-    """Return the formula of what the lines at a tax rate come to."""
-
-    def net_of(category: str) -> str:
-        name = literal(language.word(f"category-{category}"))
-        return f"SUMPRODUCT(--EXACT(bom_categories,{name}),bom_amounts)"
-
-    if part.categories:
-        return "+".join(map(net_of, part.categories))
-    return "-".join(["bom_net", *(net_of(category) for each in totals.taxes for category in each.categories)])

@@ -12,7 +12,18 @@ from bomgen.catalog.parts import Chassis, Identity, PortGroup, Switch
 from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, ceil_div, difference, floor_div, formula, minimum, product, sum_of
+from bomgen.core.provenance import (
+    Cited,
+    Figure,
+    ceil_div,
+    constant,
+    difference,
+    floor_div,
+    formula,
+    minimum,
+    product,
+    sum_of,
+)
 from bomgen.fabric.types import Fabric, Tier, TierChoice
 
 MAX_LANES = 8
@@ -188,10 +199,8 @@ def _ports_of_groups(groups: list[PortGroup], rate: Figure) -> Figure:
     return found
 
 
-@formula("ports")
-def zero_ports() -> int:
-    """Ports of a switch that are dedicated to one kind of link: none."""
-    return 0
+zero_ports = constant("zero_ports", "ports", 0)
+"""Ports of a switch that are dedicated to one kind of link: none."""
 
 
 ZERO_PORTS = zero_ports()

@@ -18,6 +18,7 @@ from bomgen.core.provenance import (
     Given,
     Reference,
     ceil_div,
+    constant,
     difference,
     floor_div,
     formula,
@@ -97,10 +98,8 @@ cables_of_plugs = floor_div("cables_of_plugs", "pieces", "plugs", "ends")
 """Cables with both ends in switches of one tier."""
 
 
-@formula("ends")
-def both_ends() -> int:
-    """Ends in a tier of a link between two of its switches."""
-    return 2
+both_ends = constant("both_ends", "ends", 2)
+"""Ends in a tier of a link between two of its switches."""
 
 
 BOTH_ENDS = both_ends()
@@ -143,10 +142,8 @@ class PiecesByLeaf(NamedTuple):
         return message("listed", items=kinds) if kinds else message("no-pieces")
 
 
-@formula("fabrics")
-def single_fabric() -> int:
-    """Number of equal fabrics if there are no planes."""
-    return 1
+single_fabric = constant("single_fabric", "fabrics", 1)
+"""Number of equal fabrics if there are no planes."""
 
 
 SINGLE_FABRIC = single_fabric()

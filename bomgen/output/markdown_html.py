@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -76,8 +76,6 @@ _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z]))")
 _BACKTICKS = re.compile("`+")
 _CODE_SPAN = re.compile("`([^`]+)`")
-
-Item = TypeVar("Item")
 
 
 class Field(NamedTuple):
@@ -163,7 +161,9 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_printable if autoescape else _markdown_escaped,
+        finalize=(lambda value: value if isinstance(value, Markup) else _plain(str(value)))
+        if autoescape
+        else _markdown_escaped,
         auto_reload=False,
         bytecode_cache=_compiled,
         optimized=False,  # a template is used once, so that constant folding does not pay
@@ -178,7 +178,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "fields": view.fields,
         "main": _main_columns,
         "group_sum": view.group_sum,
-        "groups": view.groups,
+        "groups": lambda table: ((key, list(rows)) for key, rows in groupby(table.rows, key=lambda row: row.group)),
         "headings": view.headings,
         "headline": view.headline,
         "home": view.home,
@@ -199,9 +199,11 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "svg": Markup,
         "tables": _tables,
         "part_numbers": lambda text: text.split(" / "),
-        "with_data": _all_tables,
-        "value": _value(language),
-        "why": view.why,
+        "with_data": lambda section: _tables(  # those of its drawings come first
+            [*(drawing.data for drawing in section.drawings if drawing.data), *section.tables]
+        ),
+        "value": lambda step: language.value(step.value, step.unit, step.estimate),
+        "why": lambda cell: view.leads(cell.why),
     }
     environment.globals = {"line_break": _Raw("<br>"), "bold": _Raw("**"), "word": language.word}
     environment.globals |= {"bill": BILL, "total": TOTAL, "key_figures": KEY_FIGURES}
@@ -218,10 +220,6 @@ class _View:
         for table in (table for section in document.sections for table in section.tables):
             for cell in (cell for row in table.rows for cell in row.cells if cell.why):
                 self.homes.setdefault(str(cell.why), f"table-{slug(table.id)}")
-
-    def why(self, cell: Cell) -> str:
-        """Return the link from a number to its derivation; empty without one in the document."""
-        return self.leads(cell.why)
 
     def leads(self, path: str | None) -> str:
         """Return the link to the derivation of a path; empty without one in the document."""
@@ -283,9 +281,6 @@ class _View:
         longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
         return min(column.width, max(longest, len(column.title)) + _ROOM)
 
-    def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
-        return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
-
     def group_sum(self, rows: Sequence[Row], table: Table) -> str:
         """Return the total of a group of bill rows; empty if no charged row is priced."""
         rows = lines_to_price(rows)
@@ -309,7 +304,7 @@ class _View:
             yield [self._stack(row, table.columns), *shown] if stacked else shown
 
     def _field(self, column: Column, cell: Cell, currency: str) -> Field:
-        value, kind, link = cell.value, column.kind, self.why(cell)
+        value, kind, link = cell.value, column.kind, self.leads(cell.why)
         if value is None and kind == "money":
             return Field(kind, (("", "–"),), "", "", True)
         if isinstance(value, str):
@@ -387,21 +382,13 @@ def _tables(tables: Sequence[Table]) -> Iterator[Table]:
     for table in tables:
         for index, column in enumerate(table.columns):
             if column.key == _UNIT_COLUMN and any(cell.unit for row in table.rows for cell in row.cells[:index]):
-                rows = (Row(_omit(row.cells, index), row.group) for row in table.rows)
-                yield replace(table, columns=_omit(table.columns, index), rows=tuple(rows))
+                rows = (Row(row.cells[:index] + row.cells[index + 1 :], row.group) for row in table.rows)
+                columns = table.columns[:index] + table.columns[index + 1 :]
+                yield replace(table, columns=columns, rows=tuple(rows))
                 break
         else:
             if table.rows:
                 yield table
-
-
-def _all_tables(section: Section) -> Iterator[Table]:
-    """Yield the tables of a section, after those of its drawings."""
-    yield from _tables([*(drawing.data for drawing in section.drawings if drawing.data), *section.tables])
-
-
-def _omit(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
-    return items[:index] + items[index + 1 :]
 
 
 def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
@@ -424,18 +411,9 @@ def _ends(derivation: Derivation) -> Markup:
     return Markup("</li></ul>" * (depths[-1] + 1 if depths else 0))  # noqa: S704
 
 
-def _value(language: Language) -> Any:
-    return lambda step: language.value(step.value, step.unit, step.estimate)
-
-
 def _plain(text: str) -> str:
     """Return text on one line without unprintable characters."""
     return text if text.isprintable() and "  " not in text else _UNPRINTABLE.sub(" ", text)
-
-
-def _printable(value: object) -> object:
-    """Return a value for an HTML template, before escaping."""
-    return value if isinstance(value, Markup) else _plain(str(value))
 
 
 def _markdown_escaped(value: object) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import BytesIO, StringIO
 
+from bomgen.core.diagnostics import OutputError
 from bomgen.core.jobs import COLLECT_AFTER, Limits, run_limited, within_limits
 from bomgen.core.resources import is_out_of_memory
 from bomgen.output.face import face_rules
@@ -49,7 +50,7 @@ SHOWN = 5
 """Characters without a font that a message lists."""
 
 
-class NotPrinted(Exception):
+class NotPrinted(OutputError):
     """WeasyPrint, a library that it needs, or a font is not installed, or the page takes too much to print."""
 
 

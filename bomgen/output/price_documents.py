@@ -16,12 +16,23 @@ from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import decimal
+from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
-from bomgen.reading.list_columns import RecognisedColumn as ListColumn
 from bomgen.reading.list_columns import name_role
-from bomgen.reading.list_rows import FREE, HEADER, NO_PART, NO_PRICE, NOTE, SAME, SUM, UNIT_UNKNOWN, UnpricedRow
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.price_lists import OTHER_PRICE, PriceList
+from bomgen.reading.price_lists import (
+    FREE,
+    HEADER,
+    NO_PART,
+    NO_PRICE,
+    NOTE,
+    OTHER_PRICE,
+    SAME,
+    SUM,
+    UNIT_UNKNOWN,
+    PriceList,
+    UnpricedRow,
+)
 from bomgen.results.result import Report
 
 SHARE = Decimal("0.0001")
@@ -62,32 +73,26 @@ def to_csv(margin: Margin) -> str:
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([escape_formula(_amount_or(row, name, margin.currency)) for name in COLUMNS])
+        row["currency"] = margin.currency
+        # A loss remains a number rather than being escaped as a formula.
+        row |= {key: Decimal(row[key]) for key in ("margin", "share") if row.get(key) is not None}
+        writer.writerow([escape_formula(row.get(name)) for name in COLUMNS])
     return stream.getvalue()
-
-
-def _amount_or(row: Mapping[str, Any], name: str, currency: str) -> object:
-    """Return a CSV field; a loss remains a number rather than being escaped as a formula."""
-    value = currency if name == "currency" else row.get(name)
-    return Decimal(value) if name in ("margin", "share") and value is not None else value
 
 
 def margin_document(margin: Margin, language: Language) -> Document:
     """Return the margins as a document: bill lines, then category totals."""
     word, currency = language.word, margin.currency
-    columns = (
-        Column("line", word("diff-line")),
-        Column("pieces", word("xray-pieces"), "number"),
-        *(Column(key, language.beside(word(f"margin-{key}"), currency), "number") for key in ("net", "cost", "margin")),
-        Column("share", word("margin-share"), "number"),
-    )
+    titles = {key: language.beside(word(f"margin-{key}"), currency) for key in ("net", "cost", "margin")}
+    name, pieces, share = columns_of("margin", language)
+    columns = (name, pieces, *(Column(key, title, "number") for key, title in titles.items()), share)
     rows = []
     for line in margin.lines:
         amounts = _amounts(line.priced.amount, line.cost, currency, language)
         earned = NOTHING if line.margin is None else language.amount(line.margin, currency)
         texts = (*amounts, earned, _percent(line.share))
         rows.append(row_of(line.priced.line.id, line.priced.line.pieces, *texts, group=word("margin-lines")))
-    table = Table("margin", "", columns, (*rows, *_sum_rows(margin, language)))
+    table = make_table("margin", language, (*rows, *_sum_rows(margin, language)), columns=columns)
     # What the totals exclude.
     missing = {"margin-without-price": margin.total.without_price, "margin-without-cost": margin.total.without_cost}
     notes = (Note("info", word(key, count=count, lines=margin.total.lines)) for key, count in missing.items() if count)
@@ -244,11 +249,12 @@ def _layouts(price_list: PriceList, words: Language) -> Iterator[Table]:
         roles = {role: say(name_role(role)) for role in layout.columns}
         taken = {column.at: (role, column) for role, column in layout.columns.items()}
         taken |= {column.at: (breaks[column.at], column) for *_, column in layout.breaks}
-        rows = [
-            (column.letter, _quoted(column), roles.get(role, role), say(column.why))
-            for _, (role, column) in sorted(taken.items())
-        ]
-        rows += [(column.letter, _quoted(column), say(message("read-unused")), "") for column in layout.unused]
+        held = [(column, roles.get(role, role), say(column.why)) for _, (role, column) in sorted(taken.items())]
+        held += [(column, say(message("read-unused")), "") for column in layout.unused]
+        rows = []
+        for column, role, why in held:
+            heading = f"'{column.heading.text}'" if column.heading.text else ""
+            rows.append((column.letter, heading, role, why))
         yield _table(title, rows)
 
 
@@ -260,10 +266,6 @@ def _use(use: Use, prices: int) -> Iterator[str]:
     if use.unused:
         more = f", and {len(use.unused) - NAMED} more" if len(use.unused) > NAMED else ""
         yield f"not in {use.plan}: {', '.join(use.unused[:NAMED])}{more}"
-
-
-def _quoted(column: ListColumn) -> str:
-    return f"'{column.heading.text}'" if column.heading.text else ""
 
 
 def _price(entry: dict[str, Any], parts: PartIndex, words: Language) -> tuple[str, ...]:

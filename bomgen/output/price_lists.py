@@ -16,7 +16,7 @@ from bomgen.core.safety import FORMULA_STARTS
 from bomgen.core.yaml_edit import quote_double, write_scalar
 from bomgen.output.registry import Format, Formats
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY
-from bomgen.reading.price_table import DATES, DESCRIPTION, columns
+from bomgen.reading.price_table import DATES, columns
 
 if TYPE_CHECKING:
     from bomgen.pricing.quote import QuoteLine
@@ -28,7 +28,7 @@ Entry = Mapping[str, Any]
 def column_names(entries: Sequence[Entry]) -> list[str]:
     """Return the columns of a price table: all keys in use, and a description if one is given."""
     part, *others = columns()
-    described = [DESCRIPTION] if any(DESCRIPTION in entry for entry in entries) else []
+    described = ["description"] if any("description" in entry for entry in entries) else []
     return [part, *described, *others]
 
 
@@ -46,7 +46,7 @@ def unpriced_entries(lines: Sequence[QuoteLine], currency: str) -> Iterator[Entr
         found[part] = description, pieces + line.line.pieces
     for part, (description, pieces) in found.items():
         count = f"{pieces} piece{'s' if pieces > 1 else ''}"
-        yield {"part": part, DESCRIPTION: f"{description}: {count}", "price": None, "currency": currency}
+        yield {"part": part, "description": f"{description}: {count}", "price": None, "currency": currency}
 
 
 def written(entries: Sequence[Entry], form: str, name: str | None = None) -> bytes:
@@ -99,8 +99,8 @@ def write_yaml(entries: Sequence[Entry], name: str | None = None) -> bytes:
     lines = [f"{key}: {scalar(value)}" for key, value in head.items() if value is not None]
     lines.append("prices:" if entries else "prices: []")
     for entry in entries:
-        own = (f"{key}: {scalar(entry[key])}" for key in entry if key not in shared and key != DESCRIPTION)
-        comment = "".join(letter if letter.isprintable() else " " for letter in entry.get(DESCRIPTION, ""))
+        own = (f"{key}: {scalar(entry[key])}" for key in entry if key not in shared and key != "description")
+        comment = "".join(letter if letter.isprintable() else " " for letter in entry.get("description", ""))
         lines.append(f"  - {{{', '.join(own)}}}" + (f" # {comment}" if comment else ""))
     return ("\n".join(lines) + "\n").encode()
 
@@ -118,7 +118,7 @@ def scalar(value: str | int | bool | Decimal | None) -> str:
 # A workbook of one sheet, for whoever works in a spreadsheet.
 
 SHEET = "prices"
-WIDTHS = {"part": 26, DESCRIPTION: 44, "source": 44}
+WIDTHS = {"part": 26, "description": 44, "source": 44}
 WIDTH = 14
 FONT_SIZE = 11
 DIGITS = 15

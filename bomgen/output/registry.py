@@ -77,7 +77,7 @@ class Formats:
     def names(self) -> tuple[str, ...]:
         """Return the names of all formats: the first ones, then the others by name."""
         modules = {path.stem for path in (FOLDER / self._folder).glob("*.py")} if self._folder else set[str]()
-        return tuple(dict.fromkeys((*self._first, *sorted({*self._table, *modules}.difference(self._helpers)))))
+        return tuple(dict.fromkeys((*self._first, *sorted({*self._table, *modules.difference(self._helpers)}))))
 
     def module(self, name: str) -> Any:
         """Return the module of a format, or its row of the table. Raises KeyError if there is neither."""
@@ -376,9 +376,10 @@ def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
     }
 
 
-def _write_subnet(function: str, wiring: Wiring, out: BinaryIO | Path, progress: Progress) -> None:
-    """Write a wiring by a function of `wiring/subnet.py`, which imports this module."""
-    getattr(import_module("bomgen.output.wiring.subnet"), function)(wiring, out, progress)
+def _write_wiring(module: str, wiring: Wiring, out: BinaryIO | Path, progress: Progress) -> None:
+    """Write a wiring by a function of a module of `wiring/`, which imports this module: `subnet.write_topo`."""
+    name, _, function = module.partition(".")
+    getattr(import_module(f"bomgen.output.wiring.{name}"), function)(wiring, out, progress)
 
 
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
@@ -405,20 +406,57 @@ DOCUMENTS = Formats(
 """Document formats of `bomgen build`."""
 WIRINGS = Formats(
     {
+        "csv": Format(partial(_write_wiring, "columns.write_csv"), "One row per cable, for spreadsheets and scripts."),
+        "dot": Format(
+            partial(_write_wiring, "graphs.write_dot"),
+            "Graphviz graph of devices and the cables between them; only the switches of large fabrics.",
+            SUFFIXES=(".gv",),
+        ),
         "ibnet": Format(
-            partial(_write_subnet, "write_ibnet"),
+            partial(_write_wiring, "subnet.write_ibnet"),
             "InfiniBand fabric for ibsim, as ibnetdiscover prints it.",
             SUFFIXES=(".net",),
             ONE_FABRIC=True,
         ),
+        "infragraph": Format(
+            partial(_write_wiring, "graphs.write_infragraph"),
+            "Infrastructure of InfraGraph, for simulators of traffic and failures.",
+            SUFFIXES=(".json",),
+        ),
+        "labels": Format(
+            partial(_write_wiring, "columns.write_labels"),
+            "Texts of the labels for label printers: one row per end of a cable.",
+            SUFFIXES=(".csv",),
+        ),
+        "p2p": Format(
+            partial(_write_wiring, "xlsx.write_p2p"),
+            "Point-to-point workbook of NVIDIA's cable validation: one row per link.",
+            BINARY=True,
+            SUFFIXES=(".xlsx",),
+        ),
+        "parquet": Format(
+            partial(_write_wiring, "columns.write_parquet"),
+            "The columns of the CSV, for notebooks and databases.",
+            BINARY=True,
+            PACKAGE="pyarrow",
+        ),
+        "ptm": Format(
+            partial(_write_wiring, "graphs.write_ptm"),
+            "Topology file of PTM, by which Cumulus Linux and SONiC check their neighbours.",
+        ),
         "topo": Format(
-            partial(_write_subnet, "write_topo"),
+            partial(_write_wiring, "subnet.write_topo"),
             "Topology file of ibdiagnet and ibdm, with a .ibnl file for each system.",
             SEVERAL_FILES=True,
             ONE_FABRIC=True,
         ),
+        "xlsx": Format(
+            partial(_write_wiring, "xlsx.write_xlsx"),
+            "Point-to-point sheet for installers: one row per cable, with its label texts.",
+            BINARY=True,
+        ),
     },
     "wiring",
-    helpers=("columns", "subnet"),
+    helpers=("columns", "graphs", "subnet", "xlsx"),
 )
 """Cable list formats of `bomgen wiring`."""

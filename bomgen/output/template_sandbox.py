@@ -30,7 +30,7 @@ from jinja2.utils import missing
 
 from bomgen.core.diagnostics import suggestion
 from bomgen.core.jobs import Limits, OutOfTime, within_limits
-from bomgen.core.language import Language, language
+from bomgen.core.language import language
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import minor_units
 
@@ -151,11 +151,17 @@ def writer(code: str, currency: str) -> Filters:
     def quantity(value: object, unit: str = "") -> str:
         return words.value(None if value is None else _number(value), unit)
 
+    def date(iso: object) -> str:
+        try:
+            return words.value(None) if iso is None else words.date(str(iso))
+        except (KeyError, ValueError):
+            raise ValueError(f"{_quoted(str(iso))} is not a date; write it as 2026-11-20") from None
+
     return {
         "money": money,
         "number": quantity,
         "share": lambda value: quantity(value, "share"),
-        "date": lambda iso: words.value(None) if iso is None else _date(words, str(iso)),
+        "date": date,
         "category": lambda key: words.words.get(f"category-{key}", str(key)),
         "csv": _csv,
     }
@@ -273,13 +279,6 @@ def _decimal(value: object) -> Decimal:
 def _number(value: object) -> int | Fraction:
     number = Fraction(_decimal(value))
     return number.numerator if number.denominator == 1 else number
-
-
-def _date(words: Language, iso: str) -> str:
-    try:
-        return words.date(iso)
-    except (KeyError, ValueError):
-        raise ValueError(f"{_quoted(iso)} is not a date; write it as 2026-11-20") from None
 
 
 def _csv(value: object) -> str:

@@ -86,12 +86,9 @@ def render_page(page: Document, words: Language, form: str, every: bool = False)
     from bomgen.output.markdown_html import html, markdown
 
     if form == "pdf":
-        from bomgen.output.pdf import NotPrinted, pdf
+        from bomgen.output.pdf import pdf
 
-        try:
-            return pdf(html(page, words))
-        except NotPrinted as error:
-            raise OutputError(str(error)) from error
+        return pdf(html(page, words))
     return html(page, words) if form == "html" else markdown(page, words)
 
 

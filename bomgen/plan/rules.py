@@ -18,8 +18,8 @@ from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.shape import MAX_TIERS
 from bomgen.fabric.types import Topology, describe_topologies, link_kinds
-from bomgen.plan.attachment import protocols_of_servers
 from bomgen.plan.commercial_terms import DEFAULT
+from bomgen.plan.fabric_demand import protocols_of_servers
 from bomgen.plan.types import (
     ASYNCHRONOUS,
     COMPUTE,
@@ -76,8 +76,8 @@ def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
-def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Allow at most one of mfu, achieved_tflops and tokens_per_second_per_gpu for the speed of a GPU."""
+def training_run(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require one speed of a GPU, and own measured steps on whole replicas."""
     training = plan.training
     if training is None:
         return
@@ -90,78 +90,43 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     for name in names[1:]:
         text = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
         yield _at(plan, figures[name], text, "one-of", f"workload.{training.block}.{name}")
-
-
-@rule
-def own_steps_on_whole_replicas(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require own measured steps to be on whole replicas."""
-    training = plan.training
-    if training is None:
-        return
     for number, measurement in enumerate(training.measured):
-        size = measurement.tensor.value * measurement.pipeline.value * measurement.context.value
-        if measurement.gpus.value % size:
-            text = (
-                f"{measurement.gpus.value} GPUs are not a whole number of replicas of {size} GPUs; "
-                f"{max(1, measurement.gpus.value // size) * size} are"
-            )
+        gpus, size = measurement.gpus.value, measurement.tensor.value * measurement.pipeline.value
+        size *= measurement.context.value
+        if gpus % size:
+            whole = max(1, gpus // size) * size
+            text = f"{gpus} GPUs are not a whole number of replicas of {size} GPUs; {whole} are"
             yield _at(plan, measurement.gpus, text, "whole-replicas", f"workload.training.measured.{number}.gpus")
 
 
 @rule
-def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that the size of the cluster is given once: in GPUs, in servers, or in racks of a rack-scale system."""
-    cluster = plan.cluster
+def cluster_size(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require that the size is given once: in GPUs, in servers, in racks of a rack-scale system, or by a bound.
+
+    The server must hold the GPU that the plan specifies.
+    """
+    cluster, server, gpu = plan.cluster, plan.cluster.server, plan.cluster.gpu.identity
     sizes = {"gpus": cluster.gpus, "servers": cluster.servers, "racks": cluster.racks}
     first, *rest = [name for name, figure in sizes.items() if figure] or [""]
     for name in rest:
-        text = f"{first} and {name} both set the size; keep one"
-        yield _at(plan, sizes[name], text, "one-of", f"cluster.{name}")
+        yield _at(plan, sizes[name], f"{first} and {name} both set the size; keep one", "one-of", f"cluster.{name}")
     for name, bound in (("power", cluster.power), ("budget", cluster.budget and cluster.budget.amount)):
         if first and bound:
             text = f"{name} sets the size to the largest that fits, and so does {first}; keep one"
             yield _at(plan, bound, text, "one-of", f"cluster.{name}")
-    server = cluster.server
     if cluster.racks and server and not server.trays:
         text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
         yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
-
-
-@rule
-def one_demand(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that a demand for computing power is given once, and the keys of a volume of work with one."""
-    compute = plan.compute
-    if compute is None:
-        return
-    demands = {key: getattr(compute, key) for key in ("target", "gpu_hours", "flops")}
-    first, *rest = [key for key, demand in demands.items() if demand] or [""]
-    if not first:
-        text = "no demand is set; set one of `target`, `gpu_hours` and `flops`"
-        yield Problem(compute.mark, "error", text, "missing-key", "workload.compute")
-    for key in rest:
-        yield _at(
-            plan, demands[key], f"{first} and {key} both set the demand; keep one", "one-of", f"workload.compute.{key}"
-        )
-    days = compute.target_days
-    if compute.target and days:
-        text = "a peak has no duration; remove `target_days`, or set `gpu_hours` or `flops` instead of `target`"
-        yield _at(plan, days, text, "one-of", "workload.compute.target_days")
-
-
-@rule
-def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Require that the server holds the GPU that the plan specifies."""
-    server, gpu = plan.cluster.server, plan.cluster.gpu
-    if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
+    if server and server.gpu and not gpu.inline and server.gpu != gpu.id:
         text = (
-            f"{server.identity.name} has {server.gpu}, but the plan sets {gpu.identity.id}; specify a server with it, "
+            f"{server.identity.name} has {server.gpu}, but the plan sets {gpu.id}; specify a server with it, "
             f"or `gpu: {server.gpu}`"
         )
         yield _at_key(source, text, "gpu-of-server", "cluster.server")
 
 
 @rule
-def configuration_fits(plan: Plan, source: Source) -> Iterator[Problem]:
+def server_configuration(plan: Plan, source: Source) -> Iterator[Problem]:
     """Require that the server has room for the CPUs, memory modules, drives and NICs that it is ordered with."""
     server, ordered = plan.cluster.server, source.data["cluster"].get("server")
     if server is None or not isinstance(ordered, dict) or "part" not in ordered:
@@ -186,50 +151,59 @@ def _pieces(entry: Any) -> int:
 
 
 @rule
-def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit utilisation, efficiency, goodput and the share of a GPU's memory to 100 %."""
-    if plan.inference:
-        yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
-        if plan.inference.targets:
-            yield from _at_most_one(plan, plan.inference.targets.percentile, "workload.inference.targets.percentile")
-    if plan.compute:
-        for key in ("mfu", "goodput"):
-            yield from _at_most_one(plan, getattr(plan.compute, key), f"workload.compute.{key}")
-    if plan.training:
-        for key in ("mfu", "parallel_efficiency", "goodput"):
-            yield from _at_most_one(plan, getattr(plan.training, key), f"workload.{plan.training.block}.{key}")
-
-
-def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
-    if share and share.unit != "word" and share.value > 1:
-        text = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
-        yield _at(plan, share, text, "range", path)
+def compute_demand(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that a demand for computing power is given once, and the keys of a volume of work with one."""
+    compute, path = plan.compute, "workload.compute"
+    if compute is None:
+        return
+    demands = {"target": compute.target, "gpu_hours": compute.gpu_hours, "flops": compute.flops}
+    first, *rest = [key for key, demand in demands.items() if demand] or [""]
+    if not first:
+        text = "no demand is set; set one of `target`, `gpu_hours` and `flops`"
+        yield Problem(compute.mark, "error", text, "missing-key", path)
+    for key in rest:
+        text = f"{first} and {key} both set the demand; keep one"
+        yield _at(plan, demands[key], text, "one-of", f"{path}.{key}")
+    if compute.target and compute.target_days:
+        text = "a peak has no duration; remove `target_days`, or set `gpu_hours` or `flops` instead of `target`"
+        yield _at(plan, compute.target_days, text, "one-of", f"{path}.target_days")
 
 
 @rule
-def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit tax, discounts and charges by a share of the hardware to 100 %."""
-    for category, rate in plan.quote.tax.items():
-        yield from _at_most_one(plan, rate, "quote.tax" if category == DEFAULT else f"quote.tax.{category}")
-    for path, margin in _margins(plan):
+def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Limit shares to 100 %: of time, speed and memory, taxes, discounts and charges; margins to less."""
+    for path, share in _shares(plan):
+        if share and share.unit != "word" and share.value > 1:
+            text = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
+            yield _at(plan, share, text, "range", path)
+    sell = plan.quote.sell
+    margins = {"quote.sell.margin": sell.margin} if sell else {}
+    margins |= {f"quote.sell.by.{category}": margin for category, margin in sell.by.items()} if sell else {}
+    for path, margin in margins.items():
         if margin.value >= 1:
             text = f"a margin of {float(margin.value):.0%} of the price has no price; set less than 100%"
             yield _at(plan, margin, text, "range", path)
-    discounts = plan.quote.discounts
+
+
+def _shares(plan: Plan) -> Iterator[tuple[str, Figure | None]]:
+    """Yield the shares of a plan that are at most 100 %, by path."""
+    inference, compute, training, quoted = plan.inference, plan.compute, plan.training, plan.quote
+    if inference:
+        yield "workload.inference.memory_share", inference.memory_share
+        yield "workload.inference.targets.percentile", inference.targets and inference.targets.percentile
+    if compute:
+        yield from (("workload.compute.mfu", compute.mfu), ("workload.compute.goodput", compute.goodput))
+    if training:
+        for key in ("mfu", "parallel_efficiency", "goodput"):
+            yield f"workload.{training.block}.{key}", getattr(training, key)
+    for category, rate in quoted.tax.items():
+        yield "quote.tax" if category == DEFAULT else f"quote.tax.{category}", rate
+    discounts = quoted.discounts
     for path, shares in (("", discounts.categories), ("parts.", discounts.parts), ("lines.", discounts.lines)):
-        for name, share in shares.items():
-            yield from _at_most_one(plan, share, f"quote.discount.{path}{name}")
-    for at, charge in enumerate(plan.quote.charges):
-        yield from _at_most_one(plan, charge.share, f"quote.charges.{at}.share")
+        yield from ((f"quote.discount.{path}{name}", share) for name, share in shares.items())
+    yield from ((f"quote.charges.{at}.share", charge.share) for at, charge in enumerate(quoted.charges))
     if plan.operation:
-        yield from _at_most_one(plan, plan.operation.load, "operation.load")
-        yield from _at_most_one(plan, plan.operation.use, "operation.use")
-
-
-def _margins(plan: Plan) -> Iterator[tuple[str, Figure]]:
-    if sell := plan.quote.sell:
-        yield "quote.sell.margin", sell.margin
-        yield from ((f"quote.sell.by.{category}", margin) for category, margin in sell.by.items())
+        yield from (("operation.load", plan.operation.load), ("operation.use", plan.operation.use))
 
 
 @rule
@@ -246,66 +220,17 @@ def costs_to_sell(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
-def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit the active parameters of a model to its parameters."""
-    for block, workload in (("training", plan.training), ("inference", plan.inference)):
+def model_limits(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Limit active parameters to all of a model, and requests to its context.
+
+    A training sequence may exceed the context, which extends it.
+    """
+    training, inference = plan.training, plan.inference
+    for block, workload in (("training", training), ("inference", inference)):
         model = workload.model if workload else None
         if model and model.active_parameters.value > model.parameters.value:
             text = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
             yield _at(plan, model.active_parameters, text, "range", f"workload.{block}.model.active_parameters")
-
-
-@rule
-def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit the carbon intensity of grids to some kg of CO2 per kWh: a larger number is in grammes."""
-    carbon = plan.site.carbon if plan.site else None
-    if carbon and carbon.value > MOST_CARBON:
-        text = f"{float(carbon.value):g} kg of CO2 per kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
-        yield _at(plan, carbon, text, "range", "site.carbon")
-
-
-@rule
-def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that the power usage effectiveness is at least 1."""
-    pue = plan.site.pue if plan.site else None
-    if pue and pue.value < 1:
-        yield _at(plan, pue, f"a PUE of {float(pue.value):g}; 1 or more", "range", "site.pue")
-
-
-@rule
-def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit the units of a rack to the height of its part."""
-    site = plan.site
-    if site and site.rack and site.rack.rack_units and site.rack_units.value > site.rack.rack_units.value:
-        high = site.rack.rack_units.value
-        text = f"{site.rack_units.value} usable units in a {site.rack.identity.name} of {high}; write {high} or fewer"
-        yield _at(plan, site.rack_units, text, "rack-units", "site.rack.units")
-
-
-@rule
-def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that racks side by side, and rows behind each other, do not overlap."""
-    rack = plan.site.rack if plan.site else None
-    if plan.site is None or rack is None:
-        return
-    layout = plan.site.layout
-    for key, pitch, millimetres, what in (
-        ("rack_pitch", layout.rack_pitch_m, rack.width_mm, "wide"),
-        ("row_pitch", layout.row_pitch_m, rack.depth_mm, "deep"),
-    ):
-        least = metres_of.plain(millimetres.value) if millimetres else 0
-        if pitch.value < least:
-            text = (
-                f"{key} is {float(pitch.value):g} m, and a {rack.identity.name} is {float(least):g} m {what}; "
-                f"write '{float(least):g} m' or more"
-            )
-            yield Problem(first_given(pitch) or layout.mark, "error", text, "layout", f"site.layout.{key}")
-
-
-@rule
-def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit requests to the model's context; a training sequence may exceed it, which extends the context."""
-    training, inference = plan.training, plan.inference
     if inference and inference.context and (most := _exceeded(inference.model, inference.context)):
         tokens, name = inference.context.value, inference.model.identity.name
         text = f"{tokens} tokens exceed the context of {name}; at most {most}"
@@ -323,10 +248,56 @@ def _exceeded(model: Model, tokens: Figure) -> int | None:
 
 
 @rule
-def pools_of_reinforcement(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Require two pools for an asynchronous schedule and for GPUs that only generate."""
+def site_limits(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require plausible carbon intensity and PUE, and that racks, units in them and rows have room.
+
+    A larger carbon intensity than that of any grid is in grammes.
+    """
+    site, rack = plan.site, plan.site.rack if plan.site else None
+    if site is None:
+        return
+    if site.carbon and site.carbon.value > MOST_CARBON:
+        carbon = f"{float(site.carbon.value):g}"
+        text = f"{carbon} kg of CO2 per kWh exceed any grid; write '{carbon} g/kWh'"
+        yield _at(plan, site.carbon, text, "range", "site.carbon")
+    if site.pue and site.pue.value < 1:
+        yield _at(plan, site.pue, f"a PUE of {float(site.pue.value):g}; 1 or more", "range", "site.pue")
+    if rack is None:
+        return
+    if rack.rack_units and site.rack_units.value > rack.rack_units.value:
+        high = rack.rack_units.value
+        text = f"{site.rack_units.value} usable units in a {rack.identity.name} of {high}; write {high} or fewer"
+        yield _at(plan, site.rack_units, text, "rack-units", "site.rack.units")
+    for key, pitch, millimetres, what in (
+        ("rack_pitch", site.layout.rack_pitch_m, rack.width_mm, "wide"),
+        ("row_pitch", site.layout.row_pitch_m, rack.depth_mm, "deep"),
+    ):
+        least = metres_of.plain(millimetres.value) if millimetres else 0
+        if pitch.value < least:
+            text = (
+                f"{key} is {float(pitch.value):g} m, and a {rack.identity.name} is {float(least):g} m {what}; "
+                f"write '{float(least):g} m' or more"
+            )
+            yield Problem(first_given(pitch) or site.layout.mark, "error", text, "layout", f"site.layout.{key}")
+
+
+@rule
+def reinforcement_learning(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require pools and numbers of responses that a run of reinforcement learning can have."""
     learning, path = plan.reinforcement, "workload.reinforcement"
-    if learning is None or learning.generation is None or learning.pools == TWO_POOLS:
+    if learning is None:
+        return
+    mean, longest = learning.response_tokens.value, learning.longest.value
+    if longest < mean:
+        text = f"the longest response has {longest} tokens, and the mean {mean}; write {mean} or more"
+        yield _at(plan, learning.longest, text, "range", f"{path}.longest_response")
+    if learning.updates.value > (most := learning.prompts.value * learning.responses.value):
+        text = f"{learning.updates.value} updates of {most} responses; write {most} or fewer"
+        yield _at(plan, learning.updates, text, "range", f"{path}.updates")
+    if learning.method.value == GRPO and learning.responses.value == 1:
+        text = "grpo compares the responses to a prompt, and one has nothing to compare with; write 2 or more"
+        yield _at(plan, learning.responses, text, "range", f"{path}.responses")
+    if learning.generation is None or learning.pools == TWO_POOLS:
         return
     if learning.schedule.value == ASYNCHRONOUS:
         text = "`schedule: asynchronous` needs GPUs that only generate; add `pools: two`, or leave `schedule` out"
@@ -337,153 +308,72 @@ def pools_of_reinforcement(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
-def longest_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that the longest response is not shorter than the mean."""
-    learning = plan.reinforcement
-    if learning and learning.longest.value < learning.response_tokens.value:
-        mean, longest = learning.response_tokens.value, learning.longest.value
-        text = f"the longest response has {longest} tokens, and the mean {mean}; write {mean} or more"
-        yield _at(plan, learning.longest, text, "range", "workload.reinforcement.longest_response")
-
-
-@rule
-def updates_of_responses(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit the updates of a step to its responses."""
-    learning = plan.reinforcement
-    if learning and learning.updates.value > (most := learning.prompts.value * learning.responses.value):
-        text = f"{learning.updates.value} updates of {most} responses; write {most} or fewer"
-        yield _at(plan, learning.updates, text, "range", "workload.reinforcement.updates")
-
-
-@rule
-def responses_of_a_group(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require several responses to a prompt for grpo, which compares their rewards."""
-    learning = plan.reinforcement
-    if learning and learning.method.value == GRPO and learning.responses.value == 1:
-        text = "grpo compares the responses to a prompt, and one has nothing to compare with; write 2 or more"
-        yield _at(plan, learning.responses, text, "range", "workload.reinforcement.responses")
-
-
-@rule
-def accepted_of_drafted(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Limit the accepted tokens to those that speculative decoding drafts."""
-    inference = plan.inference
-    if inference and inference.drafted and inference.accepted and inference.accepted.value > inference.drafted.value:
-        text = f"{float(inference.accepted.value):g} tokens accepted of {inference.drafted.value} drafted; at most all"
-        yield _at(plan, inference.accepted, text, "range", "workload.inference.speculative.accepted")
-
-
-@rule
-def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require a prompt along with an answer, and the length of an answer along with a rate of requests."""
-    inference = plan.inference
+def served_requests(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require lengths of prompts and outputs that fit each other, the context, the load and the targets."""
+    inference, path = plan.inference, "workload.inference"
     if inference is None:
         return
     output, context, prompt = inference.output_tokens, inference.context, inference.prompt_tokens
+    accepted, drafted = inference.accepted, inference.drafted
+    if drafted and accepted and accepted.value > drafted.value:
+        text = f"{float(accepted.value):g} tokens accepted of {drafted.value} drafted; at most all"
+        yield _at(plan, accepted, text, "range", f"{path}.speculative.accepted")
     if output and context and output.value >= context.value:
         text = (
             f"{output.value} output tokens leave no room for a prompt in {context.value} tokens of context; "
             f"at most {context.value - 1}"
         )
-        yield _at(plan, output, text, "range", "workload.inference.output_tokens")
+        yield _at(plan, output, text, "range", f"{path}.output_tokens")
     elif output and context and prompt and prompt.value + output.value > context.value:
         together = float(prompt.value + output.value)
         text = f"prompt and output take {together:g} tokens, not {context.value}; use `context: {ceil(together)}`"
-        yield _at(plan, prompt, text, "range", "workload.inference.prompt_tokens")
+        yield _at(plan, prompt, text, "range", f"{path}.prompt_tokens")
     if inference.requests_per_minute and output is None:
         text = "the number of GPUs depends on the output length; set `output_tokens`"
-        path = "workload.inference.requests_per_minute"
-        yield _at(plan, inference.requests_per_minute, text, "missing-key", path)
-
-
-@rule
-def batches_have_no_latency(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Refuse a load or targets beside the tokens per day of an offline batch, and a batch without output."""
-    inference = plan.inference
-    if inference is None or inference.tokens_per_day is None:
-        return
-    path = "workload.inference"
-    for key in ("requests_per_minute", "concurrency", "peak", "targets"):
-        if key in source.data["workload"]["inference"]:
-            text = f"`tokens_per_day` is the load of a batch without latency; leave `{key}` out, or `tokens_per_day`"
-            yield _at_key(source, text, "twice", f"{path}.{key}")
-    if not inference.output_tokens or not inference.output_tokens.value:
-        text = "the requests of a batch depend on the output length; set `output_tokens`"
-        yield _at(plan, inference.tokens_per_day, text, "missing-key", f"{path}.tokens_per_day")
-
-
-@rule
-def shares_of_caches(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that some prompt tokens are in no cache."""
-    inference = plan.inference
-    tiers = [tier for tier in (inference.host_cache, inference.nvme_cache) if tier] if inference else []
-    if inference is None or not tiers:
-        return
-    shares = [tier.share for tier in tiers] + ([inference.prefix_cache] if inference.prefix_cache else [])
-    total = sum(Fraction(share.value) for share in shares)
-    if total >= 1:
-        text = f"{float(total):.4g} of the prompt tokens are in caches; less than all, since the last one is always new"
-        yield _at(plan, tiers[-1].share, text, "range", "workload.inference.cache_tiers")
-
-
-@rule
-def shares_of_use_cases(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Require that the shares of use cases add up, and that nothing else gives the same lengths."""
-    inference = plan.inference
-    if inference is None or not inference.use_cases:
-        return
-    path = "workload.inference.use_cases"
-    total = sum(Fraction(case.share.value) for case in inference.use_cases)
-    if total != 1:
-        text = f"the shares add up to {float(total):.4g}; they must add up to 100%"
-        yield _at(plan, inference.use_cases[-1].share, text, "range", path)
-    for key in ("prompt_tokens", "output_tokens"):
-        if key in source.data["workload"]["inference"]:
-            text = f"`{key}` is given here and by `use_cases`; leave one of them out"
-            yield _at_key(source, text, "twice", f"workload.inference.{key}")
-
-
-@rule
-def measurements_have_results(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require a result of each own measurement of serving, and a time of targets."""
-    inference = plan.inference
-    if inference is None:
-        return
-    for measurement in inference.measured:
-        if not (measurement.tpot or measurement.ttft or measurement.tokens_per_second_per_gpu):
-            text = "nothing is measured here; add `tpot`, `ttft` or `tokens_per_second_per_gpu`"
-            yield Problem(measurement.mark, "error", text, "missing-key", "workload.inference.measured")
+        yield _at(plan, inference.requests_per_minute, text, "missing-key", f"{path}.requests_per_minute")
     targets = inference.targets
     if targets and not (targets.ttft or targets.tpot):
         text = "a percentile of no time; add `ttft` or `tpot`"
-        yield Problem(targets.mark, "error", text, "missing-key", "workload.inference.targets")
-
-
-@rule
-def targets_of_outputs(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Refuse a target for output tokens that are never generated."""
-    inference = plan.inference
-    tpot = inference.targets.tpot if inference and inference.targets else None
-    if inference and tpot and inference.output_tokens and not inference.output_tokens.value:
+        yield Problem(targets.mark, "error", text, "missing-key", f"{path}.targets")
+    if targets and targets.tpot and output and not output.value:
         text = "requests without output have no time per output token; leave `tpot` out"
-        yield _at(plan, tpot, text, "range", "workload.inference.targets.tpot")
+        yield _at(plan, targets.tpot, text, "range", f"{path}.targets.tpot")
 
 
 @rule
-def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that fixed values of a tier belong to the topology and number of tiers of the plan."""
-    for fabric in plan.fabrics:
-        if fabric.tiers and fabric.tiers.value not in range(1, MAX_TIERS + 1):
-            yield _at(plan, fabric.tiers, "tiers are auto, 1, 2 or 3", "range", f"fabrics.{fabric.name}.tiers")
-        below_three = fabric.tiers is not None and fabric.tiers.value < MAX_TIERS
-        core, spine = fabric.tier_plans.get("core"), fabric.tier_plans.get("spine")
-        for name, figure in (
-            ("core.count", core.count if core else None),
-            ("spine.uplinks", spine.uplinks if spine else None),
-        ):
-            if figure and (below_three or fabric.declared.one_switch):
-                text = f"{name} is for three tiers; set `tiers: 3`, or remove it"
-                yield _at(plan, figure, text, "tiers", f"fabrics.{fabric.name}.{name}")
+def served_load(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require that load and lengths are given once, and shares and measurements that mean something.
+
+    The tokens per day of an offline batch are a load without latency. Some prompt tokens are in no cache.
+    """
+    inference, path = plan.inference, "workload.inference"
+    if inference is None:
+        return
+    stated = source.data["workload"]["inference"]
+    if inference.tokens_per_day:
+        for key in (key for key in ("requests_per_minute", "concurrency", "peak", "targets") if key in stated):
+            text = f"`tokens_per_day` is the load of a batch without latency; leave `{key}` out, or `tokens_per_day`"
+            yield _at_key(source, text, "twice", f"{path}.{key}")
+        if not inference.output_tokens or not inference.output_tokens.value:
+            text = "the requests of a batch depend on the output length; set `output_tokens`"
+            yield _at(plan, inference.tokens_per_day, text, "missing-key", f"{path}.tokens_per_day")
+    tiers = [tier.share for tier in (inference.host_cache, inference.nvme_cache) if tier]
+    total = sum(Fraction(share.value) for share in (*tiers, inference.prefix_cache) if share)
+    if tiers and total >= 1:
+        text = f"{float(total):.4g} of the prompt tokens are in caches; less than all, since the last one is always new"
+        yield _at(plan, tiers[-1], text, "range", f"{path}.cache_tiers")
+    cases = inference.use_cases
+    total = sum(Fraction(case.share.value) for case in cases)
+    if cases and total != 1:
+        text = f"the shares add up to {float(total):.4g}; they must add up to 100%"
+        yield _at(plan, cases[-1].share, text, "range", f"{path}.use_cases")
+    for key in (key for key in ("prompt_tokens", "output_tokens") if cases and key in stated):
+        text = f"`{key}` is given here and by `use_cases`; leave one of them out"
+        yield _at_key(source, text, "twice", f"{path}.{key}")
+    for measurement in inference.measured:
+        if not (measurement.tpot or measurement.ttft or measurement.tokens_per_second_per_gpu):
+            text = "nothing is measured here; add `tpot`, `ttft` or `tokens_per_second_per_gpu`"
+            yield Problem(measurement.mark, "error", text, "missing-key", f"{path}.measured")
 
 
 KEYS_OF_TOPOLOGIES: dict[str, Callable[[Topology, FabricPlan], bool]] = {
@@ -509,20 +399,33 @@ def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 @rule
-def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require one way to fix the size of a leaf: its servers, its downlinks, or the servers of a unit."""
+def fixed_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Require that fixed values of tiers belong to the fabric's topology and tiers, and one way to fix each."""
     for fabric in plan.fabrics:
-        leaf = fabric.tier_plans.get("leaf")
-        if leaf and leaf.servers and leaf.downlinks:
+        path, leaf, unit = f"fabrics.{fabric.name}", fabric.tier_plans.get("leaf"), fabric.scalable_unit
+        if fabric.tiers and fabric.tiers.value not in range(1, MAX_TIERS + 1):
+            yield _at(plan, fabric.tiers, "tiers are auto, 1, 2 or 3", "range", f"{path}.tiers")
+        below_three = fabric.tiers is not None and fabric.tiers.value < MAX_TIERS
+        core, spine = fabric.tier_plans.get("core"), fabric.tier_plans.get("spine")
+        for name, figure in (("core.count", core and core.count), ("spine.uplinks", spine and spine.uplinks)):
+            if figure and (below_three or fabric.declared.one_switch):
+                text = f"{name} is for three tiers; set `tiers: 3`, or remove it"
+                yield _at(plan, figure, text, "tiers", f"{path}.{name}")
+        if leaf is None:
+            continue
+        unit = unit if fabric.declared.has_rails else None
+        if leaf.servers and leaf.downlinks:
             text = "leaf.servers and leaf.downlinks both set the downlink ports; keep one"
-            yield _at(plan, leaf.downlinks, text, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
-        if leaf and leaf.servers and fabric.scalable_unit and fabric.declared.has_rails:
+            yield _at(plan, leaf.downlinks, text, "one-of", f"{path}.leaf.downlinks")
+        if leaf.servers and unit:
             text = "leaf.servers and scalable_unit both set how many servers share a set of leaves; keep one"
-            yield _at(plan, leaf.servers, text, "one-of", f"fabrics.{fabric.name}.leaf.servers")
-        unit = fabric.scalable_unit
-        if leaf and leaf.downlinks and unit and fabric.declared.has_rails and leaf.downlinks.value < unit.value:
+            yield _at(plan, leaf.servers, text, "one-of", f"{path}.leaf.servers")
+        if leaf.downlinks and unit and leaf.downlinks.value < unit.value:
             text = f"{leaf.downlinks.value} downlinks per leaf for {unit.value} servers per unit; set at least as many"
-            yield _at(plan, leaf.downlinks, text, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
+            yield _at(plan, leaf.downlinks, text, "ports", f"{path}.leaf.downlinks")
+        if fabric.uplink and leaf.uplinks:
+            text = "leaf.uplinks and uplink.ports both set the uplinks of a leaf; keep uplink.ports"
+            yield _at(plan, leaf.uplinks, text, "one-of", f"{path}.leaf.uplinks")
 
 
 @rule
@@ -555,16 +458,6 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
         if above.switchless and fabric.uplink:
             text = f"{above.name} has no switches to link to; specify a fabric with switches"
             yield Problem(fabric.uplink.mark, "error", text, "uplink", f"fabrics.{fabric.name}.uplink")
-
-
-@rule
-def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that leaves linked into another fabric have their uplinks from `uplink` alone."""
-    for fabric in plan.fabrics:
-        leaf = fabric.tier_plans.get("leaf")
-        if fabric.uplink and leaf and leaf.uplinks:
-            text = "leaf.uplinks and uplink.ports both set the uplinks of a leaf; keep uplink.ports"
-            yield _at(plan, leaf.uplinks, text, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
 
 
 @rule
@@ -606,7 +499,6 @@ def one_protocol(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 def _ports_of(plan: Plan, fabric: FabricPlan) -> str:
-    """Return the name of what has the servers' own ports on a fabric."""
     cluster = plan.cluster
     nic = {COMPUTE: cluster.server_nic, STORAGE: cluster.storage_nic, IN_BAND: cluster.storage_nic}.get(fabric.role)
     server = cluster.server.identity.name if cluster.server else "the servers"
@@ -614,23 +506,19 @@ def _ports_of(plan: Plan, fabric: FabricPlan) -> str:
 
 
 @rule
-def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Require that the date of the quote exists."""
-    if plan.quote.date:
+def dates_and_rates(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Require real dates, exchange rates above 0 that are not after the quote, and distinct names of alternatives."""
+    quoted = plan.quote
+    if quoted.date:
         try:
-            far = date.fromisoformat(plan.quote.date).year > LAST_YEAR
+            far = date.fromisoformat(quoted.date).year > LAST_YEAR
             wrong = "is too far away; use a date in this century" if far else None
         except ValueError:
             wrong = "is not a date; write YYYY-MM-DD"
         if wrong:
-            mark = plan.quote.date_mark or source.mark(("quote",))
-            yield Problem(mark, "error", f"{plan.quote.date} {wrong}", "date", "quote.date")
-
-
-@rule
-def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require that exchange rates are above 0, and that their dates exist and are not after the quote."""
-    for currency, exchange in plan.quote.exchange.items():
+            mark = quoted.date_mark or source.mark(("quote",))
+            yield Problem(mark, "error", f"{quoted.date} {wrong}", "date", "quote.date")
+    for currency, exchange in quoted.exchange.items():
         path = f"quote.exchange.{currency}.date"
         if not exchange.rate:
             text = f"a rate of 0 for {currency}; more than 0"
@@ -641,16 +529,11 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
             text = f"{exchange.date} is not a date; write YYYY-MM-DD"
             yield Problem(exchange.mark, "error", text, "date", path)
             continue
-        if plan.quote.date and exchange.date > plan.quote.date:
-            text = f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; use an earlier one"
+        if quoted.date and exchange.date > quoted.date:
+            text = f"the rate of {currency} is of {exchange.date}, the quote of {quoted.date}; use an earlier one"
             yield Problem(exchange.mark, "error", text, "date", path)
-
-
-@rule
-def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require distinct names of alternatives."""
     seen: set[str] = set()
-    for alternative in plan.quote.alternatives:
+    for alternative in quoted.alternatives:
         if alternative.name in seen:
             text = f"two alternatives are called {alternative.name}; give one another name"
             yield Problem(alternative.mark, "error", text, "duplicate", "quote.alternatives")
@@ -745,25 +628,17 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
-def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Reject links to tiers that a single switch does not have."""
+def links_of_fabrics(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Reject links to tiers that a single switch does not have, and patch panels without racks at known positions."""
     for fabric in plan.fabrics:
-        if fabric.declared.one_switch:
-            kinds = {kind.name for kind in fabric.declared.link_kinds}
-            for kind in (link_kind for link_kind in link_kinds() if link_kind not in kinds):
-                if ("fabrics", fabric.name, "links", kind) in source.values:
-                    mark = source.key_mark(("fabrics", fabric.name, "links", kind))
-                    text = f"a single switch has no {kind} links; remove them"
-                    yield Problem(mark, "error", text, "tiers", f"fabrics.{fabric.name}.links.{kind}")
-
-
-@rule
-def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Require racks with known positions for patch panels."""
-    if plan.site is not None and plan.site.layout.given:
-        return
-    for fabric in plan.fabrics:
+        path = f"fabrics.{fabric.name}.links"
+        kinds = {kind.name for kind in fabric.declared.link_kinds}
+        for kind in link_kinds():
+            place = ("fabrics", fabric.name, "links", kind)
+            if fabric.declared.one_switch and kind not in kinds and place in source.values:
+                text = f"a single switch has no {kind} links; remove them"
+                yield Problem(source.key_mark(place), "error", text, "tiers", f"{path}.{kind}")
         for kind, wish in fabric.links.items():
-            if wish.panels:
+            if wish.panels and (plan.site is None or not plan.site.layout.given):
                 text = "panels need racks on a floor plan; add `site: {layout: auto}`"
-                yield Problem(wish.panels.mark, "error", text, "layout", f"fabrics.{fabric.name}.links.{kind}.panels")
+                yield Problem(wish.panels.mark, "error", text, "layout", f"{path}.{kind}.panels")

@@ -499,6 +499,13 @@ class Cluster(NamedTuple):
     """The server's own NIC for storage and in-band, where the catalogue knows it."""
     usual_nics: Callable[[], tuple[UsualNic, ...]] = tuple
     """The NICs assumed for storage and in-band where the server's own are unknown, slowest first; read on demand."""
+    with_cards: Callable[[Figure], parts.Server] | None = None
+    """Returns the chassis with a number of cards; None: the plan or the server determines it."""
+
+    @property
+    def gpus_per_server(self) -> Figure | None:
+        """Return the GPUs of a server; None: no server is known for the GPU."""
+        return self.server.gpus if self.server else None
 
     @property
     def why_largest(self) -> str | None:

@@ -25,29 +25,26 @@ from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.design.assembly import BuiltFabric, Design, list_equipment
 from bomgen.design.attached_hosts import boxes_of, sum_of_boxes
 from bomgen.fabric.ports import CardUse, FittedTier
+from bomgen.fabric.types import SERVER
 from bomgen.optics.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.plan.commercial_terms import SUPPORT
 from bomgen.pricing.bill_line import (
-    CATEGORIES,
     CATEGORY_OF_KIND,
     GPU,
     HOST,
-    SERVER,
     Line,
     add_spares,
     cable_id,
     cable_sku,
     charges,
-    cluster_path,
     count_units,
     line_of_part,
-    names_of,
     over_years,
     rest_of,
     subtract_existing,
+    subtract_links_in_use,
     subtract_stock,
 )
-from bomgen.pricing.links_in_use import subtract_links_in_use
 from bomgen.site.racks import in_words, units_bought
 from bomgen.sizing.servers import gpus_of_servers
 
@@ -109,7 +106,9 @@ def required_parts(
     planned = {line.identity.id for line in (*lines, *existing) if line.identity}
     counted: set[tuple[str, ...]] = set()
     sold = {SUPPORT} & {charge.kind for charge in design.plan.quote.charges}
-    uses = [*_uses(lines), *_gpus_of_servers(design, lines, existing)]
+    uses, cluster, gpus = _uses(lines), design.plan.cluster, count_units(GPU, design, existing)
+    if cluster.server and cluster.server.gpus_included and gpus and any(line.category == SERVER for line in lines):
+        uses.append(_Use(cluster.gpu.identity, gpus, 1))  # GPUs in servers have no line of their own
     for _ in range(MAX_DEPTH):
         new = list[Line]()
         for bought, need in [(use, need) for use in uses for need in use.part.requires]:
@@ -154,13 +153,6 @@ def _uses(lines: Sequence[Line]) -> list[_Use]:
     return list(uses.values())
 
 
-def _gpus_of_servers(design: Design, lines: Sequence[Line], existing: Sequence[Line]) -> Iterator[_Use]:
-    """Yield the GPUs that come with the servers on the lines and have no line of their own."""
-    cluster, gpus = design.plan.cluster, count_units(GPU, design, existing)
-    if cluster.server and cluster.server.gpus_included and gpus and any(line.category == SERVER for line in lines):
-        yield _Use(cluster.gpu.identity, gpus, 1)
-
-
 def _find(name: str, need: Requirement, required_by: Identity, design: Design, catalog: Catalog) -> Identity:
     try:
         return identity(catalog.find_part(name))
@@ -191,8 +183,6 @@ def _line(part: Identity, quantity: Figure, required_by: Identity) -> Line:
     line = line_of_part(f"required.{required_by.id}.{part.id}", category, part, quantity)
     return line._replace(required_by=required_by)
 
-
-__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 
 RACKED = {"switch", "storage", "management"}
 """Categories of the equipment in management racks."""
@@ -240,7 +230,11 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
         more, open_items = required_parts(design, bought, existing[name], catalog)
         planned += [line.in_cluster(name) for line in bought]
         required += [line.in_cluster(name) for line in more]
-        items += [item._replace(cluster=name) for item in (*_far_modules(design), *open_items)]
+        for built in design.fabrics:  # modules at the other end of uplinks, in the customer's switch
+            for far in (group.far for group in built.interconnect.link_groups if group.far):
+                text, leaf = message("far-modules", name=far.name), built.fabric.tiers[0].switch.identity
+                items.append(OpenItem((far.module.identity,), far.quantity, "piece", leaf, text, name))
+        items += [item._replace(cluster=name) for item in open_items]
     lines = (*add_spares(planned, plan.spares), *required, *charges(designs, existing))
     owned = tuple(line.in_cluster(name) for name, lines_of in existing.items() for line in lines_of)
     return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items), owned)
@@ -295,16 +289,6 @@ def _units_of_machines(design: Design, existing: Sequence[Line]) -> tuple[Figure
         return None
     whole = reduce(sum_of_units, every)
     return whole, rest_of(whole, reduce(sum_of_units, owned))
-
-
-def _far_modules(design: Design) -> Iterator[OpenItem]:
-    """Yield the modules at the other end of uplinks, in the customer's switch."""
-    for built in design.fabrics:
-        for group in built.interconnect.link_groups:
-            if far := group.far:
-                text = message("far-modules", name=far.name)
-                leaf = built.fabric.tiers[0].switch.identity
-                yield OpenItem((far.module.identity,), far.quantity, "piece", leaf, text)
 
 
 def cluster_bill(whole: Bill, cluster: str) -> Bill:
@@ -375,8 +359,8 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
             yield line_of_part(
                 f"{name}.nic.{slug(hosts.name)}", "nic", hosts.nic.identity, nics, fabric=name, role="host"
             )
-    lines = [_module(use, name) for use in built.interconnect.modules]
-    lines += [_adapter(use, name) for use in built.interconnect.adapters]
+    lines = [_end(use, use.module.identity, "transceiver", name) for use in built.interconnect.modules]
+    lines += [_end(use, use.adapter.identity, "adapter", name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
     lines += [_panel(use, name) for use in built.interconnect.panels]
     taken: set[str] = set()
@@ -417,17 +401,10 @@ def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
     return Line(line_id, "switch", fabric, fitted.tier, None, None, None, description, use.quantity, path=path)
 
 
-def _module(use: ModuleUse, fabric: str) -> Line:
-    line_id = f"{fabric}.transceiver.{use.kind}.{use.device}"
-    role = f"{use.kind}/{use.device}"
-    path = f"fabrics.{fabric}.transceivers.{use.device}"
-    return line_of_part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
-
-
-def _adapter(use: AdapterUse, fabric: str) -> Line:
-    line_id, role = f"{fabric}.adapter.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
-    path = f"fabrics.{fabric}.adapters.{use.device}"
-    return line_of_part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
+def _end(use: ModuleUse | AdapterUse, part: Identity, called: str, fabric: str) -> Line:
+    line_id, role = f"{fabric}.{called}.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.{called}s.{use.device}"
+    return line_of_part(line_id, "transceiver", part, use.quantity, fabric=fabric, role=role, path=path)
 
 
 def _cable(use: CableUse, fabric: str) -> Line:

@@ -10,7 +10,7 @@ only to sell by margin, and keeps nothing of them but prices: price books of whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, sum_of
+from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, quotient, sum_of
 from bomgen.core.units import (
     HOURS_A_DAY,
     MONEY,
@@ -29,8 +29,8 @@ from bomgen.core.units import (
     rounded,
 )
 from bomgen.design.assembly import Design
-from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import Operation, QuotePlan, Sell
+from bomgen.plan.schema import together
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.price_book import (
     Price,
@@ -88,10 +88,8 @@ sum_of_costs = sum_of("sum_of_costs", MONEY, "cost", "more_cost")
 """Sum of costs."""
 
 
-@formula(MONEY)
-def cost_per_gpu(cost: Fraction, gpus: int) -> Fraction:
-    """Cost per GPU."""
-    return Fraction(cost, gpus)
+cost_per_gpu = quotient("cost_per_gpu", MONEY, "cost", "gpus")
+"""Cost per GPU."""
 
 
 @formula("GPU-hours")
@@ -332,10 +330,9 @@ def selling_books(costs: Sequence[PriceBook], plan: QuotePlan) -> list[PriceBook
 
     Raises KeyError if the plan has no exchange rate for the currency of a cost.
     """
-    return [] if plan.sell is None else list(_books(costs, plan, plan.sell))
-
-
-def _books(costs: Sequence[PriceBook], plan: QuotePlan, sell: Sell) -> Iterator[PriceBook]:
+    sell, books = plan.sell, list[PriceBook]()
+    if sell is None:
+        return books
     rest = frozenset(CATEGORIES).difference(sell.by)
     margins = {NAME: (sell.margin, rest)}
     margins |= {f"{NAME}.by.{category}": (margin, frozenset({category})) for category, margin in sell.by.items()}
@@ -343,7 +340,9 @@ def _books(costs: Sequence[PriceBook], plan: QuotePlan, sell: Sell) -> Iterator[
         for name, (margin, categories) in margins.items():
             prices = tuple(_sold(price, margin, plan, sell) for price in book.prices)
             book_name = name if len(costs) == 1 else f"{name}.{at + 1}"
-            yield PriceBook(book_name, book_name, prices, ((plan.currency, sell.mark),), categories=categories)
+            sold_in = ((plan.currency, sell.mark),)
+            books.append(PriceBook(book_name, book_name, prices, sold_in, categories=categories))
+    return books
 
 
 def _sold(cost: Price, margin: Figure, plan: QuotePlan, sell: Sell) -> Price:

@@ -18,7 +18,7 @@ from bomgen.core import schema
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark
 from bomgen.core.safety import describe_invisible, find_invisible
-from bomgen.core.units import MAX_PRICE, decimal, exact, parse, rounded
+from bomgen.core.units import MAX_PRICE, decimal, parse, rounded
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, Charge, QuotePlan
 from bomgen.pricing.bill_line import Line, names_of
@@ -157,7 +157,17 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
 
 def find_slips(source: Source) -> list[Problem]:
     """Return problems that the schema cannot find: too large prices, inverted ranges, two prices for one quantity."""
-    problems = [*_unreal_dates(source), *_odd_texts(source), *_missing_currency(source)]
+    problems = list(_odd_texts(source))
+    for path, day in _held(source, ("date", "valid_until")):
+        try:
+            date.fromisoformat(day)
+        except ValueError:
+            problems.append(Problem(source.mark(path), "error", f"{day} is not a valid date; write YYYY-MM-DD", "date"))
+    without = (at for at, entry in enumerate(source.data["prices"]) if not entry.get("currency"))
+    if not source.data.get("currency") and (at := next(without, None)) is not None:
+        part = source.data["prices"][at]["part"]
+        message = f"no currency for {part}; set one for the whole book, for example `currency: USD`"
+        problems.append(Problem(source.mark(("prices", at)), "error", message, "missing-key"))
     seen: dict[tuple[str, int], int] = {}
     for at, entry in enumerate(source.data["prices"]):
         amounts, odd = _amounts(source, at)
@@ -220,26 +230,6 @@ def _odd_texts(source: Source) -> Iterator[Problem]:
         elif path[-1] == "part" and not text.strip():
             message = "the name of the part is blank; write its id or part number"
             yield Problem(source.mark(path), "error", message, "text")
-
-
-def _missing_currency(source: Source) -> Iterator[Problem]:
-    """Yield a problem at the first price without a currency, if the book has no default currency."""
-    if source.data.get("currency"):
-        return
-    for at, entry in enumerate(source.data["prices"]):
-        if not entry.get("currency"):
-            message = f"no currency for {entry['part']}; set one for the whole book, for example `currency: USD`"
-            yield Problem(source.mark(("prices", at)), "error", message, "missing-key")
-            return
-
-
-def _unreal_dates(source: Source) -> Iterator[Problem]:
-    for path, day in _held(source, ("date", "valid_until")):
-        try:
-            date.fromisoformat(day)
-        except ValueError:
-            message = f"{day} is not a valid date; write YYYY-MM-DD"
-            yield Problem(source.mark(path), "error", message, "date")
 
 
 def find_price(
@@ -325,28 +315,22 @@ def at_margin(cost: Decimal, margin: Figure, plan: QuotePlan) -> Decimal:
 
 
 def unit_for(names: Sequence[str], category: str, pieces: int, plan: QuotePlan, books: Sequence[PriceBook]) -> Unit:
-    """Return the unit price of a part in the currency of the quote, for a quantity.
+    """Return the unit price of a part in the currency of the quote, for a quantity; an estimate has a range.
 
     `names` as in `find_price`. Raises KeyError if the plan has no exchange rate for the currency of the price.
     """
     match = find_price(books, names, pieces, category)
     if match is None:
         return UNKNOWN
-    price, book = with_estimated_range(match[0], plan), match[1]
+    price, book = match
+    if price.estimate and not price.ranged and price.amount is not None:
+        ends = (1 - Fraction(plan.estimate_below.value), 1 + Fraction(plan.estimate_above.value))
+        lowest, highest = (rounded(Fraction(price.amount) * end, price.currency) for end in ends)
+        price = price._replace(low=lowest, high=highest)
     amount, low, high = (
-        None if amount is None else converted(amount, price.currency, plan)
-        for amount in (price.amount, price.low, price.high)
+        None if end is None else converted(end, price.currency, plan) for end in (price.amount, price.low, price.high)
     )
     return Unit(amount, low, high, price, book)
-
-
-def with_estimated_range(price: Price, plan: QuotePlan) -> Price:
-    """Return a price with its range; an estimate without one has the default range."""
-    if not price.estimate or price.ranged or price.amount is None:
-        return price
-    ends = (1 - Fraction(plan.estimate_below.value), 1 + Fraction(plan.estimate_above.value))
-    low, high = (rounded(Fraction(price.amount) * end, price.currency) for end in ends)
-    return price._replace(low=low, high=high)
 
 
 def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:
@@ -379,14 +363,11 @@ def missing_rates(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
     ]
 
 
-def discount_of(line: Line, plan: QuotePlan) -> Fraction:
-    """Return the discount share of a line: its own, else that of its part or category; 0 if it is not charged."""
-    discount = discount_given(line, plan)
-    return Fraction(discount.value) if discount else Fraction(0)
-
-
 def discount_given(line: Line, plan: QuotePlan) -> Figure | None:
-    """Return the discount that the plan sets for a line; None if there is none, or the line is not charged."""
+    """Return the discount share that the plan sets for a line, its part or its category.
+
+    None if there is none, or the line is not charged.
+    """
     if line.in_stock:
         return None
     return plan.discounts.lines.get(line.id) or _discount_given_on(line.names, line.category, plan)
@@ -427,9 +408,3 @@ def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePl
         return None
     discount = _discount_given_on(names, category, plan)
     return Fraction(converted(price.amount, price.currency, plan)) * (1 - Fraction(discount.value if discount else 0))
-
-
-def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
-    """Return the amount of pieces before and after a discount, each rounded half up."""
-    before = pieces * exact(amount)
-    return rounded(before, currency), rounded(before * (1 - discount), currency)

@@ -34,11 +34,7 @@ from bomgen.pricing.price_book import (
     Price,
     PriceBook,
     Unit,
-    before_and_after,
-    discount_of,
-    missing_rates,
-    net_price,
-    part_price,
+    discount_given,
     units,
 )
 
@@ -48,17 +44,53 @@ MAX_SUPPORT = Fraction(3, 10)
 
 def warnings_of_prices(
     units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
-) -> tuple[Problem, ...]:
-    """Return the warnings about the prices of lines; age and validity are relative to the date of the quote."""
-    lists = (problem for book in books for problem in book.warnings)
-    ages = warnings_of_ages(units, lines, plan)
-    missing, estimated = _missing(units, lines, plan), _estimated(units, lines, plan)
-    return (*_hidden(books), *lists, *ages, *missing, *estimated, *_high_shares(plan))
+) -> Iterator[Problem]:
+    """Yield the warnings about the prices of lines; age and validity are relative to the date of the quote.
+
+    Parts without a price are a warning if the plan names a price book besides the built-in one.
+    """
+    for book in books:
+        if book.hidden:
+            text = message("hidden-sheets", names=book.hidden)
+            yield Problem(Mark(book.file, 1, 1), "warning", text, "hidden-sheet", "quote.price_book")
+    yield from (problem for book in books for problem in book.warnings)
+    yield from warnings_of_ages(units, lines, plan)
+    priced = [(unit, line, line.part or line.description) for unit, line in zip(units, lines, strict=True)]
+    without = dict.fromkeys(name for unit, _, name in priced if unit.amount is None)
+    marks = [mark for name, mark in plan.price_books if name != INDICATIVE] or ([plan.sell.mark] if plan.sell else [])
+    if without and marks:
+        text = message("missing-price", names=without)
+        yield Problem(marks[-1], "warning", text, "missing-price", "totals.complete")
+    assumed = (name for unit, line, name in priced if is_estimate(unit) or (line.charge and line.charge.assumed))
+    if plan.status == FIRM and (names := dict.fromkeys(assumed)):
+        text = message("firm-estimate", names=names)
+        yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
+    for at, charge in enumerate(plan.charges):
+        if charge.kind == SUPPORT and charge.years and charge.share and charge.share.value > MAX_SUPPORT:
+            text = message("high-support", share=f"{float(charge.share.value):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
+            yield Problem(charge.mark, "warning", text, "charge", f"quote.charges.{at}.share")
 
 
 def warnings_of_ages(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
-    """Return warnings about expired and old prices."""
-    return (*_expired(units, lines, plan), *_old(units, plan))
+    """Return a warning for each expired price, and one per book with old prices, at the oldest one that is used."""
+    warnings, seen = list[Problem](), set[Price]()
+    of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
+    for unit, line in zip(units, lines, strict=True):
+        price = unit.price
+        if price and price not in seen and has_expired(price, plan):
+            seen.add(price)
+            text = message("expired-price", part=price.part, until=price.valid_until or "", date=plan.date or "")
+            warnings.append(Problem(price.mark, "warning", text, "expired-price", f"lines.{line.id}"))
+        if price and unit.book and is_old(price, plan):
+            of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(price)
+    for book, prices in of_book.values():
+        oldest = min(prices, key=lambda price: (price.date is None, price.date or "", price.mark))
+        days = age_days(oldest, plan)
+        text = message("undated-price", count=len(prices), book=book.name, part=oldest.part)
+        if days is not None:
+            text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
+        warnings.append(Problem(oldest.mark, "warning", text, "old-price", "totals.amount"))
+    return tuple(warnings)
 
 
 def age_days(price: Price, plan: QuotePlan) -> int | None:
@@ -80,73 +112,9 @@ def has_expired(price: Price, plan: QuotePlan) -> bool:
     return bool(plan.date and price.valid_until and price.valid_until < plan.date)
 
 
-def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
-    for book in books:
-        if book.hidden:
-            text = message("hidden-sheets", names=book.hidden)
-            yield Problem(Mark(book.file, 1, 1), "warning", text, "hidden-sheet", "quote.price_book")
-
-
-def _missing(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield a warning about parts that no price book has, if the plan names one besides the built-in one."""
-    without = [line.part or line.description for unit, line in zip(units, lines, strict=True) if unit.amount is None]
-    marks = [mark for name, mark in plan.price_books if name != INDICATIVE] or ([plan.sell.mark] if plan.sell else [])
-    if without and marks:
-        text = message("missing-price", names=dict.fromkeys(without))
-        yield Problem(marks[-1], "warning", text, "missing-price", "totals.complete")
-
-
-def _estimated(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    if plan.status == FIRM:
-        priced = zip(units, lines, strict=True)
-        names = [
-            line.part or line.description
-            for unit, line in priced
-            if is_estimate(unit) or (line.charge and line.charge.assumed)
-        ]
-        if names:
-            text = message("firm-estimate", names=dict.fromkeys(names))
-            yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
-
-
-def _high_shares(plan: QuotePlan) -> Iterator[Problem]:
-    for at, charge in enumerate(plan.charges):
-        if charge.kind == SUPPORT and charge.years and charge.share and charge.share.value > MAX_SUPPORT:
-            text = message("high-support", share=f"{float(charge.share.value):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
-            yield Problem(charge.mark, "warning", text, "charge", f"quote.charges.{at}.share")
-
-
 def is_estimate(unit: Unit) -> bool:
     """Return whether a price is marked as an estimate, or only its range is known."""
     return unit.price is not None and bool(unit.price.estimate or unit.ranges)
-
-
-def _expired(units: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
-    seen: set[Price] = set()
-    for unit, line in zip(units, lines, strict=True):
-        price = unit.price
-        if price and price not in seen and has_expired(price, plan):
-            seen.add(price)
-            text = message("expired-price", part=price.part, until=price.valid_until or "", date=plan.date or "")
-            yield Problem(price.mark, "warning", text, "expired-price", f"lines.{line.id}")
-
-
-def _old(units: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
-    """Yield a warning per book with old prices, at the oldest one that is used."""
-    of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
-    for unit in units:
-        if unit.price and unit.book and is_old(unit.price, plan):
-            of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(unit.price)
-    for book, prices in of_book.values():
-        oldest = min(prices, key=lambda price: (price.date is None, price.date or "", price.mark))
-        days = age_days(oldest, plan)
-        text = message("undated-price", count=len(prices), book=book.name, part=oldest.part)
-        if days is not None:
-            text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
-        yield Problem(oldest.mark, "warning", text, "old-price", "totals.amount")
-
-
-__all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", "part_price", "quote"]
 
 
 class InStock(Protocol):
@@ -313,7 +281,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         most = _totals(highest, plan)
         totals, at_most = totals._replace(low=_totals(lowest, plan).amount, high=most.high), most.amount
     warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
-    return Quote(tuple(lines), totals, warnings, at_most, tuple(without_price))
+    return Quote(tuple(lines), totals, tuple(warnings), at_most, tuple(without_price))
 
 
 def cluster_quote(priced: Quote, plan: QuotePlan, cluster: str) -> Quote:
@@ -335,7 +303,6 @@ def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLin
 def _priced(
     lines: Sequence[Line], unit_prices: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
 ) -> list[QuoteLine]:
-    """Return the lines at unit prices, with charges that are a share of the hardware."""
     priced = [_line(line, unit, amount, plan) for line, unit, amount in zip(lines, unit_prices, amounts, strict=True)]
     hardware = [line.amount for line in priced if line.hardware]
     known_amounts = [amount for amount in hardware if amount is not None]
@@ -351,10 +318,13 @@ def _priced(
 
 
 def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> QuoteLine:
-    discount = discount_of(line, plan)
+    given = discount_given(line, plan)
+    discount = Fraction(given.value) if given else Fraction(0)
     if amount is None:
         return QuoteLine(line, unit, discount, None, None)
-    return QuoteLine(line, unit, discount, *before_and_after(amount, line.pieces, discount, plan.currency))
+    before = line.pieces * exact(amount)
+    after = rounded(before * (1 - discount), plan.currency)
+    return QuoteLine(line, unit, discount, rounded(before, plan.currency), after)
 
 
 def lines_to_price(lines: Sequence[Stocked]) -> list[Stocked]:
@@ -487,19 +457,15 @@ def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
     if _is_assumed(priced):
         return (ESTIMATED,)
     price = priced.price
+    unsourced = any(
+        isinstance(node.origin, Cited | Assumed) and not node.origin.references for node in walk(priced.line.quantity)
+    )
     holds = {
-        UNVERIFIED: _unverified(priced) or (price is not None and price.source is None),
+        UNVERIFIED: unsourced or (price is not None and price.source is None),
         ESTIMATED: is_estimate(priced.unit),
         OLD: price is not None and (is_old(price, plan) or has_expired(price, plan)),
     }
     return tuple(reason for reason in REASONS if holds[reason])
-
-
-def _unverified(priced: QuoteLine) -> bool:
-    """Return whether a quantity depends on a figure or an assumption without a source document."""
-    return any(
-        isinstance(node.origin, Cited | Assumed) and not node.origin.references for node in walk(priced.line.quantity)
-    )
 
 
 def _is_share(priced: QuoteLine) -> bool:

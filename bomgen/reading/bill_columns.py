@@ -1,4 +1,4 @@
-"""The columns of a bill: recognised by headings or values, or as requested.
+"""The columns of a bill, and of a point-to-point sheet: recognised by headings or values, or as requested.
 
 If no column is recognised for quantities or parts, or several are possible, the result is a question with the
 candidates, and the answer that `bomgen xray --columns` takes.
@@ -7,6 +7,7 @@ candidates, and the answer that `bomgen xray --columns` takes.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -16,17 +17,12 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem, Question
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
-from bomgen.reading.cells import KEPT, MAX_COLUMNS, RawTable, TableCell, read_amount
+from bomgen.reading.cells import KEPT, MAX_COLUMNS, RawTable, TableCell, has_tax, read_amount, read_heading
 from bomgen.reading.list_columns import (
-    LIST,
-    MAYBE_PART,
+    JUDGED,
     NO_COLUMN,
     NOTHING,
-    PART,
-    PRICE,
     PRICES,
-    QUANTITY,
-    QUESTION,
     RequestedColumns,
     among,
     column_choices,
@@ -35,27 +31,23 @@ from bomgen.reading.list_columns import (
     name_role,
     question_error,
 )
-from bomgen.reading.list_columns import NET as NET_PRICE
-from bomgen.reading.list_words import TAXED, has_tax, read_heading
 from bomgen.reading.part_numbers import words_of
 
 MAX_HEADER = 40
 LEAST_COLUMNS = 2
-JUDGED = 500
-"""Number of rows whose values classify a column."""
-DESCRIPTION, SPARE, DISCOUNT, AMOUNT, CURRENCY = "description", "spare", "discount", "amount", "currency"
-CATEGORY, FABRIC, ROLE, CLUSTER, IN_STOCK = "category", "fabric", "role", "cluster", "in_stock"
-NET = "net"
 ROLES = (
-    *(PART, DESCRIPTION, QUANTITY, SPARE, PRICE, LIST, NET_PRICE, DISCOUNT, AMOUNT, CURRENCY),
-    *(CATEGORY, FABRIC, ROLE, CLUSTER),
+    *("part", "description", "quantity", "spare", "price", "list_price", "net_price", "discount", "amount", "currency"),
+    *("category", "fabric", "role", "cluster"),
 )
 SHARED = {
-    **{role: role for role in (PART, DESCRIPTION, QUANTITY, PRICE, DISCOUNT, AMOUNT, CURRENCY, "vendor", "line")},
-    **{LIST: PRICE, NET_PRICE: PRICE, TAXED: PRICE, "discount_or_paid": DISCOUNT},
+    **{
+        role: role
+        for role in ("part", "description", "quantity", "price", "discount", "amount", "currency", "vendor", "line")
+    },
+    **{"list_price": "price", "net_price": "price", "taxed_price": "price", "discount_or_paid": "discount"},
 }
 """Bill roles of price list columns."""
-_TEXTS = frozenset((PART, MAYBE_PART, DESCRIPTION))
+_TEXTS = frozenset(("part", "maybe_part", "description"))
 """Roles of columns that name the part of a line."""
 _STEPS = (1, 10)
 """Differences between running numbers."""
@@ -104,9 +96,11 @@ def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -
         rows = table.rows[at + 1 : min(end, at + 1 + JUDGED)]
         columns = _choose(roles, rows, table, at, file)
         texts = dict(enumerate(_headings_of(table, at)))
-        headings = {NET_PRICE if name == NET else name: texts.get(indices[0], "") for name, indices in columns.items()}
-        if columns.get(NET) and columns[NET][0] == columns[PRICE][0]:
-            del headings[NET_PRICE]
+        headings = {
+            "net_price" if name == "net" else name: texts.get(indices[0], "") for name, indices in columns.items()
+        }
+        if columns.get("net") and columns["net"][0] == columns["price"][0]:
+            del headings["net_price"]
         yield BillTable(table, at + 1, end, columns, headings, continues=roles == before)
         before = roles
 
@@ -128,16 +122,16 @@ def find_counted_rows(table: RawTable, file: str, asked: RequestedColumns = NOTH
     counted = [column for column in counted if not _is_running(rows, column)] or counted
     texts = [column for column in free if column not in counted and not _has_numbers(rows, column)]
     if not _TEXTS & roles.keys():
-        roles[DESCRIPTION] = texts
+        roles["description"] = texts
     if not _TEXTS & {name for name, columns in roles.items() if columns}:
         return
-    if QUANTITY not in roles:
+    if "quantity" not in roles:
         if len(counted) > 1:
-            what = message("ask-which", count=len(counted), role=name_role(QUANTITY))
+            what = message("ask-which", count=len(counted), role=name_role("quantity"))
             readings = {column: _read_as_pieces(rows, roles, column) for column in counted}
-            raise _question(QUANTITY, counted, table, at, file, what, readings)
-        roles[QUANTITY] = counted
-    if roles[QUANTITY]:
+            raise _question("quantity", counted, table, at, file, what, readings)
+        roles["quantity"] = counted
+    if roles["quantity"]:
         columns = _choose(roles, rows, table, at, file)
         headings = dict(enumerate(_headings_of(table, at)))
         used = {name: headings.get(indices[0], "") for name, indices in columns.items()}
@@ -163,7 +157,7 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     for table in tables:
         for at, row in enumerate(table.rows[:MAX_HEADER]):
             roles = {} if _has_number(row) else _roles(row)
-            named = {*_TEXTS, QUANTITY} & roles.keys()
+            named = {*_TEXTS, "quantity"} & roles.keys()
             enough = named and sum(cell.filled for cell in row) >= LEAST_COLUMNS
             if enough and (best is None or len(roles) > best[0]):
                 best = len(roles), table, at, roles
@@ -178,15 +172,15 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     for role, name in asked.columns.items():
         if name != NO_COLUMN and find_column(name, headings, len(headings)) is None:
             return _lacks(name, role, table, at, file)
-    role = PART if QUANTITY in roles else QUANTITY
+    role = "part" if "quantity" in roles else "quantity"
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
-    taken = {index for name, indices in roles.items() if name in (PART, DESCRIPTION, PRICE) for index in indices}
+    taken = {index for name, indices in roles.items() if name in ("part", "description", "price") for index in indices}
     columns = [
-        index for index in range(width) if index not in taken and _has_numbers(rows, index) == (role == QUANTITY)
+        index for index in range(width) if index not in taken and _has_numbers(rows, index) == (role == "quantity")
     ]
-    if role == QUANTITY:
+    if role == "quantity":
         columns = [index for index in columns if not _is_running(rows, index)]
-    what = message("ask-no-quantities" if role == QUANTITY else "ask-no-parts")
+    what = message("ask-no-quantities" if role == "quantity" else "ask-no-parts")
     return _question(role, columns, table, at, file, what)
 
 
@@ -210,13 +204,13 @@ def _headers(table: RawTable, asked: RequestedColumns) -> list[tuple[int, dict[s
 
 
 def _has_both(roles: Collection[str]) -> bool:
-    return QUANTITY in roles and bool(_TEXTS & {*roles})
+    return "quantity" in roles and bool(_TEXTS & {*roles})
 
 
 def _first_line(table: RawTable, asked: RequestedColumns) -> int | None:
     if not _has_both(asked.columns):
         return None
-    column = find_column(asked.columns[QUANTITY], (), MAX_COLUMNS)
+    column = find_column(asked.columns["quantity"], (), MAX_COLUMNS)
     rows = enumerate(table.rows)
     return next((at for at, row in rows if column is not None and column < len(row) and _is_number(row[column])), None)
 
@@ -245,8 +239,8 @@ def _role(text: str) -> str | None:
     named = (role for role, words in words_of("columns").items() if any(word.fullmatch(bare) for word in words))
     bill_role = next(named, None)
     roles = read_heading(text).roles if bare and not bill_role else ()
-    if roles[:1] == (MAYBE_PART,):
-        return MAYBE_PART
+    if roles[:1] == ("maybe_part",):
+        return "maybe_part"
     return bill_role or next((role for role in roles if role in SHARED), None)
 
 
@@ -275,9 +269,9 @@ def _choose(
 ) -> Columns:
     texts = _headings_of(table, at)
     # Prices including tax do not enter amounts without tax.
-    if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[index]) is False for index in roles.get(AMOUNT, ())):
-        roles.pop(TAXED, None)
-    for role in (QUANTITY, *PRICES, TAXED):
+    if not roles.keys().isdisjoint(PRICES) or any(has_tax(texts[index]) is False for index in roles.get("amount", ())):
+        roles.pop("taxed_price", None)
+    for role in ("quantity", *PRICES, "taxed_price"):
         candidates = _distinct(roles.get(role, ()), rows)
         if len(candidates) > 1:
             what = message("ask-which", count=len(candidates), role=name_role(role))
@@ -285,17 +279,17 @@ def _choose(
         if candidates:
             roles[role] = candidates
     # "Item" is a description, or a line number.
-    described = [index for index in roles.get(DESCRIPTION, ()) if not _counts_lines(rows, index)]
-    if described or {PART, MAYBE_PART} & roles.keys():
-        roles[DESCRIPTION] = described
-    maybe = roles.pop(MAYBE_PART, None)
-    if maybe and PART not in roles:
-        roles[PART] = maybe
+    described = [index for index in roles.get("description", ()) if not _counts_lines(rows, index)]
+    if described or {"part", "maybe_part"} & roles.keys():
+        roles["description"] = described
+    maybe = roles.pop("maybe_part", None)
+    if maybe and "part" not in roles:
+        roles["part"] = maybe
     columns: Columns = {}
     for column, role in sorted((index, role) for role, indices in roles.items() for index in indices):
         columns.setdefault(SHARED.get(role, role), []).append(column)
-        if role == NET_PRICE:
-            columns.setdefault(NET, []).append(column)
+        if role == "net_price":
+            columns.setdefault("net", []).append(column)
     return columns
 
 
@@ -339,7 +333,7 @@ def _is_running(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
 
 def _read_as_pieces(rows: Sequence[Sequence[TableCell]], roles: Mapping[str, Sequence[int]], column: int) -> str:
     """Return the first lines of a bill whose quantities are in a column: `32 x SN5600, 200 x MMA4Z00-NS`."""
-    named = next((index for name in (PART, MAYBE_PART, DESCRIPTION) for index in roles.get(name, ())), 0)
+    named = next((index for name in ("part", "maybe_part", "description") for index in roles.get(name, ())), 0)
     lines = (row for row in rows if max(named, column) < len(row) and row[named].filled and row[column].filled)
     return ", ".join(f"{row[column].value} x {row[named].value}" for row in islice(lines, SHOWN_LINES))
 
@@ -360,7 +354,7 @@ def _mark(table: RawTable, at: int, column: int, file: str) -> Mark:
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
     wrong = lacks_column(name, role, _headings_of(table, at))
-    return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, QUESTION)])
+    return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, "columns")])
 
 
 def _question(
@@ -382,3 +376,126 @@ def _question(
     answer = choices[0].setting if columns else f"{role}=C"
     asked = Question(role, among(what, headings, columns), choices)
     return question_error(_mark(table, at, min(columns, default=0), file), asked, f"bomgen xray {file}", [answer])
+
+
+# point-to-point sheets ------------------------------------------------------------------------------------------------
+# A row a cable, with device and port at either end, as installers and `bomgen wiring` write. A sheet is read twice: as
+# the list of its cables, and as the table of a bill, with the switches, modules and cables that its rows count.
+
+SIDES = ("a", "b")
+ENDS = ("device", "port", "module", "cage")
+"""What a column holds of one end."""
+TIERS = ("server", "leaf", "spine", "core")
+"""Tiers of devices from below; a device whose name has none of the others is a server."""
+HEADINGS = ("Part", "Description", "Quantity", "Fabric", "Role")
+_NOTHING = re.compile(r"(n/?a|none|tbd|-+|–)?", re.IGNORECASE)
+_RAIL = re.compile(r"[a-z]*?(\d+)")
+
+
+class CableEnd(NamedTuple):
+    """An end of a cable as a row states it; empty texts for what it lacks."""
+
+    device: str
+    port: str
+    module: str
+    cage: str
+
+    @property
+    def tier(self) -> str:
+        """Return the tier of the device by its name."""
+        name = self.device.lower()
+        return next((tier for tier in reversed(TIERS) if tier in name), TIERS[0])
+
+    @property
+    def rail(self) -> str:
+        """Return the number of the NIC that a port of a server names first; empty without one."""
+        match = _RAIL.match(self.port.lower())
+        return match[1] if match and self.tier == TIERS[0] else ""
+
+
+class SheetCable(NamedTuple):
+    """A row of a point-to-point sheet."""
+
+    mark: Mark
+    fabric: str
+    a: CableEnd
+    b: CableEnd
+    part: str
+
+    @property
+    def links(self) -> str:
+        """Return the kind of its links by the tiers of its ends."""
+        return "-".join(sorted((self.a.tier, self.b.tier), key=TIERS.index))
+
+
+def read_cables(table: RawTable) -> list[SheetCable]:
+    """Return the cables of a sheet with a device and a port at both ends of each row; empty for other tables."""
+    for at, row in enumerate(table.rows[:MAX_HEADER]):
+        columns = _columns_of([str(cell.value or "") for cell in row])
+        if all((side, name) in columns for side in SIDES for name in ENDS[:2]):
+            below = (row for row in table.rows[at + 1 :] if any(cell.filled for cell in row))
+            return [_cable(row, columns, table.name) for row in below]
+    return []
+
+
+def count_cables(cables: Sequence[SheetCable], sheet: str) -> RawTable:
+    """Return the table of a bill: devices by tier, modules by end, cables by kind of link, each at its first row."""
+    first: dict[tuple[str, ...], Mark] = {}
+    pieces = Counter[tuple[str, ...]]()
+
+    def add(mark: Mark, part: str, description: str, fabric: str, role: str) -> None:
+        key = (part, description, fabric, role)
+        first.setdefault(key, mark)
+        pieces[key] += 1
+
+    seen = set[tuple[str, ...]]()
+    for cable in cables:
+        for end in (cable.a, cable.b):
+            if end.device and (end.device,) not in seen:
+                seen.add((end.device,))
+                if end.tier == TIERS[0]:
+                    add(cable.mark, "", "server", "", "")
+                else:
+                    add(cable.mark, "", f"{end.tier} switch", cable.fabric, end.tier)
+            cage = (end.device, end.cage or end.port, end.module)
+            if end.module and cage not in seen:
+                seen.add(cage)
+                add(cable.mark, end.module, "module", cable.fabric, f"{cable.links}/{end.tier}")
+        if cable.part:
+            add(cable.mark, cable.part, "cable", cable.fabric, cable.links)
+    header = tuple(TableCell(text, Mark(cables[0].mark.file, 1, at)) for at, text in enumerate(HEADINGS, 1))
+    rows = (
+        tuple(TableCell(text or None, first[key]) for text in (*key[:2], str(count), *key[2:]))
+        for key, count in pieces.items()
+    )
+    return RawTable(sheet, (header, *rows))
+
+
+def _cable(row: Sequence[TableCell], columns: Mapping[tuple[str, str], int], sheet: str) -> SheetCable:
+    def text(side: str, name: str) -> str:
+        at = columns.get((side, name), len(row))
+        value = str(row[at].value or "").strip() if at < len(row) else ""
+        return "" if _NOTHING.fullmatch(value) else value
+
+    a, b = (CableEnd(*(text(side, name) for name in ENDS)) for side in SIDES)
+    mark = next(cell.mark for cell in row if cell.filled)._replace(sheet=sheet)
+    return SheetCable(mark, text("", "fabric"), a, b, text("", "cable"))
+
+
+def _columns_of(headings: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Return the columns by end and meaning; of two headings alike the first is of one end, the second of the other."""
+    columns: dict[tuple[str, str], int] = {}
+    for at, heading in enumerate(headings):
+        for name in _named(heading.lower().replace("_", " "), "sheet_columns"):
+            if name not in ENDS:
+                columns.setdefault(("", name), at)
+                continue
+            sides = [*_named(heading.lower().replace("_", " "), "sheet_sides")]
+            side = sides[0] if sides else "b" if ("a", name) in columns else "a"
+            columns.setdefault((side, name), at)
+            break
+    return columns
+
+
+def _named(heading: str, group: str) -> Iterator[str]:
+    return (name for name, words in words_of(group).items() if any(word.search(heading) for word in words))

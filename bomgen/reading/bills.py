@@ -8,44 +8,41 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.bill_columns import (
-    AMOUNT,
-    CATEGORY,
-    CLUSTER,
-    CURRENCY,
-    DESCRIPTION,
-    DISCOUNT,
-    FABRIC,
-    IN_STOCK,
     LEAST_COLUMNS,
-    NET,
-    ROLE,
-    SPARE,
     BillTable,
     Columns,
+    SheetCable,
     ask,
+    count_cables,
     find_blocks,
     find_counted_rows,
+    read_cables,
     read_pasted,
 )
-from bomgen.reading.cable_sheets import SheetCable, count_cables, read_cables
 from bomgen.reading.cells import (
     POINT,
     TENTHS,
+    YEN,
     Broken,
     RawTable,
     Share,
     TableCell,
     Value,
+    find_currencies,
+    language_of,
     prove_points,
     read_amount,
+    read_heading,
     read_share,
     shorten_texts,
+    yen_of,
 )
-from bomgen.reading.list_columns import DIGIT, NOTHING, PART, PRICE, QUANTITY, QUESTION, RequestedColumns
-from bomgen.reading.list_words import YEN, find_currencies, language_of, read_heading, yen_of
+from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
 
 MAX_LINES = 5000
@@ -101,6 +98,8 @@ class SentLine(NamedTuple):
     notes: str
     """All other text of the line."""
     recognition: Recognition
+    catalog: Catalog
+    """The catalogue that its part was recognised in."""
     place: StatedPlace
     quantity: int | None
     """Pieces, without spares if these have a separate column; None if not stated."""
@@ -130,6 +129,35 @@ class SentLine(NamedTuple):
     def id(self) -> str:
         """Return the catalogue id of the recognised part; empty without one."""
         return self.recognition.named.id if self.recognition.named else ""
+
+    @property
+    def record(self) -> Record:
+        """Return the record of the recognised part."""
+        return self.catalog.find_original(self.kind, self.id)
+
+    @property
+    def is_fibre(self) -> bool:
+        """Return whether it is of fibres between modules."""
+        return self.kind == "cable" and self.record.value("kind") == "fibre"
+
+    @property
+    def links_per_piece(self) -> int:
+        """Return the links that a cable carries, or that a module serves, by its words if they say so."""
+        if self.kind == "cable":
+            return int(part_records.cable(self.record, self.catalog).links.value)
+        return self.recognition.words.ports or int(self.record.value("ports") or 1)
+
+    @property
+    def links(self) -> int:
+        """Return the links that its pieces carry or serve."""
+        return (self.quantity or 0) * self.links_per_piece
+
+    @property
+    def link_gbps(self) -> int:
+        """Return the rate of such a link [Gb/s]; 0 if unknown."""
+        if self.kind == "cable":
+            return int(self.record.value("link_gbps") or 0)
+        return int(self.record.value("rate_gbps") or 0) // self.links_per_piece
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -178,6 +206,7 @@ class SentBill(NamedTuple):
     """A bill as received."""
 
     file: str
+    catalog: Catalog
     lines: tuple[SentLine, ...]
     sums: tuple[SumRow, ...]
     currency: str
@@ -243,6 +272,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     left = [table for table in tables if table.name and table.name not in used]
     return SentBill(
         file=file,
+        catalog=index.catalog,
         lines=tuple(lines),
         sums=tuple(sums),
         currency=asked.currency or _currency_of(blocks),
@@ -268,7 +298,7 @@ def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns
     if tables and not chosen:
         names = ", ".join(f"'{table.name}'" for table in tables)
         message = f"no sheet '{asked.sheet}'; it has {names}"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, QUESTION)])
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "columns")])
     return chosen
 
 
@@ -276,7 +306,7 @@ def _point(blocks: Sequence[BillTable]) -> str | None:
     columns = (
         (block, column)
         for block in blocks
-        for name in (PRICE, AMOUNT, QUANTITY)
+        for name in ("price", "amount", "quantity")
         for column in block.columns.get(name, ())
     )
     rows = ((row, column) for block, column in columns for row in block.table.rows[block.start : block.end])
@@ -369,12 +399,12 @@ class _BlockReader:
             if not filled or str(filled[0].value).startswith("#"):
                 continue
             text = {name: " ; ".join(_texts(row, columns)) for name, columns in self.columns.items()}
-            quantity = self._whole(row, QUANTITY)
+            quantity = self._whole(row, "quantity")
             if total := self._sum(row, quantity, len(reading.lines)):
                 reading.sums.append(total)
             elif quantity is None and len(filled) == 1 and isinstance(title := filled[0].value, str) and not ids(title):
                 self.section = title.strip()
-            elif text.get(PART) or text.get(DESCRIPTION):
+            elif text.get("part") or text.get("description"):
                 reading.lines.append(self._line(row, text, quantity))
         return reading
 
@@ -383,53 +413,56 @@ class _BlockReader:
         return mark._replace(sheet=self.block.table.name)
 
     def _line(self, row: Sequence[TableCell], text: Mapping[str, str], quantity: int | None) -> SentLine:
-        part = _first(row, self.columns.get(PART, ()))
-        description = text.get(DESCRIPTION, "")
+        part = _first(row, self.columns.get("part", ()))
+        description = text.get("description", "")
         beside = (cell.value for at, cell in enumerate(row) if at not in self.of_lines)
         remarks = " ".join(value for value in beside if isinstance(value, str))
         if part.lower() in GENERIC_NAMES:
             part = ""
-        numbers = " ".join(_texts(row, self.columns.get(PART, ())))
+        numbers = " ".join(_texts(row, self.columns.get("part", ())))
         whole = f"{description} ; {numbers}" if numbers != part else description
-        notes = (text.get(FABRIC, ""), text.get(ROLE, ""), text.get(CATEGORY, ""), self.section, remarks)
-        words = f"{self.section} ; {text.get(CATEGORY, '')} ; {description}"
-        stated = _place(text.get(FABRIC, ""), text.get(ROLE, ""), words)
+        notes = (text.get("fabric", ""), text.get("role", ""), text.get("category", ""), self.section, remarks)
+        words = f"{self.section} ; {text.get('category', '')} ; {description}"
+        stated = _place(text.get("fabric", ""), text.get("role", ""), words)
         if not any(stated[1:]):  # a remark beside a description that states the place may name other devices
-            stated = _place(text.get(FABRIC, ""), text.get(ROLE, ""), f"{words} ; {remarks}")
-        spare = self._whole(row, SPARE)
-        net = _cell(row, self.columns, NET)
+            stated = _place(text.get("fabric", ""), text.get("role", ""), f"{words} ; {remarks}")
+        spare = self._whole(row, "spare")
+        net = _cell(row, self.columns, "net")
         return SentLine(
             mark=self._mark(row),
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
             recognition=self.recognizer.recognize(part, whole),
+            catalog=self.recognizer.index.catalog,
             place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,
-            spare=(spare or 0) if SPARE in self.columns else None,
-            unit_price=self._amount(net or _cell(row, self.columns, PRICE)),
-            discount=None if net else _share(_cell(row, self.columns, DISCOUNT)),
+            spare=(spare or 0) if "spare" in self.columns else None,
+            unit_price=self._amount(net or _cell(row, self.columns, "price")),
+            discount=None if net else _share(_cell(row, self.columns, "discount")),
             listed=self._listed(row) if net else None,
-            amount=self._amount(_cell(row, self.columns, AMOUNT)),
-            in_stock=_first(row, self.columns.get(IN_STOCK, ())).lower() == "true",
-            cluster=_first(row, self.columns.get(CLUSTER, ())) or _twin(row),
+            amount=self._amount(_cell(row, self.columns, "amount")),
+            in_stock=_first(row, self.columns.get("in_stock", ())).lower() == "true",
+            cluster=_first(row, self.columns.get("cluster", ())) or _twin(row),
             currency=self._currency(row),
             unread=tuple(self._unread(row, quantity)),
         )
 
     def _listed(self, row: Sequence[TableCell]) -> Listed | None:
-        columns = [at for at in self.columns.get(PRICE, ()) if at not in self.columns.get(NET, ()) and at < len(row)]
+        columns = [
+            at for at in self.columns.get("price", ()) if at not in self.columns.get("net", ()) and at < len(row)
+        ]
         price = self._amount(row[columns[0]]) if len(columns) == 1 else None
-        cell = _cell(row, self.columns, DISCOUNT)
+        cell = _cell(row, self.columns, "discount")
         discount = read_share(cell.value) if cell else None
         return None if price is None or discount is None else Listed(price, discount)
 
     def _unread(self, row: Sequence[TableCell], quantity: int | None) -> Iterator[tuple[str, Value]]:
         """Yield the values in the columns of quantities and prices that are not readable as numbers."""
-        cell = _cell(row, self.columns, QUANTITY)
+        cell = _cell(row, self.columns, "quantity")
         if cell and quantity is None:
-            yield QUANTITY, cell.value
-        for name in (PRICE, AMOUNT):
+            yield "quantity", cell.value
+        for name in ("price", "amount"):
             cell = _cell(row, self.columns, name)
             value = cell.value if cell and self._amount(cell) is None else None
             # Words without a digit, such as "included", mean that there is no price.
@@ -437,7 +470,7 @@ class _BlockReader:
                 yield name, value
 
     def _currency(self, row: Sequence[TableCell]) -> str:
-        for name in (CURRENCY, PRICE, AMOUNT):
+        for name in ("currency", "price", "amount"):
             cell = _cell(row, self.columns, name)
             texts = [str(cell.value)] if cell and isinstance(cell.value, str) else []
             for text in (*texts, *(self.headings[at] for at in self.columns.get(name, ()) if at < len(self.headings))):
@@ -467,7 +500,7 @@ class _BlockReader:
         return written.value(written.point or self.point or POINT) if written else None
 
     def _sum(self, row: Sequence[TableCell], quantity: int | None, above: int) -> SumRow | None:
-        if quantity is not None and _cell(row, self.columns, PART):
+        if quantity is not None and _cell(row, self.columns, "part"):
             return None
         texts = [text.lower() for cell in row if isinstance(cell.value, str) and (text := cell.value.strip())]
         said = (kind for text in texts[:LEAST_COLUMNS] for kind, words in words_of("sums").items() if _any(words, text))
@@ -477,7 +510,7 @@ class _BlockReader:
             return None
         percent = re.search(r"(\d+(?:[.,]\d+)?)\s*%", " ".join(texts))
         share = Decimal(percent.group(1).replace(",", ".")) / _PERCENT if percent else None
-        columns = self.columns.get(AMOUNT, ())
+        columns = self.columns.get("amount", ())
         at = self._amount(row[columns[0]]) if columns and columns[0] < len(row) else None
         return SumRow(self._mark(row), kind, at if at is not None else numbers[-1], share, above)
 
@@ -548,7 +581,7 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
     """End of the previous block in each table."""
     for block in blocks:
         begin, ends[id(block.table)] = ends.get(id(block.table), 0), block.end
-        priced = {column for name in (CURRENCY, PRICE, AMOUNT) for column in block.columns.get(name, ())}
+        priced = {column for name in ("currency", "price", "amount") for column in block.columns.get(name, ())}
         header = block.table.rows[block.start - 1] if block.start else ()
         headings += _texts(header, range(len(header)))
         for row in block.table.rows[begin : block.end]:

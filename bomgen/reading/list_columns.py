@@ -22,30 +22,28 @@ from bomgen.reading.cells import (
     PERCENT,
     POINT,
     Broken,
+    Heading,
     RawTable,
     TableCell,
     cell_at,
     fill_merged,
+    find_break,
+    has_price_word,
+    language_of,
+    normalize,
     read_amount,
+    read_heading,
 )
-from bomgen.reading.list_words import TAXED, Heading, find_break, has_price_word, language_of, normalize, read_heading
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.scans import column_letters, column_number
 
-PART, PRICE, LIST, NET = "part", "price", "list_price", "net_price"
-DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
-MAYBE_PART = "maybe_part"
-PRICES = (NET, PRICE, LIST)
+PRICES = ("net_price", "price", "list_price")
 """Roles of price columns, in order of preference."""
-SHEET, DECIMAL, CURRENCY, HEADER, DATES, SCALE = "sheet", "decimal", "currency", "header", "dates", "scale"
-TAX, REPEATED = "tax", "repeated"
-FIRST, LAST, LOWEST, HIGHEST = REPEATS = ("first", "last", "lowest", "highest")
+REPEATS = ("first", "last", "lowest", "highest")
 """Which of several prices of a part is kept: that of a row, or an amount."""
 NO_COLUMN = "none"
 """Value of `--columns` for a role without a column: `valid_until=none`."""
-QUANTITY, FROM_QUANTITY = "quantity", "from_quantity"
-UNIT, PACK = "unit", "pack"
-UNITS = (UNIT, "pieces", PACK)
+UNITS = ("unit", "pieces", "pack")
 """Roles that state the number of pieces a row's prices are for."""
 DECIMALS = {"point": POINT, "comma": COMMA}
 MAX_HEADER = 100
@@ -55,7 +53,6 @@ CLEAR = 3
 """Ratio of part numbers to those in any other column above which a column is that of the parts."""
 LEAST = 2
 """Minimum number of columns of a header; a row with fewer cells is a title or a note."""
-QUESTION = "columns"
 DIGIT = re.compile("[0-9]")
 """A digit, which every part number has, and no heading of parts."""
 _RATE = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,3})?)\s*[%％]")
@@ -133,42 +130,55 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
         key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not value:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
-        if key in SETTINGS or (key == CURRENCY and value.upper() in minor_units()):
+        if key in SETTINGS or (key == "currency" and value.upper() in minor_units()):
             settings[key] = value
         elif key in roles:
             columns[key] = value
         else:
             valid = [*roles, *SETTINGS]
             raise ValueError(f"unknown column '{key}'; {suggestion(key, valid, 'valid columns: ' + ', '.join(valid))}")
-    if settings.get(DECIMAL, "point") not in DECIMALS:
-        raise ValueError(f"decimal={settings[DECIMAL]} is neither; write decimal=point or decimal=comma")
-    if not settings.get(HEADER, "1").isdecimal():
-        raise ValueError(f"header={settings[HEADER]} is no line; write the number of the line with the headings")
-    if settings.get(DATES, "dmy") not in ORDERS:
-        raise ValueError(f"dates={settings[DATES]} is no order of dates; write one of {', '.join(ORDERS)}")
-    if not _SCALE.fullmatch(settings.get(SCALE, "1")):
-        raise ValueError(f"scale={settings[SCALE]} is no number; write scale=0.01 for prices per 100 pieces")
-    if not _TAX.fullmatch(settings.get(TAX, "0%")):
-        raise ValueError(f"tax={settings[TAX]} is no rate; write tax=19% for prices that include this tax, or tax=0%")
-    if settings.get(REPEATED, FIRST) not in REPEATS:
-        raise ValueError(f"repeated={settings[REPEATED]} is no rule; write one of {', '.join(REPEATS)}")
+    if settings.get("decimal", "point") not in DECIMALS:
+        raise ValueError(f"decimal={settings['decimal']} is neither; write decimal=point or decimal=comma")
+    if not settings.get("header", "1").isdecimal():
+        raise ValueError(f"header={settings['header']} is no line; write the number of the line with the headings")
+    if settings.get("dates", "dmy") not in ORDERS:
+        raise ValueError(f"dates={settings['dates']} is no order of dates; write one of {', '.join(ORDERS)}")
+    if not _SCALE.fullmatch(settings.get("scale", "1")):
+        raise ValueError(f"scale={settings['scale']} is no number; write scale=0.01 for prices per 100 pieces")
+    if not _TAX.fullmatch(settings.get("tax", "0%")):
+        raise ValueError(f"tax={settings['tax']} is no rate; write tax=19% for prices that include this tax, or tax=0%")
+    if settings.get("repeated", "first") not in REPEATS:
+        raise ValueError(f"repeated={settings['repeated']} is no rule; write one of {', '.join(REPEATS)}")
     return RequestedColumns(
         columns,
-        settings.get(SHEET),
-        DECIMALS[settings[DECIMAL]] if DECIMAL in settings else None,
-        settings[CURRENCY].upper() if CURRENCY in settings else None,
-        int(settings[HEADER]) if HEADER in settings else None,
-        settings.get(DATES),
-        Decimal(settings[SCALE]) if SCALE in settings else None,
-        Decimal(settings[TAX].removesuffix("%")) / PERCENT if TAX in settings else None,
-        settings.get(REPEATED),
+        settings.get("sheet"),
+        DECIMALS[settings["decimal"]] if "decimal" in settings else None,
+        settings["currency"].upper() if "currency" in settings else None,
+        int(settings["header"]) if "header" in settings else None,
+        settings.get("dates"),
+        Decimal(settings["scale"]) if "scale" in settings else None,
+        Decimal(settings["tax"].removesuffix("%")) / PERCENT if "tax" in settings else None,
+        settings.get("repeated"),
     )
 
 
-SETTINGS = (SHEET, DECIMAL, HEADER, DATES, SCALE, TAX, REPEATED)
+SETTINGS = ("sheet", "decimal", "header", "dates", "scale", "tax", "repeated")
 """Settings other than columns and currency."""
 ROLES = (
-    *(PART, PRICE, LIST, NET, DISCOUNT, PAID, "quantity", "amount", CURRENCY, "lead_time", "description", "vendor"),
+    *(
+        "part",
+        "price",
+        "list_price",
+        "net_price",
+        "discount",
+        "paid",
+        "quantity",
+        "amount",
+        "currency",
+        "lead_time",
+        "description",
+        "vendor",
+    ),
     *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate", *UNITS),
 )
 
@@ -226,13 +236,13 @@ def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, 
         full = _is_full(roles)
         if best and best[0] and not (full and at == best[2] + 1):
             break
-        enough = full or (len(roles) >= LEAST and {PART, MAYBE_PART, "description", *PRICES, TAXED} & roles)
+        enough = full or (len(roles) >= LEAST and {"part", "maybe_part", "description", *PRICES, "taxed_price"} & roles)
         if enough and (best is None or (full, len(roles), full) > (best[0], best[1], False)):
             best = full, len(roles), at, headings
     if best:
         *_, at, headings = best
         return at + 1, headings, next(cell.mark for cell in table.rows[at] if cell.filled)
-    if not begin and PART in asked.columns and asked.columns.keys() & set(PRICES):
+    if not begin and "part" in asked.columns and asked.columns.keys() & set(PRICES):
         # A list without a header: its columns are the requested ones.
         at = next((at for at, row in enumerate(table.rows) if any(cell.filled for cell in row)), -1)
         if at >= 0:
@@ -242,13 +252,13 @@ def _header(table: RawTable, begin: int, asked: RequestedColumns) -> tuple[int, 
 
 
 def _is_full(roles: set[str]) -> bool:
-    return bool({PART, MAYBE_PART} & roles and {*PRICES, TAXED} & roles)
+    return bool({"part", "maybe_part"} & roles and {*PRICES, "taxed_price"} & roles)
 
 
 def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> int:
     """Return the row at which another table begins, from 0: its titles, and a header unlike the previous one."""
     previous = [heading.text for heading in headings if heading.text]
-    parts = [at for at, heading in enumerate(headings) if {PART, MAYBE_PART} & {*heading.roles}]
+    parts = [at for at, heading in enumerate(headings) if {"part", "maybe_part"} & {*heading.roles}]
     above = start
     for at in range(start, len(table.rows)):
         row = table.rows[at]
@@ -302,45 +312,54 @@ class _Choice:
         for at, heading in enumerate(headings):
             for role in heading.roles:
                 # "Unit" next to "Extended" has the unit prices.
-                role = PRICE if role == UNIT and self._is_numeric(at) else role
+                role = "price" if role == "unit" and self._is_numeric(at) else role
                 self.by_role.setdefault(role, []).append(at)
 
     def columns(self) -> dict[str, RecognisedColumn]:
         """Return the columns by role. Raises PlanErrors with a question."""
         columns = self._asked()
-        if PART not in columns:
-            columns[PART] = self._part()
+        if "part" not in columns:
+            columns["part"] = self._part()
         asked = not columns.keys().isdisjoint(PRICES)
         if not asked:
             columns |= self._prices()
         for role, candidates in self.by_role.items():
-            if role in columns or role in (*PRICES, TAXED, PART, MAYBE_PART, UNCLEAR, DISCOUNT):
+            if role in columns or role in (
+                *PRICES,
+                "taxed_price",
+                "part",
+                "maybe_part",
+                "discount_or_paid",
+                "discount",
+            ):
                 continue
             free = [at for at in candidates if at not in {column.at for column in columns.values()}]
             if free and (len(free) == 1 or role not in _ONE):
                 columns[role] = self._column(free[0])
             elif free:
                 raise self._question(role, free)
-        if DISCOUNT not in columns and PAID not in columns:
-            for role in (DISCOUNT, UNCLEAR):
+        if "discount" not in columns and "paid" not in columns:
+            for role in ("discount", "discount_or_paid"):
                 if len(candidates := self.by_role.get(role, [])) > 1:
-                    raise self._question(DISCOUNT, candidates)
+                    raise self._question("discount", candidates)
                 if candidates:
                     columns[role] = self._column(candidates[0])
-        values = self._values(columns[QUANTITY].at) if QUANTITY in columns and FROM_QUANTITY not in columns else []
+        values = (
+            self._values(columns["quantity"].at) if "quantity" in columns and "from_quantity" not in columns else []
+        )
         if any(isinstance(value, str) and find_break(value) for value in values):
-            columns[FROM_QUANTITY] = columns.pop(QUANTITY)._replace(why=message("why-breaks"))
+            columns["from_quantity"] = columns.pop("quantity")._replace(why=message("why-breaks"))
         self._ask_of_others(columns, asked)
         return columns
 
     def _ask_of_others(self, columns: Mapping[str, RecognisedColumn], asked: bool) -> None:
         """Raise PlanErrors with a question if columns that are not read may have the prices: `EDU price`."""
-        taken = next((columns[role] for role in (PRICE, LIST) if role in columns), None)
-        if asked or NET in columns or taken is None:
+        taken = next((columns[role] for role in ("price", "list_price") if role in columns), None)
+        if asked or "net_price" in columns or taken is None:
             return
         named = (at for at, heading in enumerate(self.headings) if not heading.roles and has_price_word(heading.text))
         if candidates := [at for at in named if self._is_numeric(at)]:
-            raise self._question(PRICE, [taken.at, *candidates])
+            raise self._question("price", [taken.at, *candidates])
 
     def _asked(self) -> dict[str, RecognisedColumn]:
         columns: dict[str, RecognisedColumn] = {}
@@ -352,7 +371,7 @@ class _Choice:
             texts = [heading.text for heading in self.headings]
             at = find_column(name, texts, width)
             if at is None:
-                raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), QUESTION)])
+                raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), "columns")])
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
             columns[role] = RecognisedColumn(at, heading, message("why-asked"))
         return columns
@@ -361,12 +380,12 @@ class _Choice:
         return RecognisedColumn(at, self.headings[at], why or message("why-heading"))
 
     def _part(self) -> RecognisedColumn:
-        for role in (PART, MAYBE_PART):
+        for role in ("part", "maybe_part"):
             candidates = self.by_role.get(role, [])
             if len(candidates) == 1:
                 return self._checked(candidates[0])
             if candidates:
-                return self._by_values(candidates, _which(PART, candidates))
+                return self._by_values(candidates, _which("part", candidates))
         texts = [at for at in range(len(self.headings)) if self._values(at) and not self._is_numeric(at)]
         return self._by_values(texts, message("ask-no-part"))
 
@@ -381,7 +400,7 @@ class _Choice:
         if not better:
             return self._column(at)
         what = message("ask-other-part", cell=self.headings[at].text, count=max(counts.values()))
-        raise self._question(PART, better, what)
+        raise self._question("part", better, what)
 
     def _by_values(self, candidates: Sequence[int], what: str) -> RecognisedColumn:
         counts = sorted(((self._count(at), -at) for at in candidates), reverse=True)
@@ -391,7 +410,7 @@ class _Choice:
             return self._column(-at, message("why-values-of", count=count, rows=rows))
         if len(counts) > 1 and counts[0][0] and counts[0][0] > 1 and not counts[1][0]:
             return self._column(-counts[0][1], message("why-values", count=counts[0][0]))
-        raise self._question(PART, candidates, what)
+        raise self._question("part", candidates, what)
 
     def _count(self, at: int) -> int:
         return self.index().count(value for value in self._values(at) if isinstance(value, str))
@@ -402,23 +421,25 @@ class _Choice:
             free = [at for at in self.by_role.get(role, []) if at not in {column.at for column in columns.values()}]
             quantities = [self.headings[at].from_quantity for at in free]
             if len(set(quantities)) < len(free):
-                raise self._question(PRICE, free)
+                raise self._question("price", free)
             if free:
                 columns[role] = self._column(free[0])
             if any(quantities):
                 self.breaks += zip([role] * len(free), quantities, map(self._column, free), strict=True)
-        is_net_known = not {NET, PRICE}.isdisjoint(columns) or (columns and not _DISCOUNTS.isdisjoint(self.by_role))
-        if not is_net_known and (taxed := self.by_role.get(TAXED)):
+        is_net_known = not {"net_price", "price"}.isdisjoint(columns) or (
+            columns and not _DISCOUNTS.isdisjoint(self.by_role)
+        )
+        if not is_net_known and (taxed := self.by_role.get("taxed_price")):
             heading = self.headings[taxed[0]].text
             what = message("ask-taxed-column", cell=heading)
             if len(taxed) > 1:
-                raise self._question(PRICE, taxed, what)
+                raise self._question("price", taxed, what)
             if self.asked.tax is None:
                 raise tax_question(self._mark(taxed[0]), what, heading, self.file)
-            columns[PRICE] = self._column(taxed[0])
+            columns["price"] = self._column(taxed[0])
         if not columns:
             numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
-            raise self._question(PRICE, numbers, message("ask-no-price"))
+            raise self._question("price", numbers, message("ask-no-price"))
         return columns
 
     def _values(self, at: int) -> list[object]:
@@ -450,8 +471,8 @@ def name_role(role: str) -> str:
     return message(f"role-{role}")
 
 
-_DISCOUNTS = frozenset((DISCOUNT, PAID, UNCLEAR))
-_ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
+_DISCOUNTS = frozenset(("discount", "paid", "discount_or_paid"))
+_ONE = ("currency", "from_quantity", "min", "max", "estimate")
 """Roles that only one column may have; for others the first is taken."""
 
 
@@ -482,16 +503,16 @@ def column_choice(role: str, letter: str, heading: str) -> Choice:
 def tax_question(mark: Mark, what: str, text: str, file: str) -> PlanErrors:
     """Return the question which tax prices include; the rate in a text comes first."""
     rates = [*(f"{rate}%" for rate in _RATE.findall(text)), "0%", *(f"{rate}%" for rate in range(1, MOST_TAX))]
-    choices = tuple(Choice(f"{TAX}={rate}", rate) for rate in dict.fromkeys(rates))
-    asked = Question(TAX, message("ask-tax-rate", what=what), choices)
-    named = [choice.setting for choice in choices[:1] if choice.label != "0%"] or [f"{TAX}=19%"]
-    return question_error(mark, asked, f"bomgen prices {file}", [*named, f"{TAX}=0%"])
+    choices = tuple(Choice(f"tax={rate}", rate) for rate in dict.fromkeys(rates))
+    asked = Question("tax", message("ask-tax-rate", what=what), choices)
+    named = [choice.setting for choice in choices[:1] if choice.label != "0%"] or ["tax=19%"]
+    return question_error(mark, asked, f"bomgen prices {file}", [*named, "tax=0%"])
 
 
 def question_error(mark: Mark, question: Question, command: str, answers: Iterable[str]) -> PlanErrors:
     """Return a question as an error that says how a command is told some of the answers."""
     said = f"{question.text}; choose with: {command} --columns {' or '.join(dict.fromkeys(answers))}"
-    return PlanErrors([Problem(mark, "error", said, QUESTION, questions=(question,))])
+    return PlanErrors([Problem(mark, "error", said, "columns", questions=(question,))])
 
 
 def lacks_column(name: str, role: str, headings: Sequence[str]) -> str:

@@ -18,48 +18,14 @@ from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_unit, minor_units
 from bomgen.reading.cells import (
     COMMA,
+    ONE,
     ORDERS,
     PERCENT,
     POINT,
     TENTHS,
+    YEN,
     Share,
     TableCell,
-    read_amount,
-    read_dates,
-    read_pieces,
-    read_share,
-    written_date,
-)
-from bomgen.reading.list_columns import (
-    CURRENCY,
-    DECIMAL,
-    DECIMALS,
-    DIGIT,
-    DISCOUNT,
-    FROM_QUANTITY,
-    LIST,
-    NET,
-    NO_COLUMN,
-    PACK,
-    PAID,
-    PART,
-    PRICE,
-    PRICES,
-    QUESTION,
-    SCALE,
-    UNCLEAR,
-    UNIT,
-    UNITS,
-    ListLayout,
-    RequestedColumns,
-    name_role,
-    question_error,
-    tax_question,
-)
-from bomgen.reading.list_columns import DATES as ORDER
-from bomgen.reading.list_words import (
-    ONE,
-    YEN,
     decimal_of,
     find_currencies,
     find_currency,
@@ -67,13 +33,30 @@ from bomgen.reading.list_words import (
     has_tax,
     languages,
     normalize,
+    read_amount,
+    read_dates,
+    read_pieces,
+    read_share,
     words,
+    written_date,
     yen_of,
 )
-from bomgen.reading.price_table import DATES, VALID_UNTIL
+from bomgen.reading.list_columns import (
+    DECIMALS,
+    DIGIT,
+    NO_COLUMN,
+    PRICES,
+    UNITS,
+    ListLayout,
+    RequestedColumns,
+    name_role,
+    question_error,
+    tax_question,
+)
+from bomgen.reading.price_table import DATES
 
 HALF = Decimal("0.5")
-POINTS = tuple(f"{DECIMAL}={name}" for name in DECIMALS)
+POINTS = tuple(f"decimal={name}" for name in DECIMALS)
 """Answers to a question about decimal separators."""
 AMOUNTS = (*PRICES, "min", "max")
 PLACES = Decimal("0.000001")
@@ -108,7 +91,7 @@ def rows_of(layout: ListLayout) -> Iterator[PricedRow]:
         width = len(row)
         cells = {role: row[at] for at, role in columns if at < width and row[at].value is not None}
         tiers = [
-            PricedRow(filled, cells | {role: row[at], FROM_QUANTITY: TableCell(Decimal(quantity), row[at].mark)})
+            PricedRow(filled, cells | {role: row[at], "from_quantity": TableCell(Decimal(quantity), row[at].mark)})
             for role, quantity, at in breaks
             if at < width and row[at].value is not None
         ]
@@ -123,12 +106,18 @@ class Conventions:
         self.columns = layout.columns
         self.notes: list[str] = []
         """Remarks on how the list was read, for a check by the user."""
-        self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
+        self.base = "list_price" if "list_price" in self.columns else "price" if "price" in self.columns else None
         """The column of prices before discount."""
-        self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
+        self.net = (
+            "net_price"
+            if "net_price" in self.columns
+            else "price"
+            if "price" in self.columns and self.base == "list_price"
+            else None
+        )
         self.notes_below = [*_first_texts(row.filled for row in rows if len(row.filled) == 1)]
         """Notes in the list."""
-        without_part = (row.filled for row in rows if PART not in row.cells and len(row.filled) > 1)
+        without_part = (row.filled for row in rows if "part" not in row.cells and len(row.filled) > 1)
         self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(without_part)]
         """Text above the header, in notes, and in rows without a part."""
         self._refuse_tax()
@@ -136,8 +125,8 @@ class Conventions:
         """What prices are divided by for those before tax."""
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]
-        if UNIT in self.units and PACK in self.units:
-            self.units.remove(PACK)
+        if "unit" in self.units and "pack" in self.units:
+            self.units.remove("pack")
         self.point = self._point()
         self.named_dates = {role: stated for role in DATES if (stated := self._named_date(role))}
         """Dates of all prices: their date, and their end of validity."""
@@ -148,7 +137,7 @@ class Conventions:
         self.unit_of_times = self._unit_of_times()
         self.currency = self._currency()
         """Currency of prices that state none."""
-        self.shares = next((role for role in (DISCOUNT, PAID, UNCLEAR) if role in self.columns), "")
+        self.shares = next((role for role in ("discount", "paid", "discount_or_paid") if role in self.columns), "")
         """The column of discounts; empty without one."""
         self.percent = self.paid = False
         """Whether discounts are in per cent, and whether they are the paid share."""
@@ -184,7 +173,7 @@ class Conventions:
             if (cell := cells.get(unit)) is None:
                 continue
             number = read_pieces(cell.value)
-            if number is None or (unit == PACK and number != 1):
+            if number is None or (unit == "pack" and number != 1):
                 return None
             pieces *= number
         return pieces
@@ -252,7 +241,7 @@ class Conventions:
                 if (scale := find_scale(text)) == ONE:
                     continue
                 if not normalize(text).startswith(tuple(words("about_units"))):
-                    answers = [f"{SCALE}={scale.normalize():f}", f"{SCALE}=1"]
+                    answers = [f"scale={scale.normalize():f}", "scale=1"]
                     raise self._question(cell.mark, message("ask-scale", cell=text), answers)
                 every, where = scale, message("why-text", cell=text)
         if every is not None:
@@ -276,7 +265,7 @@ class Conventions:
                     named = _date_behind(cell, phrase.end(), behind)
                     if named is not None:
                         date_cells.append(named)
-                    elif role == VALID_UNTIL:
+                    elif role == "valid_until":
                         unread[str(cell.value)] = None
         self.notes += [message("note-no-day", cell=text) for text in [*unread][:MAX_UNREAD]]
         if len({str(cell.value) for cell in date_cells}) > 1:
@@ -376,22 +365,22 @@ class Conventions:
         what = message("ask-currencies", codes=sorted(filter(None, named))) if named else message("ask-no-currency")
         if named == {YEN}:
             what = message("ask-yen")
-        if not any(PART in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows):
+        if not any("part" in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows):
             return None
         self._check_any_amount()
         yen = {yen_of(code) for code in languages()} if YEN in named else set()
         likely = sorted(filter(None, (named | yen) - {YEN}))
-        currencies = [f"{CURRENCY}={code}" for code in (*likely, *sorted(minor_units()))]
-        raise self._question(self.layout.header, what, [f"{CURRENCY}=USD"], currencies)
+        currencies = [f"currency={code}" for code in (*likely, *sorted(minor_units()))]
+        raise self._question(self.layout.header, what, ["currency=USD"], currencies)
 
     def _check_any_amount(self) -> None:
         """Raise PlanErrors at the first price if no price is readable, which is a problem of cells, not columns."""
-        cells = [row.cells[role] for row in self.rows if PART in row.cells for role in PRICES if role in row.cells]
+        cells = [row.cells[role] for row in self.rows if "part" in row.cells for role in PRICES if role in row.cells]
         unread = [cell for cell in cells if isinstance(cell.value, str) and read_amount(cell.value) is None]
         priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
         if priced and len(unread) == len(cells):
             wrong = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
-            raise PlanErrors([Problem(priced[0].mark, "error", wrong, QUESTION)])
+            raise PlanErrors([Problem(priced[0].mark, "error", wrong, "columns")])
 
     @staticmethod
     def _named_in_note(text: str) -> frozenset[str]:
@@ -402,7 +391,7 @@ class Conventions:
     def _named_by_cells(self) -> tuple[bool, set[str]]:
         codes, every = set[str](), True
         for row in self.rows:
-            prices = [self.amount(row.cells, role) for role in PRICES] if PART in row.cells else []
+            prices = [self.amount(row.cells, role) for role in PRICES] if "part" in row.cells else []
             amounts = [*filter(None, prices)]
             named = {amount[1] for amount in amounts if amount[1]}
             codes |= named
@@ -413,14 +402,14 @@ class Conventions:
     def _judge_shares(self) -> None:
         """Determine whether discounts are per cent, and deducted or paid. Raises PlanErrors if that is ambiguous."""
         role = self.shares
-        discounted = [(row.cells, row.cells[role]) for row in self.rows if {role, PART} <= row.cells.keys()]
+        discounted = [(row.cells, row.cells[role]) for row in self.rows if {role, "part"} <= row.cells.keys()]
         shares = [(cells, cell, share) for cells, cell in discounted if (share := read_share(cell.value))]
         bare = [(cells, cell, share.value) for cells, cell, share in shares if not share.percent and not share.paid]
         self.percent = any(number > 1 for *_, number in bare)
         ones = [cell for _, cell, number in bare if number == 1]
         if ones and not self.percent and all(number in (0, 1) for *_, number in bare):
             wrong = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
-            raise PlanErrors([Problem(ones[0].mark, "error", wrong, QUESTION)])
+            raise PlanErrors([Problem(ones[0].mark, "error", wrong, "columns")])
         for cells, cell, number in bare if self.percent else ():
             if 0 < number < 1 and not self.amount(cells, self.net):
                 percent = (number * PERCENT).normalize()
@@ -428,9 +417,9 @@ class Conventions:
                     f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
                     "write it with a per cent sign"
                 )
-                raise PlanErrors([Problem(cell.mark, "error", wrong, QUESTION)])
-        self.paid = role == PAID
-        if role == UNCLEAR and shares:
+                raise PlanErrors([Problem(cell.mark, "error", wrong, "columns")])
+        self.paid = role == "paid"
+        if role == "discount_or_paid" and shares:
             scaled = [(cells, *self._scaled(share), share.paid) for cells, _, share in shares]
             self.paid = self._is_paid(scaled, shares[0][1])
             name = "note-paid" if self.paid else "note-taken-off"
@@ -454,7 +443,7 @@ class Conventions:
         values = {value for _, value, *_ in shares}
         if (0 in values) != (1 in values):
             return 1 in values  # no price is 0: a deducted share may be 0, a paid one 1
-        column = self.columns[UNCLEAR]
+        column = self.columns["discount_or_paid"]
         asked = message("ask-discount", cell=column.heading.text)
         raise self._question(first.mark, asked, [f"discount={column.letter}", f"paid={column.letter}"])
 
@@ -470,13 +459,13 @@ class Conventions:
 
 
 def _name_answer(key: str, value: str) -> str:
-    if key == CURRENCY:
+    if key == "currency":
         return value
-    if key == SCALE:
+    if key == "scale":
         return f"× {value}"
-    if value == NO_COLUMN or key in (DECIMAL, ORDER):
+    if value == NO_COLUMN or key in ("decimal", "dates"):
         return message(f"answer-{value}")
-    return message(f"answer-{key}") if key in (DISCOUNT, PAID) else message("answer-column", column=value)
+    return message(f"answer-{key}") if key in ("discount", "paid") else message("answer-column", column=value)
 
 
 def _date_behind(cell: TableCell, at: int, behind: TableCell | None) -> TableCell | None:
@@ -501,7 +490,7 @@ def _phrases(role: str) -> re.Pattern[str]:
     forms = []
     for phrase in sorted(named, key=lambda phrase: (-len(phrase), phrase)):
         form = GAP.join(map(re.escape, phrase.split()))
-        if role != VALID_UNTIL and " " not in phrase:
+        if role != "valid_until" and " " not in phrase:
             form = rf"(?:^|(?<=[,;|(（，；–—-])) *{form}"
         forms.append(rf"(?<![^\W\d_]){form}(?![^\W\d_])" if phrase.isascii() else form)
     return re.compile("|".join(forms), re.IGNORECASE)

@@ -1,14 +1,16 @@
 """A Hugging Face `config.json` as a model part: its shape under the catalogue's keys.
 
 A configuration says what its library does not assume: an absent key has the default of its `model_type`, which
-`_TIED`, `_BIASED` and the other tables list. A type that is in none of them is read like the Llama family.
+`data/model-types.yaml` lists.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from bomgen.catalog import part_records
@@ -16,8 +18,9 @@ from bomgen.catalog.files import MODEL, Record, schema_of_file
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import write_scalar
-from bomgen.core.yaml_source import Path, Source
+from bomgen.core.yaml_source import Path, Source, own
 from bomgen.reading.model_weights import format_of_experts, formats_of_parts, scales, vision_parameters
 
 MAX_COUNT = 10**9
@@ -31,111 +34,11 @@ BLOCK_TYPES = "layers_block_type"
 SLIDING, LINEAR = "sliding_attention", "linear_attention"
 EACH_FOURTH = 4
 """Of Qwen3-Next and Llama 4 every fourth layer has full attention."""
-EACH_SIXTH = 6
-"""Of Gemma 3 every sixth layer has full attention."""
 BLOCK_WIDTH = 4
 """Width of a feed-forward block in hidden sizes where a configuration has none, as that of GPT-NeoX and BLOOM."""
-NORMS_OF_OUTPUTS = 4
-"""Norms of a layer that also normalises the outputs of its blocks."""
 NORMS_BESIDE_EXPERTS = 7
 """Norms of a layer of Gemma 4 with experts, whose dense block and experts have their own."""
-
-_LLAMA_LIKE = (
-    "llama",
-    "mistral",
-    "ministral3",
-    "mixtral",
-    "qwen2",
-    "qwen2_moe",
-    "qwen3",
-    "qwen3_moe",
-    "qwen3_next",
-    "phi3",
-    "phimoe",
-)
-_DEEPSEEK_LIKE = (
-    "deepseek_v2",
-    "deepseek_v3",
-    "deepseek_v32",
-    "deepseek_v4",
-    "kimi_k2",
-    "kimi_linear",
-    "glm_moe_dsa",
-    "mistral4",
-)
-_OTHERS = (
-    "glm4",
-    "glm4_moe",
-    "glm4_moe_lite",
-    "gpt_oss",
-    "minimax_m2",
-    "minimax_m3",
-    "minimax_m3_vl",
-    "nemotron",
-    "nemotron_h",
-    "llama4_text",
-)
-_GEMMA = ("gemma", "gemma2", "gemma3", "gemma3_text", "gemma4_text")
-_QWEN_SEEING = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text")
-_MIMO = ("mimo", "mimo_v2_flash", "mimo_v2")
-_SMALL = (
-    *("hy_v3", "smollm3", "olmo2", "olmo3", "apertus", "step3p5", "step3p7", "falcon", "gpt_neox", "seed_oss"),
-    *("glm4v_moe_text", "qwen2_5_vl", "qwen2_5_vl_text"),
-)
-KNOWN = (*_LLAMA_LIKE, *_DEEPSEEK_LIKE, *_OTHERS, *_GEMMA, *_QWEN_SEEING, *_MIMO, *_SMALL)
-"""Types whose defaults are known."""
-_TIED = (*_GEMMA, "falcon", "smollm3")
-_PLAIN = ("nemotron", "nemotron_h", "apertus", "falcon", "gpt_neox")
-_LAYER_NORMS = ("nemotron", "falcon", "gpt_neox")
-_FOUR_NORMS = ("gemma2", "gemma3", "gemma3_text", "gemma4_text", "glm4")
-_QK_NORMS = (
-    "hy_v3",
-    "qwen3",
-    "qwen3_moe",
-    "qwen3_next",
-    *_QWEN_SEEING,
-    "gemma3",
-    "gemma3_text",
-    "gemma4_text",
-    "apertus",
-)
-_BIASED = dict.fromkeys(("qwen2", "qwen2_moe", "qwen2_5_vl", "qwen2_5_vl_text"), "qkv") | {"gpt_neox": "all"}
-_ROUTER_BIASES = ("deepseek_v3", "deepseek_v32", "deepseek_v4", "kimi_k2", "kimi_linear", "glm_moe_dsa", "nemotron_h")
-_GATED_OUTPUTS = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
-_ALTERNATING = ("gemma2", "gpt_oss")
-
-_NAMES = {
-    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
-    "hidden": ("hidden_size", "n_embd", "d_model"),
-    "heads": ("num_attention_heads", "n_head", "n_heads"),
-    "kv_heads": ("num_key_value_heads", "num_kv_heads", "multi_query_group_num"),
-    "head_dim": ("head_dim", "kv_channels"),
-    "vocab": ("vocab_size", "padded_vocab_size"),
-    "context": ("max_position_embeddings", "n_positions", "seq_length"),
-    "global_kv_heads": ("num_global_key_value_heads",),
-    "global_head_dim": ("global_head_dim",),
-    "q_lora_rank": ("q_lora_rank",),
-    "o_lora_rank": ("o_lora_rank",),
-    "o_groups": ("o_groups",),
-    "moe_latent": ("moe_latent_size", "routed_expert_hidden_size"),
-    "index_topk": ("index_topk",),
-    "index_heads": ("index_n_heads",),
-    "index_head_dim": ("index_head_dim",),
-}
-"""Keys of configurations that mean the same as a key of a shape, by that key."""
-_BLOCK = ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim")
-_EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
-_TOPK = ("num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_topk", "moe_k")
-_SHARED = ("n_shared_experts", "num_shared_experts")
-_SHARED_BLOCK = (
-    *("shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim"),
-    "moe_shared_expert_intermediate_size",
-)
-_SIZES = {
-    **{"experts": _EXPERTS, "topk": _TOPK, "shared": _SHARED},
-    **{"ffn": _BLOCK, "ffn_dense": _BLOCK, "ffn_expert": ("moe_intermediate_size", *_BLOCK)},
-}
-"""Keys of configurations from which other keys of a shape follow."""
+TYPES = "model-types.yaml"
 _MAMBA = ("n_groups", "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "conv_kernel")
 _DELTA_NET = (
     *("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim"),
@@ -185,7 +88,7 @@ def read_model(source: Source, name: str) -> ReadModel:
     data |= _shape(config)
     if vision := _vision(config):
         data["vision_parameters"] = vision
-    is_known = config.kind in KNOWN
+    is_known = config.kind in _table("types")
     data |= {"confidence": "high" if is_known else "low", "source": ["config"]}
     data["sources"] = {"config": {"title": f"{source.file}, configuration of model_type {config.kind or 'unknown'}"}}
     described = source._replace(data=data, values=source.values | dict(_marks(config, data)))
@@ -201,7 +104,7 @@ def read_model(source: Source, name: str) -> ReadModel:
 def _marks(config: _Config, data: dict[str, Any]) -> Iterator[tuple[Path, Mark]]:
     """Yield the mark of each number that the configuration has for a key of the catalogue."""
     for key in data:
-        name = next((name for name in _NAMES.get(key) or _SIZES.get(key, ()) if name in config.data), None)
+        name = next((name for name in _names_of(key) if name in config.data), None)
         if name:
             yield (key,), config.problem(name, "").mark
 
@@ -219,6 +122,19 @@ def _written(value: Any) -> str:
     return write_scalar(value, flow=False) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+@cache
+def _table(name: str) -> Mapping[str, Any]:
+    """Return a table of `data/model-types.yaml`."""
+    table: Mapping[str, Any] = own(folder("data") / TYPES, TYPES).data[name]
+    return table
+
+
+def _names_of(key: str) -> Sequence[str]:
+    """Return the keys of configurations that mean a key of a model part; the key itself if it is not listed."""
+    names: Sequence[str] = _table("shape").get(key) or _table("sizes").get(key) or (key,)
+    return names
+
+
 class _Config(NamedTuple):
     """A mapping of a configuration, with functions that read its values."""
 
@@ -233,6 +149,12 @@ class _Config(NamedTuple):
         word = self.text("model_type")
         return word if _WORD.fullmatch(word) else ""
 
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """Return what its library assumes for its type."""
+        defaults: Mapping[str, Any] = _table("types").get(self.kind, {})
+        return defaults
+
     def problem(
         self, key: str, message: str, rule: str = "model-config", severity: Literal["error", "warning"] = "error"
     ) -> Problem:
@@ -241,9 +163,9 @@ class _Config(NamedTuple):
         mark = Mark(self.source.file, before.count("\n") + 1, len(before) - before.rfind("\n")) if quoted_key else None
         return Problem(mark or self.source.mark(()), severity, message, rule)
 
-    def count(self, *names: str) -> int:
+    def count(self, *keys: str) -> int:
         """Return the number at the first of these keys that has one; 0 for none. Raises PlanErrors for other data."""
-        for name in names:
+        for name in chain.from_iterable(map(_names_of, keys)):
             value = self.data.get(name)
             if value is None:
                 continue
@@ -280,7 +202,7 @@ def _language_part(source: Source) -> _Config:
     if isinstance(whole, dict):
         config = _Config(source, whole, whole)
         config = next((config.below(key) for key in LANGUAGE_PARTS if config.below(key).data), config)
-        if (config.count(*_NAMES["layers"]) or config.items(BLOCK_TYPES)) and config.count(*_NAMES["hidden"]):
+        if (config.count("layers") or config.items(BLOCK_TYPES)) and config.count("hidden"):
             return config
     message = "no configuration of a language model: `num_hidden_layers` and `hidden_size` are missing; "
     message += "give the config.json of a checkpoint in the form of Hugging Face"
@@ -293,7 +215,7 @@ def _shape(config: _Config) -> dict[str, Any]:
         message = "layers of different sizes are not counted; write a part file with `parameters`"
         raise PlanErrors([config.problem("block_configs", message)])
     shape: dict[str, Any] = {"type": "dense"}
-    shape |= {key: count for key, names in _NAMES.items() if (count := config.count(*names))}
+    shape |= {key: count for key in _table("shape") if (count := config.count(key))}
     shape.setdefault("layers", len(config.items(BLOCK_TYPES)))
     shape |= dict(_structure(config))
     for part in (_feed_forward, _windows, _states, _latent, _sparse, _checkpoint):
@@ -305,52 +227,53 @@ Pairs = Iterator[tuple[str, Any]]
 
 
 def _structure(config: _Config) -> Pairs:
-    kind, tied = config.kind, config.data.get("tie_word_embeddings", config.whole.get("tie_word_embeddings"))
-    yield "tied", tied if isinstance(tied, bool) else kind in _TIED
-    if kind in _PLAIN:
-        yield "mlp", "plain"
-    if kind in _LAYER_NORMS:
-        yield "norm", "layer"
+    kind, defaults, tied = (
+        config.kind,
+        config.defaults,
+        config.data.get("tie_word_embeddings", config.whole.get("tie_word_embeddings")),
+    )
+    yield "tied", tied if isinstance(tied, bool) else "tied" in defaults
+    yield from ((key, defaults[key]) for key in ("mlp", "norm") if key in defaults)
     bias = "all" if config.is_true("mlp_bias") or kind == "gpt_oss" else "qkv"
     if config.is_true("attention_bias") and not config.count("kv_lora_rank"):
         yield "bias", bias
-    elif kind in _BIASED:
-        yield "bias", _BIASED[kind]
+    elif "bias" in defaults:
+        yield "bias", defaults["bias"]
     learned = kind != "llama4_text" and config.text("qk_norm_type") != "per_layer"
-    if kind in _QK_NORMS or (config.is_true("use_qk_norm") and learned):
+    if "qk_norm" in defaults or (config.is_true("use_qk_norm") and learned):
         yield "qk_norm", True
-    if config.is_true("attn_output_gate") or config.is_true("mla_use_output_gate") or kind in _GATED_OUTPUTS:
+    if config.is_true("attn_output_gate") or config.is_true("mla_use_output_gate") or "output_gate" in defaults:
         yield "output_gate", True
     if config.is_true("attention_k_eq_v"):
         yield "attention_k_eq_v", True
-    if kind in _FOUR_NORMS:
-        beside = kind == "gemma4_text" and config.count(*_EXPERTS)
-        yield "norms_per_layer", NORMS_BESIDE_EXPERTS if beside else NORMS_OF_OUTPUTS
+    if norms := defaults.get("norms_per_layer"):
+        beside = kind == "gemma4_text" and config.count("experts")
+        yield "norms_per_layer", NORMS_BESIDE_EXPERTS if beside else norms
     if kind == "falcon" and config.is_true("multi_query") and not config.is_true("new_decoder_architecture"):
         yield "kv_heads", 1
 
 
 def _feed_forward(config: _Config, shape: dict[str, Any]) -> Pairs:
-    experts, block = config.count(*_EXPERTS), config.count(*_BLOCK) or BLOCK_WIDTH * shape["hidden"]
+    experts, block = config.count("experts"), config.count("ffn") or BLOCK_WIDTH * shape["hidden"]
     yield "type", "moe" if experts else "dense"
     if not experts:
         yield "ffn", block
         return
     yield "experts", experts
-    yield "topk", config.count(*_TOPK)
-    of_expert = config.count("moe_intermediate_size") or block
+    yield "topk", config.count("topk")
+    of_expert = config.count("ffn_expert") or block
     yield "ffn_expert", of_expert
     dense = min(_dense_layers(config, shape["layers"]), shape["layers"])
     yield "dense_layers", dense
     yield "ffn_dense", config.count("dense_intermediate_size", "intermediate_size_mlp") or block if dense else 0
-    shared, of_shared = config.count(*_SHARED), config.count(*_SHARED_BLOCK)
+    shared, of_shared = config.count("shared"), config.count("ffn_shared")
     if config.kind == "gemma4_text":
         of_shared = block
     yield "shared", shared or int(bool(of_shared) or config.kind == "llama4_text")
     if of_shared and of_shared != of_expert * max(shared, 1):
         yield "ffn_shared", of_shared
     biased = any(map(config.is_true, ("use_routing_bias", "use_moe_router_bias", "moe_router_enable_expert_bias")))
-    if biased or config.kind in _ROUTER_BIASES or config.text("topk_method") == "noaux_tc":
+    if biased or "router_bias" in config.defaults or config.text("topk_method") == "noaux_tc":
         yield "router_bias", True
 
 
@@ -380,11 +303,11 @@ def _windows(config: _Config, shape: dict[str, Any]) -> Pairs:
     if not window or config.data.get("use_sliding_window") is False:
         return
     kinds, pattern = config.items("layer_types"), config.items("hybrid_layer_pattern")
-    every = config.count("sliding_window_pattern") or (EACH_SIXTH if kind.startswith("gemma3") else 0)
+    every = config.count("sliding_window_pattern") or config.defaults.get("sliding_every")
     if kinds or pattern:
         sliding = kinds.count(SLIDING) or pattern.count(1)
-    elif every or kind in _ALTERNATING:
-        sliding = layers - layers // (every or 2)
+    elif every:
+        sliding = layers - layers // every
     else:
         sliding = layers if window < shape.get("context", MAX_COUNT) else 0
     if sliding:
@@ -407,7 +330,7 @@ def _states(config: _Config, shape: dict[str, Any]) -> Pairs:
         if linear:
             yield from _state(linear, [heads, width, heads, width, kda.count("short_conv_kernel_size")])
             yield "linear_gate_rank", None if kda.is_true("use_full_rank_gate") else width
-    if config.kind in _GATED_OUTPUTS:
+    if "output_gate" in config.defaults:
         every = config.count("full_attention_interval") or EACH_FOURTH
         linear = config.items("layer_types").count(LINEAR) or shape["layers"] - shape["layers"] // every
         yield from _state(linear, [config.count(size) for size in _DELTA_NET])
@@ -457,7 +380,7 @@ def _vision(config: _Config) -> int:
     model_type = tower.data.get("model_type")
     kind = model_type if isinstance(model_type, str) and model_type else whole.kind
     listed = len(tower.items("deepstack_visual_indexes"))
-    return vision_parameters(kind, tower.count, whole.count, config.count(*_NAMES["hidden"]), listed)
+    return vision_parameters(kind, tower.count, whole.count, config.count("hidden"), listed)
 
 
 def _checkpoint(config: _Config, shape: dict[str, Any]) -> Pairs:

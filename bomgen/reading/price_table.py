@@ -18,14 +18,10 @@ from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
 from bomgen.pricing.price_book import AMOUNTS, FORMAT, FORMAT_KEY
-from bomgen.reading.cells import Broken, TableCell, Value, read_amount, read_dates
-from bomgen.reading.list_words import find_break
+from bomgen.reading.cells import Broken, TableCell, Value, find_break, read_amount, read_dates
 
-DESCRIPTION = "description"
-"""A column for the reader of the table."""
 NEEDED = ("part", "currency")
-VALID_UNTIL = "valid_until"
-DATES = (VALID_UNTIL, "date")
+DATES = ("valid_until", "date")
 MAX_ROWS = 20_000
 """Maximum number of rows; more suggest another table, or an attack."""
 MAX_SHOWN = 40
@@ -53,7 +49,7 @@ def has_own_columns(rows: Sequence[Sequence[TableCell]]) -> bool:
     quantities in other forms ("1.234,50 €", 31.12.2026, 10-99) indicate a vendor's list, and so do price break columns.
     """
     header = next((row for row in rows if any(cell.filled for cell in row)), ())
-    valid = [*columns(), DESCRIPTION]
+    valid = [*columns(), "description"]
     names = [_name(cell) for cell in header]
     if not header:
         return True
@@ -99,7 +95,7 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
 
 
 def _names(header: Sequence[TableCell], problems: list[Problem]) -> list[str | None]:
-    valid = [*columns(), DESCRIPTION]
+    valid = [*columns(), "description"]
     names: list[str | None] = []
     for cell in header:
         name = _name(cell)
@@ -123,7 +119,7 @@ def _entry(
     marks: dict[str, Mark] = {}
     for at, cell in enumerate(row):
         name = names[at] if at < len(names) else None
-        if not cell.filled or name == DESCRIPTION:
+        if not cell.filled or name == "description":
             continue
         dotted = ".".join(str(step) for step in (*path, name or ""))
         if name is None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import PurePath
+from typing import Any
 
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.jobs import Limits, run_limited, within_limits
 from bomgen.core.provenance import Mark
 from bomgen.core.safety import FORMULA_STARTS
-from bomgen.reading.apart import PDF as APART_PDF
-from bomgen.reading.apart import XLS, read_apart
-from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, RawTable, TableCell, too_many_cells
+from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, RawTable, TableCell, Value, too_many_cells
 
 # separated ----------------------------------------------------------------------------------------------------------
 # Text with separators, in whatever encoding, as rows of cells, each with the line and column that it begins at.
@@ -190,7 +194,7 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     if suffix in OTHERS or content.startswith(PDF):
         raise _problem(file, f"'{suffix}' is not a format of tables; save it as .xlsx, .ods or .csv", "table")
     if content.startswith(COMPOUND):
-        return read_apart(XLS, content, file)
+        return read_apart("xls", content, file)
     if content.startswith(PACKAGE) or suffix in WORKBOOKS[:2] or suffix == WORKBOOKS[-1]:
         from bomgen.reading import workbooks
 
@@ -224,7 +228,7 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     if find_spec("pdfplumber") is None:
         install = "pip install pdfplumber"
         raise _problem(file, f"to read a PDF, {install}; or save the bill as .xlsx or .csv")
-    return read_apart(APART_PDF, content, file)
+    return read_apart("pdf", content, file)
 
 
 def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
@@ -265,3 +269,98 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
 
 def _problem(file: str, message: str, rule: str = "pdf") -> PlanErrors:
     return _wrong(Mark(file, 1, 1), message, rule)
+
+
+# files read apart -----------------------------------------------------------------------------------------------------
+# PDFs and Excel 97 workbooks are read in a separate process, because their cost cannot be bounded in advance: only the
+# library that reads a PDF knows what it unpacks to, draws and refers to, and likewise where the records of a compound
+# file lead. However the restricted child ends, only the file is rejected.
+
+LIMITS = Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=768 << 20, output_bytes=256 << 20)
+"""A PDF of 100 pages with 30 lines each takes 8 s and 50 MiB. A command has 20 s and 1 GiB in total; processing a bill
+of 5000 lines takes several more seconds."""
+_MEBI = 20
+_KINDS: Mapping[str, Callable[[str], Value]] = {
+    "Broken": Broken,
+    "Decimal": Decimal,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "time": time.fromisoformat,
+}
+
+
+def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
+    """Return the tables of a file. Raises PlanErrors for an invalid one, beyond the limits, and if its reader fails."""
+    ended = run_limited("bomgen.reading.tables", (kind,), content, LIMITS)
+    if ended.failed:
+        message = f"the program that reads the file failed: {ended.reason}; save its tables alone, as .xlsx or .csv"
+        raise _problem(file, message, "read-failure")
+    if ended.reason:
+        most = f"{LIMITS.cpu_seconds} s or {LIMITS.memory_bytes >> _MEBI} MiB of memory"
+        message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
+        raise _problem(file, message, "read-limit")
+    said = json.loads(ended.answer)
+    if said["problems"]:
+        marked = ((Mark(file, line, column), message, rule) for line, column, message, rule in said["problems"])
+        raise PlanErrors([Problem(mark, "error", message, rule) for mark, message, rule in marked])
+    return tuple(_table(table, file) for table in said["tables"])
+
+
+def main() -> None:
+    """Read a file from standard input, of the kind that the first argument says, and write its tables as JSON."""
+    [kind] = sys.argv[1:]
+    with within_limits(LIMITS, sealed=False):  # the library loads the character maps that a PDF names
+        tables, problems = tuple[RawTable, ...](), list[Problem]()
+        try:
+            content = sys.stdin.buffer.read()
+            if kind == "pdf":
+                tables = extract_tables(content, "")
+            else:
+                from bomgen.reading.workbooks import read_workbook_97
+
+                tables = read_workbook_97(content, "")
+        except PlanErrors as errors:
+            problems = [*errors.problems]
+        sys.stdout.buffer.write(_written(tables, problems))
+
+
+def _written(tables: Iterable[RawTable], problems: Iterable[Problem]) -> bytes:
+    shown = [(problem.mark.line, problem.mark.column, problem.message, problem.rule) for problem in problems]
+    plain = [
+        {
+            **table._asdict(),
+            "rows": [[_plain_value(cell.value) for cell in row] for row in table.rows],
+            "hidden_rows": [*table.hidden_rows],
+            "hidden_columns": [*table.hidden_columns],
+        }
+        for table in tables
+    ]
+    return json.dumps({"tables": plain, "problems": shown}).encode()
+
+
+def _plain_value(value: Value) -> Any:
+    if value is None or isinstance(value, str | bool):
+        return value
+    return {type(value).__name__: value.message if isinstance(value, Broken) else str(value)}
+
+
+def _table(said: Mapping[str, Any], file: str) -> RawTable:
+    return RawTable(
+        name=said["name"],
+        rows=tuple(
+            tuple(TableCell(_value(value), Mark(file, line, column)) for column, value in enumerate(row, 1))
+            for line, row in enumerate(said["rows"], 1)
+        ),
+        hidden=said["hidden"],
+        merged=tuple(Area(*area) for area in said["merged"]),
+        hidden_rows=frozenset(said["hidden_rows"]),
+        hidden_columns=frozenset(said["hidden_columns"]),
+    )
+
+
+def _value(said: Any) -> Value:
+    if not isinstance(said, dict):
+        value: Value = said
+        return value
+    [(kind, text)] = said.items()
+    return _KINDS[kind](text)

@@ -257,22 +257,20 @@ def wrong(file: str, message: str, rule: str) -> PlanErrors:
 
 
 # Excel 97 -------------------------------------------------------------------------------------------------------------
-# Records of an Excel 97 workbook that calamine does not return: extent of the cells, and errors.
+# Records of an Excel 97 workbook that calamine does not return: extent of the cells, errors, hidden rows and columns.
 #
 # File formats: [MS-CFB] and [MS-XLS], Microsoft Open Specifications. Only the parts needed to find the cells are read.
-#
-# Their format is not XML, so that the scan of other workbooks cannot serve: errors and hidden rows are found in its
-# records.
 
 STREAMS = ("Workbook", "Book")
 ENTRY, INT, SHORT, KIND = 128, 4, 2, 4
 """Bytes of a directory entry of a compound file, of numbers, and of a record header."""
+SECTOR_SIZES = (512, 4096)
 IN_HEADER = 109
-"""Sectors of the sector table that the header lists."""
+"""Sectors of the sector table that the header lists: those of 7 MB, more than a file may have."""
 LAST_SECTOR = 0xFFFFFFFA
 """First number that does not denote a sector."""
 SMALL_97 = 4096
-"""Size below which a stream is in small sectors of 64 bytes."""
+"""Size below which a stream is in small sectors."""
 SMALL_SECTOR = 64
 SECTORS, TABLES, FOLDER, SMALL_TABLE, MORE = (0x1E, 0x4C, 0x30, 0x3C, 0x44)
 """Offsets in the header, the first sector: sector size, sector table, directory, small sectors, further table."""
@@ -292,18 +290,8 @@ IS_ERROR, RESULT, MARK, NO_NUMBER = 2, 6, slice(12, 14), b"\xff\xff"
 ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 
 
-def scan_xls(content: bytes) -> list[Scan]:
-    """Return the findings of each sheet of an Excel 97 workbook, in order. Raises ValueError for other files."""
-    try:
-        streams = [*_streams(content)]
-        if not streams:
-            raise ValueError("no workbook")
-        return [scan for stream in streams for scan in _scan_97(stream)]
-    except (struct.error, IndexError, RecursionError) as error:
-        raise ValueError(str(error)) from None
-
-
 def _scan_97(stream: bytes) -> list[Scan]:
+    """Return the findings of each sheet, in order."""
     scans: dict[int, Scan] = {}
     broken: dict[int, dict[int, dict[int, Value]]] = {}
     hidden_rows, hidden_columns = dict[int, list[range]](), dict[int, list[range]]()
@@ -363,54 +351,40 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 def _streams(content: bytes) -> Iterator[bytes]:
     size = 1 << struct.unpack_from("<H", content, SECTORS)[0]
-    if not SMALL_SECTOR < size <= SMALL_97:
-        raise ValueError("sectors of no size")
-    tables = [*struct.unpack_from(f"<{IN_HEADER}I", content, TABLES)]
-    more = struct.unpack_from("<I", content, MORE)[0]
-    seen: set[int] = set()
-    while more < LAST_SECTOR:
-        _see(more, seen)
-        *numbers, more = struct.unpack_from(f"<{size // INT}I", content, size + more * size)
-        tables += numbers
+    if size not in SECTOR_SIZES or struct.unpack_from("<I", content, MORE)[0] < LAST_SECTOR:
+        raise ValueError("sectors of no size, or more than the file has")
     table: list[int] = []
-    for sector in tables:
+    for sector in struct.unpack_from(f"<{IN_HEADER}I", content, TABLES):
         if sector < LAST_SECTOR and size + (sector + 1) * size <= len(content):
             table += struct.unpack_from(f"<{size // INT}I", content, size + sector * size)
-    folder = _chain(content, size, size, table, struct.unpack_from("<I", content, FOLDER)[0])
+    sectors = content[size:]
+    folder = _chain(sectors, size, table, struct.unpack_from("<I", content, FOLDER)[0])
     if len(content) % size or len(folder) % ENTRY:
         raise ValueError("a sector that is cut short")
-    small_bytes = _chain(content, size, size, table, struct.unpack_from("<I", content, SMALL_TABLE)[0])
-    small = [*struct.unpack(f"<{len(small_bytes) // INT}I", small_bytes[: len(small_bytes) // INT * INT])]
-    root = _chain(content, size, size, table, struct.unpack_from("<I", folder, START)[0])
+    small_bytes = _chain(sectors, size, table, struct.unpack_from("<I", content, SMALL_TABLE)[0])
+    small_table = [sector for (sector,) in struct.iter_unpack("<I", small_bytes)]
+    small_sectors = _chain(sectors, size, table, struct.unpack_from("<I", folder, START)[0])
     for at in range(0, len(folder) - ENTRY + 1, ENTRY):
         length = struct.unpack_from("<H", folder, at + NAME_LENGTH)[0]
         name = folder[at : at + max(length - SHORT, 0)].decode("utf-16-le", "replace")
         start, count = struct.unpack_from("<II", folder, at + START)
-        if name in STREAMS:
-            small_stream = count < SMALL_97
-            stored, offset, length = (root, 0, SMALL_SECTOR) if small_stream else (content, size, size)
-            yield _chain(stored, offset, length, small if small_stream else table, start)[:count]
+        if name in STREAMS and count < SMALL_97:
+            yield _chain(small_sectors, SMALL_SECTOR, small_table, start)[:count]
+        elif name in STREAMS:
+            yield _chain(sectors, size, table, start)[:count]
 
 
-def _chain(content: bytes, offset: int, size: int, table: list[int], sector: int) -> bytes:
-    """Return the bytes of a chain of sectors. Raises ValueError for a circular one."""
-    pieces: list[bytes] = []
-    seen: set[int] = set()
+def _chain(sectors: bytes, size: int, table: list[int], sector: int) -> bytes:
+    """Return the bytes of a chain of sectors. Raises ValueError for a circle, which the library would never leave."""
+    pieces, seen = list[bytes](), set[int]()
     while sector < len(table):
-        _see(sector, seen)
-        pieces.append(content[offset + sector * size : offset + (sector + 1) * size])
+        if sector in seen:
+            raise ValueError("sectors in a circle")
+        seen.add(sector)
+        pieces.append(sectors[sector * size : (sector + 1) * size])
         sector = table[sector]
     return b"".join(pieces)
 
-
-def _see(sector: int, seen: set[int]) -> None:
-    """Add a sector to its chain. Raises ValueError for a repeated one, which the library would follow forever."""
-    if sector in seen:
-        raise ValueError("sectors in a circle")
-    seen.add(sector)
-
-
-# workbooks 97 -------------------------------------------------------------------------------------------------------
 
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
@@ -422,8 +396,8 @@ def read_workbook_97(content: bytes, file: str) -> tuple[RawTable, ...]:
     if len(content) > MAX_BYTES:
         raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
     try:
-        scanned = scan_xls(content)
-    except ValueError as error:
+        scanned = [scan for stream in _streams(content) for scan in _scan_97(stream)]
+    except (ValueError, struct.error, IndexError) as error:
         raise wrong(file, UNREADABLE, "workbook") from error
     check_sheets(file, scanned)
     return tuple(read_sheets(content, file, lambda at, _: scanned[at] if at < len(scanned) else Scan()))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from bomgen.catalog import part_records
+from bomgen.catalog import part_records, switch_records
 from bomgen.catalog.files import Record, built_in, cache_one
 from bomgen.catalog.parts import Identity, Server, Switch
 from bomgen.catalog.switch_records import LINE_CARDS
@@ -25,7 +25,7 @@ from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.optics.compatibility import MediumOption, metres
 from bomgen.optics.uses import Chosen
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import ADDED, CONFIGURED, USUAL
+from bomgen.plan.fabric_demand import ADDED, CONFIGURED, USUAL
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.results.result import Report
@@ -606,7 +606,7 @@ def _switches_alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
             continue
         try:
             record = asked.report.catalog.find("switch", id)
-            other = _built_in_switch(id) if record.built_in else part_records.switch(record)
+            other = _built_in_switch(id) if record.built_in else switch_records.switch(record)
         except PlanErrors:
             continue
         if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:
@@ -616,7 +616,7 @@ def _switches_alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
 @cache_one
 def _built_in_switch(id: str) -> Switch:
     """Return a switch to compare with; there are many, and the designs with them are not part of the result."""
-    return part_records.switch(built_in("switch", id))
+    return switch_records.switch(built_in("switch", id))
 
 
 def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:

@@ -30,9 +30,8 @@ from bomgen.design.assembly import Design
 from bomgen.fabric.types import link_kinds
 from bomgen.optics.compatibility import VENDORS
 from bomgen.optics.uses import Chosen
-from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.plan.schema import CLUSTERS, together
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill, OpenItem
 from bomgen.pricing.bill_line import Line, cluster_path

@@ -19,8 +19,7 @@ from bomgen.design.assembly import BuiltFabric, Design, count_separate_parts
 from bomgen.fabric.ports import links_of_port, split_otherwise
 from bomgen.fabric.types import SERVER_LEAF, link_kinds, tiers_in_words
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import USUAL, own_port_gbps
-from bomgen.plan.fabric_demand import SINGLE
+from bomgen.plan.fabric_demand import SINGLE, USUAL, own_port_gbps
 from bomgen.plan.types import COMPUTE, STORAGE, Inference, Reinforcement, StorageServers, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS, gpu_with_host

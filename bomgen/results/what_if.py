@@ -13,7 +13,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, constant, formula
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric, rebuild_fabric
 from bomgen.fabric.clos.occupancy import Occupancy
@@ -37,10 +37,8 @@ def everything() -> str:
     return "full"
 
 
-@formula("ratio")
-def half_the_bandwidth_up() -> int:
-    """Oversubscription of the first alternative: uplinks with half the bandwidth of downlinks."""
-    return 2
+half_the_bandwidth_up = constant("half_the_bandwidth_up", "ratio", 2)
+"""Oversubscription of the first alternative: uplinks with half the bandwidth of downlinks."""
 
 
 class OtherDesign(NamedTuple):

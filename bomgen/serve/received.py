@@ -20,7 +20,7 @@ from bomgen.output.price_documents import describe, use_of
 from bomgen.output.price_lists import Entry, write_yaml
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import CURRENCY, NOTHING, RequestedColumns, read_asked
+from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
@@ -93,7 +93,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
             sent = read_list(content, name, asked)
             source = sent.source
     except PlanErrors as errors:
-        return _asking(errors, words, f"{CURRENCY}={_currency_of(request)}")
+        return _asking(errors, words, f"currency={_currency_of(request)}")
     answer = {
         "questions": [],
         "problems": texts_of(sent.warnings if sent else (), words.message),
@@ -110,7 +110,7 @@ def _currency_of(request: Request) -> str:
     if not isinstance(text, str):
         return ""
     try:
-        currency = value_at(data_of(text), ("quote", CURRENCY))
+        currency = value_at(data_of(text), ("quote", "currency"))
     except Refused:
         currency = None
     return currency if isinstance(currency, str) else USUAL_CURRENCY
@@ -170,7 +170,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     name, content = file_of(request)
     words, catalog = language_of(request), Catalog()
     try:
-        inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)), catalog)
+        inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)))
     except PlanErrors as errors:
         return _asking(errors, words) | {"plan": None}
     answer: Data = {
@@ -181,7 +181,7 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     }
     try:
         plan = plan_name(name)
-        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan, catalog), "version": NO_VERSION}
+        answer["plan"] = {"path": f"{plan}.yaml", "text": plan_text(inspection, plan), "version": NO_VERSION}
     except PlanErrors as errors:
         answer["problems"] = texts_of(errors.problems)
     return answer

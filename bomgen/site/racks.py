@@ -61,7 +61,8 @@ WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365
 
 
-UNKNOWN_POWER = constant("unknown_power", "W", 0, "Power of machines whose power is not known.")
+UNKNOWN_POWER = constant("unknown_power", "W", 0)()
+"""Power of machines whose power is not known."""
 power_of = product("power_of", "W", "count", "each_w")
 """Power of equal machines, all at their maximum."""
 
@@ -274,7 +275,8 @@ servers_that_fit_height = floor_div("servers_that_fit_height", "servers", "rack_
 """Servers per rack by height, where their power is not known."""
 
 
-LONE_SERVER = constant("lone_server", "servers", 1, "When not even one fits, and the plan allows overload.")
+LONE_SERVER = constant("lone_server", "servers", 1)()
+"""When not even one fits, and the plan allows overload."""
 servers_of_fullest_rack = minimum("servers_of_fullest_rack", "servers", "servers", "servers_per_rack")
 """Servers in the fullest rack: as many as fit, at most all servers."""
 racks_of_servers = ceil_div("racks_of_servers", "racks", "servers", "servers_per_rack")

@@ -7,16 +7,17 @@ Constants of a published formula are cited figures here, and appear in the repor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice, takewhile
 from math import ceil, inf, lcm
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bomgen.core.diagnostics import Infeasible
-from bomgen.core.messages import Message, message
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment, attachments
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
@@ -29,11 +30,12 @@ from bomgen.sizing.servers import (
     given_gpus,
     gpu_with_host,
     gpus_of_unit,
+    links_of_gpu,
     network_of_gpu,
     pods_of_chips,
     servers_for_gpus,
 )
-from bomgen.sizing.storage import LostTime, Stored
+from bomgen.sizing.storage import Contents, LostTime, Stored
 from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit, degrees_of
@@ -42,7 +44,7 @@ from bomgen.sizing.training.run import Opinions, TrainingRun, opinions
 from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.predict import Interval, Predicted
+    from bomgen.sizing.prediction.predict import Predicted
     from bomgen.sizing.prediction.search import Predictor
     from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Serving
@@ -98,10 +100,85 @@ class Sizing(NamedTuple):
     """The storage; None if the plan has none."""
     reinforced: ReinforcedStep | None = None
     """A step of reinforcement learning; None for other workloads."""
-    days_range: Interval | None = None
+    days_range: tuple[Figure, Figure] | None = None
     """Bounds of the days of reinforcement learning; None for other workloads."""
     predicted: Predicted | None = None
     """The prediction for a pre-training run with an assumed or predicted utilisation; None where inputs are unknown."""
+
+    @property
+    def gpus_required(self) -> Figure | None:
+        """Return the GPUs for the workload before they are rounded up; None where they are not calculated."""
+        if self.serving:
+            return self.serving.need.gpus_to_buy
+        demand = self.run or self.target
+        return demand.gpus_required if demand else None
+
+
+def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, Attachment], Sizing]:
+    """Return the plan, the attachment of its servers by fabric name, and its size.
+
+    Chassis for cards hold as few as let the same number of them carry the workload, each the same number. `bmc_gbps` is
+    the rate of a management port. Raises as `size_cluster` and `attachments`.
+    """
+    attached = attachments(plan, bmc_gbps)
+    sized = size_cluster(plan, attached)
+    server, with_cards = plan.cluster.server, plan.cluster.with_cards
+    if with_cards is None or server is None or sized.servers is None or given_gpus(plan.cluster) is not None:
+        return plan, attached, sized
+    servers, usual = int(sized.servers.value), int(server.gpus.value)
+    required = sized.gpus_required
+    least = ceil(required.value / servers) if required else (servers - 1) * usual // servers + 1
+    why = message("cards-of-server-why", servers=servers)
+    for cards in range(least, usual):
+        each = Figure(cards, "GPUs", Assumed(message("cards-of-server"), why, (), "high", chosen=True))
+        filled = plan._replace(cluster=plan.cluster._replace(server=with_cards(each)))
+        attached_to_filled = attachments(filled, bmc_gbps)
+        with suppress(Infeasible, PlanErrors):
+            sized_again = size_cluster(filled, attached_to_filled)
+            if require(sized_again.servers, "servers are counted").value <= servers:
+                return filled, attached_to_filled, sized_again
+    return plan, attached, sized
+
+
+class _Run(NamedTuple):
+    """A run that is sized: its plan, its workload as settled so far, and the attachment of servers by fabric."""
+
+    plan: Plan
+    workload: Training
+    attached: Mapping[str, Attachment]
+
+    def with_gpus(self, count: int, why: str = "predicted-gpus-why") -> _Run:
+        """Return the run on a number of GPUs that the search tries."""
+        origin = Assumed(message("chosen-gpus"), message(why), (), "high", chosen=True)
+        cluster = self.plan.cluster._replace(gpus=Figure(count, "GPUs", origin))
+        return self._replace(plan=self.plan._replace(cluster=cluster))
+
+    def with_workload(self, **settled: Any) -> _Run:
+        """Return the run with other values of its workload."""
+        return self._replace(workload=self.workload._replace(**settled))
+
+    @property
+    def choices(self) -> list[_Run]:
+        """Return the run with each recomputation that the plan allows, the lowest first."""
+        return [self._replace(workload=choice) for choice in parallelism.with_recomputation(self.workload)]
+
+    @property
+    def whole_replica(self) -> int:
+        """Return the factor of the numbers of GPUs that degrees of the plan can split; 1 where it gives none."""
+        return parallelism.whole_gpus(self.workload.parallelism) if self.workload.parallelism else 1
+
+    def predictor(self) -> Predictor | None:
+        """Return the predictor of its steps; None where the model or the accelerator is not known enough."""
+        if "layers" not in self.workload.model.shape:
+            return None
+        from bomgen.sizing.prediction.search import predictor
+
+        links = links_of_gpu(self.plan, self.attached)
+        return predictor(self.workload, self.plan.cluster.gpu, links) if links else None
+
+    def predictors(self) -> list[Predictor]:
+        """Return the predictors of each recomputation that the plan allows, the lowest first."""
+        return [predict for predict in (choice.predictor() for choice in self.choices) if predict]
 
 
 def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -110,22 +187,18 @@ def size_cluster(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     Raises PlanErrors when the plan gives too little, Infeasible when no cluster satisfies it.
     """
     plan = plan._replace(storage=storage.as_cabled(plan, attached))
-    sized = _size_workload(plan, attached)
-    checkpoint = sized.lost.checkpoint if sized.lost else None
-    return sized._replace(stored=storage.size_storage(plan.storage, checkpoint, sized.gpus, sized.servers))
-
-
-def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    if plan.training and plan.reinforcement:
-        sized = _size_reinforcement(plan, plan.training, plan.reinforcement, attached)
-    elif plan.training:
-        sized = _size_training(plan, plan.training, attached)
+    if plan.training:
+        run = _Run(plan, plan.training, attached)
+        sized = _size_reinforcement(run, plan.reinforcement) if plan.reinforcement else _size_training(run)
     elif plan.inference:
         sized = _size_inference(plan, plan.inference, attached)
     else:
         sized = _size_compute(plan, attached)
-    chips = plan.cluster.gpu.pod_chips
-    return sized._replace(pods=pods_of_chips(sized.gpus, chips)) if chips else sized
+    chips, checkpoint = plan.cluster.gpu.pod_chips, sized.lost.checkpoint if sized.lost else None
+    return sized._replace(
+        pods=pods_of_chips(sized.gpus, chips) if chips else None,
+        stored=storage.size_storage(plan.storage, checkpoint, sized.gpus, sized.servers),
+    )
 
 
 def _size_compute(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -135,64 +208,56 @@ def _size_compute(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     sized = Sizing(target=target, servers=servers, gpus=gpus)
     if plan.compute and target and target.gpu_hours:
         return sized._replace(days=peak.days_of_hours(target.gpu_hours, gpus, plan.compute.goodput))
-    each = target.peak_flops_per_gpu if target else None
-    return sized._replace(peak_flops=peak.peak_of_cluster(gpus, each)) if each else sized
+    of_gpu = target.peak_flops_per_gpu if target else None
+    return sized._replace(peak_flops=peak.peak_of_cluster(gpus, of_gpu)) if of_gpu else sized
 
 
-def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_training(asked: _Run) -> Sizing:
+    workload = asked.workload
     if workload.predicted is None:
-        sizing = _size_run_that_fits(plan, workload, attached)
+        sized = _size_run_that_fits(asked)
         measured = workload.mfu is None or isinstance(workload.mfu.origin, Given)
-        if measured:
-            return sizing
-        return sizing._replace(predicted=_predict(plan, workload, sizing, attached))
-    if workload.target_days is None or given_gpus(plan.cluster) is not None:
-        return _size_by_prediction(plan, workload, attached)
-    return _search_predicted_size(plan, workload, attached)
+        return sized if measured else sized._replace(predicted=_predict(asked, sized))
+    if workload.target_days is None or given_gpus(asked.plan.cluster) is not None:
+        return _size_by_prediction(asked)
+    return _search_predicted_size(asked, workload.target_days)
 
 
-def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    predicted = _predict(plan, workload, _size_run_that_fits(plan, workload, attached), attached)
+def _size_by_prediction(asked: _Run) -> Sizing:
+    predicted = _predict(asked, _size_run_that_fits(asked))
     if predicted is None:
         text = (
-            f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-            "this requires a model of known shape, a `sequence`, an accelerator with known bandwidths, and for qlora "
-            "a precision of 16 bits; set `mfu` to a share"
+            f"the speed of {asked.workload.model.identity.name} on {asked.plan.cluster.gpu.identity.name} cannot be "
+            "predicted: this requires a model of known shape, a `sequence`, an accelerator with known bandwidths, and "
+            "for qlora a precision of 16 bits; set `mfu` to a share"
         )
-        raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
-    sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
-    return sized._replace(predicted=predicted)
+        raise Infeasible(text, because=require(asked.workload.predicted, "it is asked for"), rule="no-prediction")
+    return _size_run_that_fits(asked.with_workload(mfu=predicted.step.mfu))._replace(predicted=predicted)
 
 
-def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+def _search_predicted_size(asked: _Run, target: Figure) -> Sizing:
     """Return the smallest cluster allowed by the plan's rounding whose own prediction meets the target."""
-    from bomgen.sizing.prediction.fewest_gpus import ROUNDING, GpusOfRun, counts_in_time
+    from bomgen.sizing.gpu_counts import ROUNDING, GpusOfRun, counts_in_time
 
-    target = require(workload.target_days, "the search is for target days")
-    first = _size_run_that_fits(plan, workload, attached)
-    tried = _size_by_prediction(
-        _with_gpus(plan, int(first.gpus.value), message("predicted-gpus-why")), workload, attached
-    )
+    plan, workload, cluster = asked.plan, asked.workload, asked.plan.cluster
+    first = _size_run_that_fits(asked)
+    tried = _size_by_prediction(asked.with_gpus(int(first.gpus.value)))
     step, days = require(tried.predicted, "a run was predicted").step, require(tried.days, "a run takes days")
     lost = require(tried.lost, "a run loses time") if workload.goodput.value == ESTIMATE else None
     of_days = float(sum(term.value for term in step.terms.values())) / float(days.value)
     # At full goodput, which belongs to each size where it is estimated.
     seconds = float(target.value) * of_days / float(lost.goodput.value if lost else 1)
-    replica = parallelism.whole_gpus(workload.parallelism) if workload.parallelism else 1
-    unit = lcm(replica, gpus_of_unit(plan.cluster))
-    server = plan.cluster.server
-    gpus = GpusOfRun(gpu_with_host(plan.cluster), unit, first.gpus, MAX_GPUS)
-    predictors = _predictors(plan, workload, attached)
-    for count, step_seconds in islice(counts_in_time(predictors, gpus, seconds), MOST_CANDIDATES):
+    unit = lcm(asked.whole_replica, gpus_of_unit(cluster))
+    gpus = GpusOfRun(gpu_with_host(cluster), unit, first.gpus, MAX_GPUS)
+    for count, step_seconds in islice(counts_in_time(asked.predictors(), gpus, seconds), MOST_CANDIDATES):
         size_tried = storage.candidate_size(count)
         if lost:
-            servers = servers_for_gpus(size_tried, server.gpus) if server else None
-            goodput = storage.lost_time(lost.checkpoint.contents, plan.storage, size_tried, servers).goodput
+            goodput = _lost_time(plan, lost.checkpoint.contents, size_tried).goodput
             if step_seconds > seconds * float(goodput.value) * (1 + ROUNDING):
                 continue
-        if next(allowed_counts(plan, size_tried, replica, attached), None) != count:
+        if next(allowed_counts(plan, size_tried, asked.whole_replica, asked.attached), None) != count:
             continue
-        sized = _size_by_prediction(_with_gpus(plan, count, message("predicted-gpus-why")), workload, attached)
+        sized = _size_by_prediction(asked.with_gpus(count))
         if require(sized.days, "a run takes days").value <= target.value:
             return sized
     text = (
@@ -203,63 +268,60 @@ def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str
     raise Infeasible(text, because=target, rule="no-prediction")
 
 
-def _size_reinforcement(
-    plan: Plan, workload: Training, learning: Reinforcement, attached: Mapping[str, Attachment]
-) -> Sizing:
+def _size_reinforcement(asked: _Run, learning: Reinforcement) -> Sizing:
     """Return the given cluster, or the smallest whose predicted days meet the target."""
-    if learning.target_days is None or given_gpus(plan.cluster) is not None:
-        return _reinforce(plan, workload, learning, attached)
+    if learning.target_days is None or given_gpus(asked.plan.cluster) is not None:
+        return _reinforce(asked, learning)
     target, least, most = learning.target_days, 0, 0
+    unit = wanted = gpus_of_unit(asked.plan.cluster)
     fits: dict[int, Sizing] = {}
     refusals: list[Infeasible] = []
 
     def enough(above: int) -> int | None:
         """Return the first allowed number of GPUs from `above` on if it meets the target; None: it misses it."""
-        count = next(allowed_counts(plan, storage.candidate_size(above), 1, attached), MAX_GPUS)
+        count = next(allowed_counts(asked.plan, storage.candidate_size(above), 1, asked.attached), MAX_GPUS)
         try:
-            sized = _reinforce(_with_gpus(plan, count, message("predicted-gpus-why")), workload, learning, attached)
+            sized = _reinforce(asked.with_gpus(count), learning)
         except Infeasible as error:
             refusals.append(error)
             return None
         fits[count] = sized
         return count if require(sized.days, "a run takes days").value <= target.value else None
 
-    wanted = gpus_of_unit(plan.cluster)
     while not (most := enough(wanted) or 0):
         least, wanted = wanted, 2 * wanted
         if wanted > MOST_REINFORCED:
             if not fits:
                 raise refusals[-1]
-            days = [float(require(sized.days, "a run takes days").value) for sized in fits.values()]
-            reached = f"; the shortest run takes {min(days):.3g}"
+            days = min(float(require(sized.days, "a run takes days").value) for sized in fits.values())
             text = (
-                f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days"
-                f"{reached}; a step waits for its longest response and the refit: allow more days, or fewer `steps`"
+                f"no cluster of up to {MOST_REINFORCED} GPUs is predicted to finish in {float(target.value):g} days; "
+                f"the shortest run takes {days:.3g}; a step waits for its longest response and the refit: allow more "
+                "days, or fewer `steps`"
             )
             raise Infeasible(text, because=target, rule="no-prediction")
-    while most - least > gpus_of_unit(plan.cluster):
+    while most - least > unit:
         middle = least + (most - least) // 2
         enough_at = enough(middle)
         least, most = (middle, most) if enough_at is None or enough_at >= most else (least, enough_at)
     return fits[most]
 
 
-def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached: Mapping[str, Attachment]) -> Sizing:
+def _reinforce(asked: _Run, learning: Reinforcement) -> Sizing:
     """Return the results on the GPUs of the plan; with two pools those of the fastest division into both."""
-    servers, gpus = count_servers(plan, None, attached)
+    servers, gpus = count_servers(asked.plan, None, asked.attached)
     if learning.pools == ONE_POOL or learning.generation is None:
-        return _reinforce_pools(plan, workload, learning, attached, servers, gpus, None)
+        return _reinforce_pools(asked, learning, servers, gpus, None)
     if learning.generation_gpus:
-        return _reinforce_pools(plan, workload, learning, attached, servers, gpus, learning.generation_gpus)
+        return _reinforce_pools(asked, learning, servers, gpus, learning.generation_gpus)
     best: Sizing | None = None
     refusal: Infeasible | None = None
-    unit = gpus_of_unit(plan.cluster)
+    unit = gpus_of_unit(asked.plan.cluster)
     shares = {max(1, int(gpus.value) * part // (unit * POOL_PARTS)) * unit for part in range(1, POOL_PARTS)}
+    origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
     for share in sorted(shares):
         try:
-            origin = Assumed(message("generation-gpus"), message("generation-gpus-why"), (), "high", chosen=True)
-            generating = Figure(share, "GPUs", origin)
-            sized = _reinforce_pools(plan, workload, learning, attached, servers, gpus, generating)
+            sized = _reinforce_pools(asked, learning, servers, gpus, Figure(share, "GPUs", origin))
         except Infeasible as error:
             refusal = error
             continue
@@ -271,18 +333,11 @@ def _reinforce(plan: Plan, workload: Training, learning: Reinforcement, attached
 
 
 def _reinforce_pools(
-    plan: Plan,
-    workload: Training,
-    learning: Reinforcement,
-    attached: Mapping[str, Attachment],
-    servers: Figure | None,
-    gpus: Figure,
-    generating: Figure | None,
+    asked: _Run, learning: Reinforcement, servers: Figure | None, gpus: Figure, generating: Figure | None
 ) -> Sizing:
     from bomgen.sizing import reinforcement
-    from bomgen.sizing.prediction.predict import links_of_gpu
 
-    unit = gpus_of_unit(plan.cluster)
+    cluster, unit = asked.plan.cluster, gpus_of_unit(asked.plan.cluster)
     if generating and (generating.value >= gpus.value or generating.value % unit):
         fits = f"from {unit} to {gpus.value - unit} in steps of {unit}" if gpus.value > unit else "none"
         text = (
@@ -291,30 +346,31 @@ def _reinforce_pools(
         )
         raise Infeasible(text, because=learning.generation_gpus or gpus, rule="generation-gpus")
     training_gpus = reinforcement.gpus_that_train(gpus, generating) if generating else gpus
-    pool = plan.cluster._replace(gpus=training_gpus, servers=None, racks=None)
-    pools = reinforcement.Pools(training_gpus, generating or gpus, generating is None)
-    updated = _size_run_that_fits(plan._replace(cluster=pool), workload, attached)
+    pool = cluster._replace(gpus=training_gpus, servers=None, racks=None)
+    pooled = asked._replace(plan=asked.plan._replace(cluster=pool))
+    updated = _size_run_that_fits(pooled)
     run, fit = require(updated.run, "a run is sized"), require(updated.fit, "a run has a split")
-    settled = workload._replace(recompute=fit.recompute or workload.recompute)
-    server = plan.cluster.server
     step = reinforcement.reinforced_step(
-        learning,
-        settled,
-        run,
-        fit.split,
-        plan.cluster.gpu,
-        links_of_gpu(plan, attached),
-        server.gpus if server else None,
-        pools,
+        reinforcement.LearningRun(
+            learning=learning,
+            training=asked.workload._replace(recompute=fit.recompute or asked.workload.recompute),
+            run=run,
+            split=fit.split,
+            gpu=cluster.gpu,
+            links=links_of_gpu(asked.plan, asked.attached),
+            gpus_per_server=cluster.gpus_per_server,
+            training_gpus=training_gpus,
+            generation_gpus=generating,
+        )
     )
-    days, days_range = reinforcement.ends_of_run(learning, step, run.goodput)
-    sized = _size_run_that_fits(plan._replace(cluster=pool), workload._replace(mfu=step.mfu), attached)
+    days, low, high = (reinforcement.days_of_steps(learning.steps, end, run.goodput) for end in step.step)
+    sized = _size_run_that_fits(pooled.with_workload(mfu=step.mfu))
     return sized._replace(
         servers=servers,
         gpus=gpus,
         days=days,
-        days_range=days_range,
-        tokens_per_second=reinforcement.tokens_of_days(workload.tokens, days),
+        days_range=(low, high),
+        tokens_per_second=reinforcement.tokens_of_days(asked.workload.tokens, days),
         reinforced=step,
         faster=None,
         opinions=None,
@@ -322,30 +378,32 @@ def _reinforce_pools(
     )
 
 
-def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
+def _predict(asked: _Run, sized: Sizing) -> Predicted | None:
     from bomgen.sizing.prediction.predict import predict_run
 
-    if sized.run is None or sized.fit is None:
+    links = links_of_gpu(asked.plan, asked.attached)
+    if sized.run is None or sized.fit is None or links is None:
         return None
-    return predict_run(plan, workload, sized.run, sized.fit, sized.gpus, attached)
+    return predict_run(asked.workload, sized.run, sized.fit, asked.plan.cluster.gpu, sized.gpus, links)
 
 
-def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_run_that_fits(asked: _Run) -> Sizing:
     """Return the size of a cluster for a run. Raises Infeasible when nothing fits, with numbers of GPUs that do.
 
     A default sequence length never breaks a plan: where no split fits, its activations are left out with a warning.
     """
-    split_run, length = _find_split(plan, workload, attached), workload.sequence
+    plan, workload = asked.plan, asked.workload
+    split_run, length = _find_split(asked), workload.sequence
     if length is not None and (plan.reinforcement or isinstance(length.origin, Given)):
         length = None
     if isinstance(split_run, Infeasible) and length is not None:
-        refusal, split_run = split_run, _find_split(plan, workload._replace(sequence=None), attached)
+        refusal, split_run = split_run, _find_split(asked.with_workload(sequence=None))
         if not isinstance(split_run, Infeasible):
-            shortage = _add_counts_that_fit(plan, workload, attached, refusal).message
+            shortage = _add_counts_that_fit(asked, refusal).message
             warning = message("activations-left-out", length=length.value, shortage=shortage)
             split_run = split_run._replace(fit=split_run.fit._replace(warning=warning))
     if isinstance(split_run, Infeasible):
-        raise _add_counts_that_fit(plan, workload, attached, split_run, length)
+        raise _add_counts_that_fit(asked, split_run, length)
     run, servers, gpus, lost, fit = split_run
     if given_gpus(plan.cluster) is not None and (workload.predicted or workload.goodput.value == ESTIMATE):
         run = run._replace(gpus_required=None)  # both change with the number of GPUs
@@ -353,7 +411,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     compared = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
         run=run,
-        faster=None if workload.parallelism else cache(partial(_faster_split, plan, workload, attached, fit, gpus)),
+        faster=None if workload.parallelism else cache(partial(_faster_split, asked, fit, gpus)),
         opinions=compared,
         trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
         servers=servers,
@@ -365,14 +423,15 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     )
 
 
-def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
+def _find_split(asked: _Run) -> _SplitRun | Infeasible:
     """Return a run on the plan's GPUs, or those its days need, else on more; or why none fits."""
-    split_run = _try_recomputations(plan, workload, attached)
-    if isinstance(split_run, _SplitRun) or given_gpus(plan.cluster) is not None:
+    split_run = _try_recomputations(asked)
+    if isinstance(split_run, _SplitRun) or given_gpus(asked.plan.cluster) is not None:
         return split_run
-    target, refusal, above, missed = require(workload.target_days, "a target asks for GPUs"), split_run, 0, 0
-    while missed < MAX_ROUNDS and (count := _next_count(plan, workload, attached, above)):
-        split_run = _try_recomputations(_with_gpus(plan, count, message("split-gpus-why")), workload, attached)
+    workload, refusal, above, missed = asked.workload, split_run, 0, 0
+    target = require(workload.target_days, "a target asks for GPUs")
+    while missed < MAX_ROUNDS and (count := _next_count(asked, above)):
+        split_run = _try_recomputations(asked.with_gpus(count, "split-gpus-why"))
         if isinstance(split_run, _SplitRun):
             if training.days(workload, split_run.run, split_run.gpus).value <= target.value:
                 why = message("fewest-gpus-with-split", refusal=refusal.message, gpus=count)
@@ -381,11 +440,11 @@ def _find_split(plan: Plan, workload: Training, attached: Mapping[str, Attachmen
             missed += 1
         above = count
     if missed:
-        raise _goodput_error(plan, workload)
+        raise _goodput_error(asked)
     return refusal
 
 
-def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> _SplitRun | Infeasible:
+def _try_recomputations(asked: _Run) -> _SplitRun | Infeasible:
     """Return a run with the recomputation of the plan, or the fastest that fits; or why none fits.
 
     Where steps cannot be compared, it is the lowest recomputation that fits, else the highest.
@@ -394,69 +453,60 @@ def _try_recomputations(plan: Plan, workload: Training, attached: Mapping[str, A
     refusal: Infeasible | None = None
     refused: tuple[str, str] | None = None
     slower: TimedSplit | None = None
-    for choice in parallelism.with_recomputation(workload):
+    for choice in asked.choices:
         try:
-            run, servers, gpus, lost = _size_run(plan, choice, attached)
+            run, servers, gpus, lost = _size_run(choice)
         except Infeasible:
             if best is None:
                 raise
             break  # the rate of the run exceeds the peak with what is recomputed
         if best and gpus.value != best.gpus.value:
             break
-        memory_fit = _fit(choice, plan, gpus, attached, slower.seconds if slower else inf)
+        recompute = choice.workload.recompute
+        memory_fit = _fit(choice, gpus, slower.seconds if slower else inf)
         if isinstance(memory_fit, Infeasible):
-            refusal, refused = memory_fit, (str(choice.recompute.value), memory_fit.message)
+            refusal, refused = memory_fit, (str(recompute.value), memory_fit.message)
         elif memory_fit:
-            fit = parallelism.add_recomputation(memory_fit, choice.recompute, refused, slower)
+            fit = parallelism.add_recomputation(memory_fit, recompute, refused, slower)
             best = _SplitRun(run, servers, gpus, lost, fit)
             if memory_fit.fits is False and memory_fit.warning and memory_fit.per_gpu.activations:
-                refused = str(choice.recompute.value), memory_fit.warning
+                refused = str(recompute.value), memory_fit.warning
                 continue
-            slower = memory_fit.fastest or _timed(plan, choice, attached, memory_fit.split, gpus)
+            slower = memory_fit.fastest or _timed(choice, memory_fit.split, gpus)
             if slower is None:
                 break
     return best or require(refusal, "a run that does not fit is refused")
 
 
-def _next_count(plan: Plan, workload: Training, attached: Mapping[str, Attachment], above: int) -> int | None:
+def _next_count(asked: _Run, above: int) -> int | None:
+    """Return the next number of GPUs that a run fits with some recomputation; None: there is none."""
     count: int | None = None
-    for choice in reversed(parallelism.with_recomputation(workload)):
-        _, _, gpus, _ = _size_run(plan, choice, attached)
-        least = replace(gpus, value=max(int(gpus.value), above + 1))
-        count = _first_fitting(plan, choice, attached, least, count)
+    for choice in reversed(asked.choices):
+        _, _, gpus, _ = _size_run(choice)
+        count = _first_fitting(choice, replace(gpus, value=max(int(gpus.value), above + 1)), count)
         if count is None:
             # Full recomputation comes first, and needs the least memory.
             return None
     return count
 
 
-def _first_fitting(
-    plan: Plan, choice: Training, attached: Mapping[str, Attachment], least: Figure, best: int | None = None
-) -> int | None:
+def _first_fitting(choice: _Run, least: Figure, best: int | None = None) -> int | None:
     """Return the smallest number of GPUs from `least` on that a run fits, below `best` if given."""
-    from bomgen.sizing.training.fitting_counts import first_fitting
+    from bomgen.sizing.gpu_counts import first_fitting
 
-    server = plan.cluster.server
-    replica = parallelism.whole_gpus(choice.parallelism) if choice.parallelism else 1
-    counts = allowed_counts(plan, least, replica, attached)
+    cluster = choice.plan.cluster
+    counts = allowed_counts(choice.plan, least, choice.whole_replica, choice.attached)
     smaller = takewhile(lambda count: best is None or count < best, counts)
-    fewest = first_fitting(choice, gpu_with_host(plan.cluster), least, server.gpus if server else None, smaller)
+    fewest = first_fitting(choice.workload, gpu_with_host(cluster), least, cluster.gpus_per_server, smaller)
     return best if fewest is None else fewest
 
 
-def _add_counts_that_fit(
-    plan: Plan,
-    workload: Training,
-    attached: Mapping[str, Attachment],
-    refusal: Infeasible,
-    assumed_length: Figure | None = None,
-) -> Infeasible:
+def _add_counts_that_fit(asked: _Run, refusal: Infeasible, assumed_length: Figure | None = None) -> Infeasible:
     """Return the error for given GPUs with the smallest number that fits, and the smallest one above the given."""
-    gpus = given_gpus(plan.cluster)
-    if gpus is None or workload.parallelism:
+    gpus = given_gpus(asked.plan.cluster)
+    if gpus is None or asked.workload.parallelism:
         return refusal
-    choice = parallelism.with_recomputation(workload)[-1]
-    counts = (_first_fitting(plan, choice, attached, storage.candidate_size(least)) for least in (1, gpus))
+    counts = (_first_fitting(asked.choices[-1], storage.candidate_size(least)) for least in (1, gpus))
     numbers = dict.fromkeys(str(count) for count in counts if count)
     if not numbers:
         return refusal
@@ -466,83 +516,81 @@ def _add_counts_that_fit(
     return Infeasible(text, because=refusal.because, rule=refusal.rule)
 
 
-def _with_gpus(plan: Plan, count: int, why: Message) -> Plan:
-    origin = Assumed(message("chosen-gpus"), why, (), "high", chosen=True)
-    return plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
+def _lost_time(plan: Plan, contents: Contents, gpus: Figure) -> LostTime:
+    """Return the time that a run loses on a number of GPUs that a search tries."""
+    per_server = plan.cluster.gpus_per_server
+    return storage.lost_time(contents, plan.storage, gpus, servers_for_gpus(gpus, per_server) if per_server else None)
 
 
-def _size_run(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment]
-) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
+def _size_run(asked: _Run) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return a run with servers, GPUs and lost time of its cluster; an estimated goodput depends on its size."""
+    plan, workload, attached = asked
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, f"workload.{workload.block}", plan.cluster.mark)
-    contents = storage.contents(workload)
-    if workload.goodput.value != ESTIMATE:
-        run = training.size_training(workload, top, workload.goodput)
-        servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
-        return run, servers, gpus, storage.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size_training(workload, top, storage.FULL_GOODPUT)
-    if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
-        servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
-        lost = storage.lost_time(contents, plan.storage, gpus, servers)
+    contents, estimated = storage.contents(workload), workload.goodput.value == ESTIMATE
+    run = training.size_training(workload, top, storage.FULL_GOODPUT if estimated else workload.goodput)
+    if estimated and given_gpus(plan.cluster) is None and run.gpus_required is not None:
+        return _search_size(asked, run, top)
+    required = run.gpus_required if estimated else _round_up_to_replicas(asked, run.gpus_required)
+    servers, gpus = count_servers(plan, required, attached)
+    lost = storage.lost_time(contents, plan.storage, gpus, servers)
+    if estimated:
         if lost.goodput.value == 0:
-            raise _goodput_error(plan, workload)
-        return training.size_training(workload, top, lost.goodput), servers, gpus, lost
-    return _search_size(plan, workload, attached, unhindered, top)
+            raise _goodput_error(asked)
+        run = training.size_training(workload, top, lost.goodput)
+    return run, servers, gpus, lost
 
 
 def _search_size(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: TrainingRun, top: Figure
+    asked: _Run, unhindered: TrainingRun, top: Figure
 ) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """Return the smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
     Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size
     and then falls. The search takes growing steps, then bisects, then continues in steps of the rounding unit.
     """
+    plan, workload, attached = asked
     contents, needed = storage.contents(workload), training.gpus_needed(workload, unhindered)
-    per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
-    def lost_by(count: int) -> LostTime:
-        gpus = storage.candidate_size(count)
-        servers = servers_for_gpus(gpus, per_server) if per_server else None
-        return storage.lost_time(contents, plan.storage, gpus, servers)
+    def goodput_of(count: int) -> Figure:
+        return _lost_time(plan, contents, storage.candidate_size(count)).goodput
 
     def enough(count: int) -> bool:
-        return bool(count * lost_by(count).goodput.value >= needed.value)
+        return bool(count * goodput_of(count).value >= needed.value)
 
     count = ceil(needed.value)
     too_few = count - 1
     while not enough(count):
         too_few, count = count, count + max(1, count // STEPS)
         if count > MAX_GPUS:
-            raise _goodput_error(plan, workload)
+            raise _goodput_error(asked)
     while count - too_few > 1:
         middle = (too_few + count) // 2
         too_few, count = (too_few, middle) if enough(middle) else (middle, count)
     for _ in range(MAX_ROUNDS):
-        goodput = lost_by(count).goodput
+        goodput = goodput_of(count)
         if not goodput.value:
             break
         wanted = storage.gpus_that_lose(needed, goodput, storage.candidate_size(count))
-        servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
+        servers, gpus = count_servers(plan, _round_up_to_replicas(asked, wanted), attached)
         if enough(gpus.value):
             lost = storage.lost_time(contents, plan.storage, gpus, servers)
             run = training.size_training(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
-    raise _goodput_error(plan, workload)
+    raise _goodput_error(asked)
 
 
-def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
+def _round_up_to_replicas(asked: _Run, required: Figure | None) -> Figure | None:
     """Return the GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
-    degrees, server = workload.parallelism, plan.cluster.server
-    if degrees is None or required is None:
+    degrees, per_server = asked.workload.parallelism, asked.plan.cluster.gpus_per_server
+    if degrees is None or required is None or per_server is None:
         return required
     size = parallelism.replica_size(degrees.tensor, degrees.pipeline, degrees.context)
-    return parallelism.whole_replicas(required, size, server.gpus) if server else required
+    return parallelism.whole_replicas(required, size, per_server)
 
 
-def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
+def _goodput_error(asked: _Run) -> Infeasible:
+    plan, workload = asked.plan, asked.workload
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a measured goodput"
     if plan.storage.checkpoint_every:
         remedy = f"more frequent checkpoints (without `checkpoint_every` the best interval is used), {remedy}"
@@ -559,35 +607,30 @@ def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
 
 
 def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
-    from bomgen.sizing.prediction.predict import links_of_gpu
     from bomgen.sizing.serving import service as serving
 
-    server = plan.cluster.server
-    fixed = given_gpus(plan.cluster)
+    cluster, fixed = plan.cluster, given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
-    need = serving.size_serving(workload, plan.cluster.gpu, links, server.gpus if server else None, fixed)
+    need = serving.size_serving(workload, cluster.gpu, links, cluster.gpus_per_server, fixed)
     servers, gpus = count_servers(plan, need.gpus_to_buy, attached)
-    network = network_of_gpu(plan, attached, server.gpus) if server else None
+    network = network_of_gpu(plan, attached, cluster.gpus_per_server) if cluster.gpus_per_server else None
     network = bytes_of_network(network) if network else None
-    unit = None if fixed is None else gpus_of_unit(plan.cluster)
-    served = serving.serve(workload, need, plan.cluster.gpu, gpus, unit, network)
+    unit = None if fixed is None else gpus_of_unit(cluster)
+    served = serving.serve(workload, need, cluster.gpu, gpus, unit, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(
-    workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment], below: float
-) -> MemoryFit | Infeasible | None:
+def _fit(asked: _Run, gpus: Figure, below: float) -> MemoryFit | Infeasible | None:
     """Return the split of the run over GPUs, or the reason where nothing that the plan allows fits.
 
     None: no split is predicted to step in less than `below` seconds.
     """
-    gpu, server = gpu_with_host(plan.cluster), plan.cluster.server
-    per_server = server.gpus if server else None
+    workload, cluster = asked.workload, asked.plan.cluster
+    gpu, per_server = gpu_with_host(cluster), cluster.gpus_per_server
     try:
         if workload.parallelism is not None:
-            return parallelism.fit(workload, gpu, gpus, per_server, unit=gpus_of_unit(plan.cluster))
-        predict = _predictor(plan, workload, attached)
-        fastest = None
+            return parallelism.fit(workload, gpu, gpus, per_server, unit=gpus_of_unit(cluster))
+        predict, fastest = asked.predictor(), None
         if predict:
             from bomgen.sizing.prediction.search import fastest_splits
 
@@ -603,40 +646,20 @@ def _fit(
     return memory_fit._replace(reasons=(why, *memory_fit.reasons))
 
 
-def _predictor(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Predictor | None:
-    if "layers" not in workload.model.shape:
-        return None
-    from bomgen.sizing.prediction.predict import links_of_gpu
-    from bomgen.sizing.prediction.search import predictor
-
-    links = links_of_gpu(plan, attached)
-    return predictor(workload, plan.cluster.gpu, links) if links else None
-
-
-def _timed(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], split: ParallelSplit, gpus: Figure
-) -> TimedSplit | None:
+def _timed(asked: _Run, split: ParallelSplit, gpus: Figure) -> TimedSplit | None:
     """Return a split that was found by its size, with its predicted step; None where the plan gives it, or unknown."""
-    predict = None if workload.parallelism else _predictor(plan, workload, attached)
+    predict = None if asked.workload.parallelism else asked.predictor()
     if predict is None:
         return None
     candidate = degrees_of(split)
     seconds = predict.seconds(*map(float, (*candidate, gpus.value // candidate.size)))
-    return TimedSplit(float(seconds), candidate, int(gpus.value), str(workload.recompute.value))
+    return TimedSplit(float(seconds), candidate, int(gpus.value), str(asked.workload.recompute.value))
 
 
-def _predictors(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> list[Predictor]:
-    """Return the predictors of a run with each recomputation that the plan allows, the lowest first."""
-    choices = parallelism.with_recomputation(workload)
-    return [predict for predict in (_predictor(plan, choice, attached) for choice in choices) if predict]
+def _faster_split(asked: _Run, memory_fit: MemoryFit, gpus: Figure) -> TimedSplit | None:
+    from bomgen.sizing.gpu_counts import find_faster_split
 
-
-def _faster_split(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], memory_fit: MemoryFit, gpus: Figure
-) -> TimedSplit | None:
-    from bomgen.sizing.prediction.fewest_gpus import find_faster_split
-
-    predictors, server = _predictors(plan, workload, attached), plan.cluster.server
-    per_server = (server.gpus if server else parallelism.SERVER_GPUS).value
+    cluster = asked.plan.cluster
+    per_server = cluster.gpus_per_server or parallelism.SERVER_GPUS
     seconds = memory_fit.fastest.seconds if memory_fit.fastest else inf
-    return find_faster_split(predictors, gpu_with_host(plan.cluster), gpus, int(per_server), seconds)
+    return find_faster_split(asked.predictors(), gpu_with_host(cluster), gpus, int(per_server.value), seconds)

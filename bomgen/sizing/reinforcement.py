@@ -19,15 +19,24 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Cited, Figure, Reference, difference, formula, product, require, sum_of
+from bomgen.core.provenance import (
+    Assumed,
+    Cited,
+    Figure,
+    Reference,
+    difference,
+    formula,
+    maximum,
+    product,
+    require,
+    sum_of,
+)
 from bomgen.plan.binding.workload import Z95
 from bomgen.plan.types import ASYNCHRONOUS, GATHER, Inference, Reinforcement, Training
 from bomgen.sizing.prediction import serving
 from bomgen.sizing.prediction.predict import (
     UNMEASURED_FACTOR,
     WIDE,
-    GpuLinks,
-    Interval,
     Prediction,
     floating,
     lower_bound,
@@ -37,6 +46,7 @@ from bomgen.sizing.prediction.predict import (
 )
 from bomgen.sizing.prediction.serving import TPOT, ReplicaSpeed
 from bomgen.sizing.prediction.terms import add_seconds
+from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.serving import replicas as splits
 from bomgen.sizing.serving.gpu_memory import weights_of_model
 from bomgen.sizing.serving.replicas import Replica
@@ -109,63 +119,96 @@ class ReinforcedStep(NamedTuple):
     """
 
 
-class Pools(NamedTuple):
-    """The GPUs that train and that generate; with one pool they are the same."""
+class LearningRun(NamedTuple):
+    """A run of reinforcement learning on a cluster: its plan, the size and split of its updates, and its GPUs."""
 
-    training: Figure
-    generation: Figure
-    shared: bool
+    learning: Reinforcement
+    training: Training
+    run: TrainingRun
+    split: ParallelSplit
+    gpu: Gpu
+    links: GpuLinks | None
+    gpus_per_server: Figure | None
+    training_gpus: Figure
+    generation_gpus: Figure | None
+    """GPUs that only generate; None: the same that train."""
+
+    def predict(self, training: Training) -> Prediction:
+        """Return the prediction for a step over micro-batches that are packed with sequences of mean length."""
+        learning, longest = self.learning, require(training.sequence, "updates have a sequence length")
+        micro_batch = sequences_of_pack(training.micro_batch, longest, learning.sequence)
+        packed = training._replace(sequence=learning.sequence, micro_batch=micro_batch)
+        prediction = self.links and predict(packed, self.split, self.gpu, self.links, self.run.flops_per_token)
+        if prediction is None:
+            raise _unpredictable(learning)
+        return prediction
+
+    def forward(self, training: Training) -> Part:
+        """Return the time of a forward pass over all responses of a step."""
+        tokens = tokens_of_step(training.batch_tokens, self.learning.updates)
+        once = training._replace(batch_tokens=tokens, recompute=replace(training.recompute, value=NONE))
+        whole = self.predict(once)
+        terms = []
+        for name, seconds_of_term in whole.terms.items():
+            if share := FORWARD.get(name, ONE_PASS_OF_THREE):
+                origin = Cited(message("forward-share", term=name), (_KAPLAN,), "medium")
+                terms.append(forward_of_term(seconds_of_term, Figure(share, "share", origin)))
+        seconds = slower(reduce(add_seconds, terms), self.learning.experience.log_probabilities)
+        return self.widened(seconds, whole)
+
+    def update(self, model: Model, whole: Prediction) -> tuple[Figure, Part]:
+        """Return the time of an optimizer step, and of the updates of a step of learning."""
+        packed = slower(whole.step, self.learning.experience.update)
+        packed = slower(packed, self.learning.experience.experts) if model.moe else packed
+        return packed, self.widened(seconds_of_updates(self.learning.updates, packed), whole)
+
+    def widened(self, seconds: Figure, whole: Prediction) -> Part:
+        """Return a part with the interval of the training prediction, widened by what published steps deviate."""
+        spread, (low, high) = self.learning.experience.spread, whole.steps[WIDE]
+        low = widened_low(seconds, whole.step, low, spread)
+        return Part(seconds, low, widened_high(seconds, whole.step, high, spread))
 
 
-def reinforced_step(
-    learning: Reinforcement,
-    training: Training,
-    run: TrainingRun,
-    split: ParallelSplit,
-    gpu: Gpu,
-    links: GpuLinks | None,
-    gpus_per_server: Figure | None,
-    pools: Pools,
-) -> ReinforcedStep:
+def reinforced_step(asked: LearningRun) -> ReinforcedStep:
     """Return the step of a run whose updates have a split over the GPUs of its training pool.
 
     Raises Infeasible where its parts cannot be predicted, or no replica fits the GPUs that generate.
     """
-    if links is None:
+    learning, training = asked.learning, asked.training
+    if asked.links is None:
         raise _unpredictable(learning)
     parts: dict[str, Part] = {}
     engine = None
     if learning.generation:
-        engine, parts[GENERATION] = _generate(learning, learning.generation, gpu, links, gpus_per_server, pools)
-    whole = _predict(learning, training, run, split, gpu, links)
-    forward = _forward(learning, training, run, split, gpu, links)
+        engine, parts[GENERATION] = _generate(asked, learning.generation, asked.links)
+    whole, forward = asked.predict(training), asked.forward(training)
     passes = [forward, forward] if learning.reference.value == "yes" else [forward]
     if learning.generation is None:
         passes = passes[1:]
     if passes:
+        # Two passes in a row are as wrong as each other.
         parts[LOG_PROBABILITIES] = reduce(_add, passes)
     if learning.reward:
-        parts[REWARD] = _forward(learning, training._replace(model=learning.reward), run, split, gpu, links)
+        parts[REWARD] = asked.forward(training._replace(model=learning.reward))
     if learning.critic:
         critic = training._replace(model=learning.critic)
-        values = _forward(learning, critic, run, split, gpu, links)
-        _, updated = _update(learning, critic.model, _predict(learning, critic, run, split, gpu, links))
-        parts[CRITIC] = _add(values, updated)
-    packed, parts[UPDATE] = _update(learning, training.model, whole)
+        parts[CRITIC] = _add(asked.forward(critic), asked.update(critic.model, asked.predict(critic))[1])
+    packed, parts[UPDATE] = asked.update(training.model, whole)
     if engine and learning.generation:
-        parts[REFIT] = _refit(learning, learning.generation, engine.replica, links)
+        parts[REFIT] = _refit(learning, learning.generation, engine.replica, asked.links)
     step = _whole_step(learning, parts)
-    peak = run.peak_flops_per_gpu
     return ReinforcedStep(
         parts=parts,
         step=step,
         steps_per_day=steps_a_day(step.seconds),
-        mfu=mfu_of_step(run.flops_per_token, training.batch_tokens, packed, pools.training, peak),
+        mfu=mfu_of_step(
+            asked.run.flops_per_token, training.batch_tokens, packed, asked.training_gpus, asked.run.peak_flops_per_gpu
+        ),
         update=whole,
         engine=engine,
-        training_gpus=pools.training,
-        generation_gpus=None if pools.shared or engine is None else pools.generation,
-        host=_offloaded(learning, training, split, pools.shared and engine is not None),
+        training_gpus=asked.training_gpus,
+        generation_gpus=asked.generation_gpus if engine else None,
+        host=_offloaded(asked, asked.generation_gpus is None and engine is not None),
     )
 
 
@@ -180,26 +223,19 @@ def _unpredictable(learning: Reinforcement) -> Infeasible:
 # generation -----------------------------------------------------------------------------------------------------------
 
 
-def _generate(
-    learning: Reinforcement,
-    inference: Inference,
-    gpu: Gpu,
-    links: GpuLinks,
-    gpus_per_server: Figure | None,
-    pools: Pools,
-) -> tuple[Engine, Part]:
+def _generate(asked: LearningRun, inference: Inference, links: GpuLinks) -> tuple[Engine, Part]:
     """Return the replicas with the shortest generation, and its time."""
-    gpus = pools.generation
-    smallest = splits.choose(inference, gpu, gpus_per_server).replica
+    gpus = asked.generation_gpus or asked.training_gpus
+    smallest = splits.choose(inference, asked.gpu, asked.gpus_per_server).replica
     best: tuple[Engine, ReplicaSpeed, Figure] | None = None
-    for replica in splits.all_replicas(inference, gpu, gpus_per_server):
+    for replica in splits.all_replicas(inference, asked.gpu, asked.gpus_per_server):
         if replica.gpus.value > gpus.value:
             break
-        speed = serving.prepare(inference, gpu, links, replica.degrees, mixed=False)
+        speed = serving.prepare(inference, asked.gpu, links, replica.degrees, mixed=False)
         if speed is None:
-            raise _unpredictable(learning)
+            raise _unpredictable(asked.learning)
         if replica.fits is not False:
-            engine, seconds = _generation_of(learning, replica, speed, gpus)
+            engine, seconds = _generation_of(asked.learning, replica, speed, gpus)
             if best is None or seconds.value < best[2].value:
                 best = engine, speed, seconds
     if best is None:
@@ -207,8 +243,7 @@ def _generate(
         raise Infeasible(text, because=gpus, rule="no-replica")
     engine, speed, seconds = best
     token = serving.predict(speed, floating(engine.responses), engine.replica.gpus)
-    ends = token.intervals[TPOT]
-    return engine, Part(seconds, *(scaled(seconds, end, token.tpot) for end in ends))
+    return engine, Part(seconds, *(scaled(seconds, end, token.tpot) for end in token.intervals[TPOT]))
 
 
 def _generation_of(
@@ -263,56 +298,12 @@ def _center(mean: float, longest: float, deviation: float) -> float:
     return low
 
 
-# log-probabilities and updates ----------------------------------------------------------------------------------------
+# offloading, refit and step ------------------------------------------------------------------------------------------
 
 
-def _predict(
-    learning: Reinforcement, training: Training, run: TrainingRun, split: ParallelSplit, gpu: Gpu, links: GpuLinks
-) -> Prediction:
-    """Return the prediction for a step over micro-batches that are packed with sequences of mean length."""
-    longest = require(training.sequence, "updates have a sequence length")
-    packed = training._replace(
-        sequence=learning.sequence, micro_batch=sequences_of_pack(training.micro_batch, longest, learning.sequence)
-    )
-    prediction = predict(packed, split, gpu, links, run.flops_per_token)
-    if prediction is None:
-        raise _unpredictable(learning)
-    return prediction
-
-
-def _update(learning: Reinforcement, model: Model, whole: Prediction) -> tuple[Figure, Part]:
-    """Return the time of an optimizer step, and of the updates of a step of learning."""
-    experience = learning.experience
-    packed = slower(whole.step, experience.update)
-    packed = slower(packed, experience.experts) if model.moe else packed
-    seconds = seconds_of_updates(learning.updates, packed)
-    return packed, _scaled(learning, seconds, whole)
-
-
-def _forward(
-    learning: Reinforcement, training: Training, run: TrainingRun, split: ParallelSplit, gpu: Gpu, links: GpuLinks
-) -> Part:
-    """Return the time of a forward pass over all responses of a step."""
-    tokens = tokens_of_step(training.batch_tokens, learning.updates)
-    once = training._replace(batch_tokens=tokens, recompute=replace(training.recompute, value=NONE))
-    whole = _predict(learning, once, run, split, gpu, links)
-    terms = [forward_of_term(seconds, _share(name)) for name, seconds in whole.terms.items() if _share(name).value]
-    return _scaled(learning, slower(reduce(add_seconds, terms), learning.experience.log_probabilities), whole)
-
-
-def _share(name: str) -> Figure:
-    share = FORWARD.get(name, ONE_PASS_OF_THREE)
-    return Figure(share, "share", Cited(message("forward-share", term=name), (_KAPLAN,), "medium"))
-
-
-def _scaled(learning: Reinforcement, seconds: Figure, whole: Prediction) -> Part:
-    """Return a part with the interval of the training prediction, widened by what published steps deviate."""
-    spread, (low, high) = learning.experience.spread, whole.steps[WIDE]
-    return Part(seconds, widened_low(seconds, whole.step, low, spread), widened_high(seconds, whole.step, high, spread))
-
-
-def _offloaded(learning: Reinforcement, training: Training, split: ParallelSplit, generates: bool) -> Figure | None:
+def _offloaded(asked: LearningRun, generates: bool) -> Figure | None:
     """Return the state of the models that are not in use, gradients left out [bytes per GPU]."""
+    learning, training, split = asked.learning, asked.training, asked.split
     policy, idle = per_gpu(training, split), list[Figure]()
     if generates:
         idle.append(weights_and_states(policy.weights, policy.optimizer))
@@ -324,9 +315,6 @@ def _offloaded(learning: Reinforcement, training: Training, split: ParallelSplit
         critic = per_gpu(training._replace(model=learning.critic), split)
         idle.append(weights_and_states(critic.weights, critic.optimizer))
     return reduce(add_offloaded, idle) if idle else None
-
-
-# refit and step -------------------------------------------------------------------------------------------------------
 
 
 def _refit(learning: Reinforcement, inference: Inference, replica: Replica, links: GpuLinks) -> Part:
@@ -342,7 +330,6 @@ _FACTOR = Assumed(message("refit-width"), message("refit-width-why"), (), "low",
 
 
 def _add(one: Part, other: Part) -> Part:
-    """Return two passes in a row, which are as wrong as each other."""
     return Part(*map(add_seconds, one, other))
 
 
@@ -431,10 +418,8 @@ add_offloaded = sum_of("add_offloaded", "bytes", "offloaded", "more_offloaded")
 """State of several models that are not in use [bytes]."""
 
 
-@formula("s")
-def longer_of(training: float, generation: float) -> float:
-    """Time of the longer of training and generation, which run at the same time."""
-    return max(training, generation)
+longer_of = maximum("longer_of", "s", "training", "generation")
+"""Time of the longer of training and generation, which run at the same time."""
 
 
 @formula("s")
@@ -481,9 +466,3 @@ weights_and_states = sum_of("weights_and_states", "bytes", "weights", "states")
 """State of a model that moves to host memory."""
 gpus_that_train = difference("gpus_that_train", "GPUs", "gpus", "generation")
 """GPUs of a cluster without those that only generate."""
-
-
-def ends_of_run(learning: Reinforcement, step: ReinforcedStep, goodput: Figure) -> tuple[Figure, Interval]:
-    """Return the days of a run, and their bounds."""
-    days = [days_of_steps(learning.steps, seconds, goodput) for seconds in step.step]
-    return days[0], Interval(days[1], days[2])

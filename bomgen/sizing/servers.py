@@ -14,8 +14,9 @@ from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula,
 from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
 from bomgen.fabric.types import SERVER_LEAF
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, Compute, FabricPlan, Plan
+from bomgen.sizing.training.parallelism import SERVER_GPUS
 
 MAX_GPUS = 10**7
 """Plausible maximum of GPUs in a plan."""
@@ -332,6 +333,36 @@ def network_of_gpu(plan: Plan, attached: Mapping[str, Attachment], gpus_per_serv
     return network_bandwidth(ports.count, ports.gbps, gpus_per_server) if ports and ports.gbps else None
 
 
+class GpuLinks(NamedTuple):
+    """The links of a GPU."""
+
+    scale_up: Figure
+    """Scale-up bandwidth to the GPUs of the domain, one way [bytes/s]."""
+    network: Figure
+    """Bandwidth of its NICs, one way [bytes/s]."""
+    domain: Figure
+    """GPUs that scale-up links connect."""
+
+
+def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
+    """Return the links of a GPU of the plan's cluster; None where none are known.
+
+    GPUs of a server whose own links are not known reach each other over its NICs.
+    """
+    gpu, server = plan.cluster.gpu, plan.cluster.server
+    gpus = plan.cluster.gpus_per_server or SERVER_GPUS
+    workload = plan.training or plan.inference
+    assumed = workload.network if workload else None
+    network = network_of_gpu(plan, attached, gpus) or assumed
+    if network is None:
+        return None
+    outward = bytes_of_network(network)
+    if gpu.scale_up:
+        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
+        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
+    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
+
+
 def port_rate(cluster: Cluster, fabric: FabricPlan, attached: Attachment) -> Figure:
     """Return the rate of a server's port on a fabric as cabled [Gb/s]."""
     return through_slot(cluster, attached, fabric_demand.rates(fabric, attached)[SERVER_LEAF.name])
@@ -362,3 +393,13 @@ def bytes_of_ports(ports: int, port_gbps: Fraction) -> Fraction:
 def bytes_of_network(gbps: Fraction) -> Fraction:
     """Bandwidth of a link in bytes per second."""
     return Fraction(gbps * GIGA) / BITS_A_BYTE
+
+
+@formula("bytes/s")
+def one_way(scale_up: int) -> Fraction:
+    """Scale-up bandwidth one way; data sheets add both directions."""
+    return Fraction(scale_up) / 2
+
+
+domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
+"""GPUs of a rack whose scale-up links connect all of them."""

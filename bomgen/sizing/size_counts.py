@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure, Given, function_of, require
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import ESTIMATE, Plan
 from bomgen.sizing import storage
 from bomgen.sizing.cluster_size import size_cluster
+from bomgen.sizing.gpu_counts import Truths, fitting
 from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, gpu_with_host, peak_of_gpu, unit_of_counts
 from bomgen.sizing.training import parallelism
 from bomgen.sizing.training import run as training
-from bomgen.sizing.training.fitting_counts import Truths, fitting
 
 
 class SizedCounts(NamedTuple):

@@ -38,6 +38,7 @@ from bomgen.core.provenance import (
     Figure,
     Formula,
     Reference,
+    constant,
     formula,
     maximum,
     minimum,
@@ -48,7 +49,7 @@ from bomgen.core.provenance import (
 from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
 from bomgen.fabric.types import SERVER_LEAF
 from bomgen.plan import fabric_demand
-from bomgen.plan.attachment import Attachment
+from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import STORAGE, FabricPlan, Plan, Storage, StorageServers, Training
 from bomgen.sizing.servers import bytes_of_ports, port_rate, servers_for_gpus
 from bomgen.sizing.training import states
@@ -209,10 +210,8 @@ def servers_for(need: int, of_one: int) -> int:
     return ceil(Fraction(need) / of_one)
 
 
-@formula("servers")
-def zero_servers() -> int:
-    """Storage servers for an unknown need, or for one that the plan gives no capacity for."""
-    return 0
+zero_servers = constant("zero_servers", "servers", 0)
+"""Storage servers for an unknown need, or for one that the plan gives no capacity for."""
 
 
 ZERO_SERVERS = zero_servers()
@@ -456,10 +455,8 @@ class LostTime(NamedTuple):
     """Number in the whole run; None: its duration is not known yet."""
 
 
-@formula("share")
-def full_goodput() -> int:
-    """Goodput without lost time, from which the estimate starts."""
-    return 1
+full_goodput = constant("full_goodput", "share", 1)
+"""Goodput without lost time, from which the estimate starts."""
 
 
 FULL_GOODPUT = full_goodput()

@@ -20,7 +20,7 @@ from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
-from bomgen.reading.cable_sheets import read_cables
+from bomgen.reading.bill_columns import read_cables
 from bomgen.reading.tables import PACKAGE, decode_text, read_tables
 
 FORMS = "output-forms.yaml"

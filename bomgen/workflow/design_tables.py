@@ -24,9 +24,9 @@ from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import parts_lookup
 from bomgen.design.server_range import DesignRange, design_range
 from bomgen.plan import rules
-from bomgen.plan.attachment import Attachment, attachments
 from bomgen.plan.binding.bind import bind
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.plan.fabric_demand import Attachment, attachments
+from bomgen.plan.schema import CLUSTERS
 from bomgen.plan.search_space import NumberRange, SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
@@ -385,7 +385,8 @@ class DesignTables:
         for name, value in zip(RUN, (days, *(ends or (None, None))), strict=True):
             if value is not None:
                 table.put(family, row, name, float(value))
-        if not self._given and cluster.servers is not None:
+        # Where the cards of each server follow the workload, the number of servers does not determine the hardware.
+        if not self._given and cluster.servers is not None and plan.cluster.with_cards is None:
             table.put(family, row, "servers", cluster.servers.value)
 
     def _open(self, settings: tuple[str, ...], row: int) -> Opened:

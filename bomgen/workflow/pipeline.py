@@ -26,10 +26,9 @@ from bomgen.optics.compatibility import PartsLookup
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
-from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
-from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
+from bomgen.plan.schema import split
 from bomgen.plan.types import COMPUTE, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,
@@ -49,7 +48,7 @@ from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
 from bomgen.results.result import Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
-from bomgen.sizing.cluster_size import Sizing, size_cluster
+from bomgen.sizing.cluster_size import Sizing, size_with_cards
 from bomgen.workflow.inputs import (
     Inputs,
     PriceBooks,
@@ -198,8 +197,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     """
     try:
         report_stage("sizes")
-        attached = attachments(plan, catalog.assumption("bmc-port-rate"))
-        sizing = size_cluster(plan, attached)
+        plan, attached, sizing = size_with_cards(plan, catalog.assumption("bmc-port-rate"))
         plan = _without_needless_fabrics(plan, sizing)
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         report_stage("fabrics and racks")
@@ -606,7 +604,8 @@ def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     """Return the sizing of the clusters of a plan, without designing fabrics. Raises as `work_out`."""
     inputs = read_all(file)
     plans = [bind(source, inputs.catalog) for _, source in split(inputs.source)]
-    return [(plan, size_cluster(plan, attachments(plan, inputs.catalog.assumption("bmc-port-rate")))) for plan in plans]
+    sized = [size_with_cards(plan, inputs.catalog.assumption("bmc-port-rate")) for plan in plans]
+    return [(plan, sizing) for plan, _, sizing in sized]
 
 
 def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int) -> tuple[Report, PriceBooks]:

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.files import Record
 from bomgen.catalog.parts import GENERIC, CableEnd
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
@@ -21,23 +21,14 @@ from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
 from bomgen.reading.bills import ANY_SWITCH, SentLine
 from bomgen.xray.lines import (
     APPLIANCE,
+    LEAF_SPINE,
     SERVER_LEAF,
+    SPINE_CORE,
     Plan,
     Scope,
     Servers,
-    count_cables,
-    count_engines,
-    count_engines_at,
-    count_idle_ends,
-    count_links,
-    count_links_below,
-    count_tiers,
     fits_switch,
-    is_fibre,
-    leaf_spine,
-    list_modules_at_servers,
     port_gbps,
-    spine_core,
     sum_pieces,
 )
 
@@ -52,16 +43,16 @@ SHARES_BELOW = (Fraction(1, 2), Fraction(2, 3), Fraction(1))
 """Share of a network's links that lead to servers: with 1:1, with 2:1, and without spines."""
 
 
-def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
+def list_servers(scope: Scope) -> list[Servers]:
     """Return the servers that a bill may be for: listed ones, or numbers for which NICs and links are enough."""
     listed = Counter[str]()
     for line in scope.servers:
         if line.kind == SERVER and line.quantity:
             listed[line.id] += line.quantity
     machines = list[Servers]()
-    ports = _endpoints(scope, catalog)
+    ports = _endpoints(scope)
     for server, pieces in sorted(listed.items(), key=lambda listing: -listing[1])[:MOST_SERVERS]:
-        record = catalog.find_original("server", server)
+        record = scope.catalog.find_original("server", server)
         trays = int(record.value("trays") or 1)
         nics = int(record.value("nics") or GPUS)
         gpus = int(record.value("gpus"))
@@ -87,8 +78,8 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
             pieces = GPUS
         inline = {"name": "server of the bill", "gpus": GPUS, "nics": pieces}
         return [_inline(inline, host.quantity, pieces)]
-    twins = any(count_engines(line, catalog) > (line.quantity or 0) for line in list_modules_at_servers(scope, catalog))
-    if scope.role == COMPUTE and (named := _named_server(scope, catalog)):
+    twins = any(line.links > (line.quantity or 0) for line in scope.list_modules_at_servers())
+    if scope.role == COMPUTE and (named := _named_server(scope)):
         nics = int(named.value("nics") or GPUS)
         cluster = {"server": named.id, "gpu": str(named.value("gpu"))}
         sizes = [port // nics for port in ports if port % nics == 0]
@@ -99,10 +90,10 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
     return [_inline(unknown, port // GPUS, GPUS, True) for port in ports if port % GPUS == 0]
 
 
-def _named_server(scope: Scope, catalog: Catalog) -> Record | None:
+def _named_server(scope: Scope) -> Record | None:
     """Return the usual server for the GPUs that lines name beside their part, as in `for the NICs of B300`."""
     words = {word for line in scope.lines for word in _WORD.findall(f"{line.description} {line.notes}".lower())}
-    generic = (server for server in catalog.all(SERVER) if server.data.get("vendor") == GENERIC)
+    generic = (server for server in scope.catalog.all(SERVER) if server.data.get("vendor") == GENERIC)
     named = [server for server in generic if str(server.value("gpu")).partition("-")[0] in words]
     return named[0] if len(named) == 1 else None
 
@@ -112,15 +103,15 @@ def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Se
     return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
 
 
-def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
+def _endpoints(scope: Scope) -> list[int]:
     all_cables = scope.of_kind("cable")
-    cables = [count_links(line, catalog) for line in all_cables if line.place.links == SERVER_LEAF]
+    cables = [line.links for line in all_cables if line.place.links == SERVER_LEAF]
     counts = [line.quantity for line in scope.of_kind("nic")]
-    at_servers = [*list_modules_at_servers(scope, catalog)]
+    at_servers = [*scope.list_modules_at_servers()]
     counts += [line.quantity for line in at_servers]  # a module may serve a NIC of two ports
-    counts += [count_engines(line, catalog) for line in at_servers]
+    counts += [line.links for line in at_servers]
     if not any((*counts, *cables)):
-        total = sum(count_links(line, catalog) for line in all_cables)
+        total = sum(line.links for line in all_cables)
         counts = [int(total * share) for share in SHARES_BELOW]
     return sorted({count for count in (*counts, *cables, sum(cables)) if count})
 
@@ -142,21 +133,21 @@ MOST_RESERVED = 8
 """Maximum number of uncabled ports taken as reserved for fabric managers; published designs have four."""
 
 
-def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[Plan, int]]:
+def list_extras(scope: Scope, servers: Servers) -> list[tuple[Plan, int]]:
     """Return hosts and ports besides the servers', and the number of bill counts that each only repeats."""
     inline = isinstance(servers.cluster.get("server"), dict)
-    below = count_links_below(scope, catalog)
-    splitters = _hosts_on_splitters(scope, catalog)
+    below = scope.count_links_below()
+    splitters = _hosts_on_splitters(scope)
     on_splitters = [({"hosts": splitters, "ports_per_server": ports}, 1) for ports in USUAL_PORTS if splitters]
     if scope.role != COMPUTE and (scope.shared or not below):
-        every = [*_every_port(scope, servers, catalog), *(_every_machine(scope, servers) if inline else ())]
+        every = [*_every_port(scope, servers), *(_every_machine(scope, servers) if inline else ())]
         return [*(() if inline else [({}, 0)]), *((extra, 0) for extra in every), *on_splitters]
     extras: list[tuple[Plan, int]] = [({}, 0)]
     listed = False
     if scope.role != COMPUTE and inline:
         extras = [({"ports_per_server": ports}, 0) for ports in (2, 1)]
         extras += [(extra, 0) for extra in _every_machine(scope, servers)]
-    idle = count_idle_ends(scope, catalog)
+    idle = scope.count_idle_ends()
     for links, witnesses in below.items():
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
@@ -175,7 +166,7 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
         extras[1:1] = [({"ports_per_server": ports}, 0) for ports in USUAL_PORTS]
     if listed:  # the hosts that the bill lists are the ones in addition to its servers
         extras = [(extra, guesses) for extra, guesses in extras if extra.get("hosts", [{}])[0].get("name") != OTHERS]
-    links = count_cables(scope, SERVER_LEAF, catalog)
+    links = scope.count_cables(SERVER_LEAF)
     modules = (line for line in scope.own if line.kind == "transceiver" and line.place.tier == "leaf")
     ends = 2 * sum_pieces(line for line in modules if line.place.links == SERVER_LEAF)
     if scope.role == COMPUTE:
@@ -186,13 +177,13 @@ def list_extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[tuple[
     return extras
 
 
-def _every_port(scope: Scope, servers: Servers, catalog: Catalog) -> Iterator[Plan]:
+def _every_port(scope: Scope, servers: Servers) -> Iterator[Plan]:
     """Yield common numbers of ports per server, alone and with other hosts, listed or as many as modules remain."""
-    ends = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
+    ends = sum(line.links for line in scope.list_modules_at_servers())
     cables = Counter[str]()
     for line in scope.own if not ends else ():
-        if line.kind == "cable" and not is_fibre(line, catalog):
-            cables[line.id] += count_links(line, catalog)
+        if line.kind == "cable" and not line.is_fibre:
+            cables[line.id] += line.links
     ends = ends or max(cables.values(), default=0)
     for ports in USUAL_PORTS:
         yield {"ports_per_server": ports}
@@ -215,23 +206,23 @@ def _every_machine(scope: Scope, servers: Servers) -> Iterator[Plan]:
         yield {"ports_per_server": ports, "hosts": hosts}
 
 
-def _hosts_on_splitters(scope: Scope, catalog: Catalog) -> list[Plan]:
+def _hosts_on_splitters(scope: Scope) -> list[Plan]:
     """Return hosts with slower ports than the switches, at the far ends of breakout cables."""
-    if scope.role == COMPUTE or not any(_far_ends(line, catalog) for line in scope.own):
+    if scope.role == COMPUTE or not any(_far_ends(line) for line in scope.own):
         return []
     hosts = list[Plan]()
     for line in scope.lines:
-        if line.quantity and (ends := _far_ends(line, catalog)):
-            gbps = catalog.find_original("cable", line.id).value("link_gbps")
+        if line.quantity and (ends := _far_ends(line)):
+            gbps = line.record.value("link_gbps")
             nic = {"ports": ends.ends, "port_gbps": int(gbps), "cage": ends.cage}
             hosts.append({"name": f"machines {line.mark.line}", "count": line.quantity, "ports": ends.ends, "nic": nic})
     return hosts
 
 
-def _far_ends(line: SentLine, catalog: Catalog) -> CableEnd | None:
+def _far_ends(line: SentLine) -> CableEnd | None:
     if line.kind != "cable":
         return None
-    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
+    cable = part_records.cable(line.record, line.catalog)
     return cable.b if cable.medium != "fibre" and cable.b and cable.b.ends > 1 else None
 
 
@@ -279,22 +270,22 @@ class CandidatePlan(NamedTuple):
         return {"bomgen": 1, "name": "x-ray", "cluster": dict(self.cluster), "fabrics": {name: dict(self.fabric)}}
 
 
-def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+def usual_structures(scope: Scope, servers: Servers, switch: Plan) -> Iterator[tuple[Plan, int]]:
     """Yield common topologies, and the number of bill counts that each only repeats."""
-    shapes = _shapes_of(scope, servers, switch, catalog)
-    extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    shapes = _shapes_of(scope, servers, switch)
+    extras, rates = list_extras(scope, servers), _rates(scope, switch)
     for shape, (extra, guesses), rate in product(shapes, extras, rates):
         yield merge(shape, extra, rate), guesses
 
 
-def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+def rarer_structures(scope: Scope, servers: Servers, switch: Plan) -> Iterator[tuple[Plan, int]]:
     """Yield topologies with oversubscription or with planes."""
-    shapes = _shapes_of(scope, servers, switch, catalog)
-    extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    shapes = _shapes_of(scope, servers, switch)
+    extras, rates = list_extras(scope, servers), _rates(scope, switch)
     # All ratios come before hosts other than servers, because the number of designs built is limited.
-    for (extra, guesses), rate, ratio, shape in product(extras, rates, _ratios(scope, catalog), shapes):
+    for (extra, guesses), rate, ratio, shape in product(extras, rates, _ratios(scope), shapes):
         yield merge(shape, {"oversubscription": ratio}, extra, rate), guesses
-    for pods in _rail_pods(scope, servers, switch, catalog):
+    for pods in _rail_pods(scope, servers, switch):
         yield pods, 0
     if scope.role == COMPUTE:
         stated = any(_PLANE.search(f"{line.description} {line.notes}".lower()) for line in scope.lines)
@@ -302,11 +293,11 @@ def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
             yield merge(shape, {"planes": planes}), 0 if stated else 1
 
 
-def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[Plan]:
+def _rail_pods(scope: Scope, servers: Servers, switch: Plan) -> Iterator[Plan]:
     """Yield designs with spines per rail, half of whose ports are left for cores that connect units later."""
-    leaves = count_tiers(scope).get("leaf", 0)
+    leaves = scope.count_tiers().get("leaf", 0)
     units, rest = divmod(leaves, servers.nics)
-    ports = int(catalog.find_original("switch", switch["switch"]).value("ports") or 0)
+    ports = int(scope.catalog.find_original("switch", switch["switch"]).value("ports") or 0)
     if scope.role != COMPUTE or units < LEAST_UNITS or rest or not ports:
         return
     per_unit = -(-servers.number // units)
@@ -319,16 +310,16 @@ def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -
     }
 
 
-def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+def fixed_structures(scope: Scope, servers: Servers, switch: Plan) -> Iterator[tuple[Plan, int]]:
     """Yield topologies that repeat counts of switches and links of the bill."""
-    counts = count_tiers(scope)
+    counts = scope.count_tiers()
     leaves, spines = counts.get("leaf"), counts.get("spine")
     if not leaves:
         return
-    up = count_cables(scope, leaf_spine(), catalog)
+    up = scope.count_cables(LEAF_SPINE)
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
-    shapes = _shapes_of(scope, servers, switch, catalog)
-    extras, rates = list_extras(scope, servers, catalog), _rates(scope, switch, catalog)
+    shapes = _shapes_of(scope, servers, switch)
+    extras, rates = list_extras(scope, servers), _rates(scope, switch)
     for shape, (extra, guesses), rate in product(shapes, extras, rates):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
         machines = sum(int(host["count"]) for host in extra.get("hosts", ()))
@@ -339,13 +330,13 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
                 yield merge(shape, leaf, tiers, extra, rate), 1 + guesses
 
 
-def lumped_structures(scope: Scope, servers: Servers, _: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+def lumped_structures(scope: Scope, servers: Servers, _: Plan) -> Iterator[tuple[Plan, int]]:
     """Yield leaves and spines, except of compute, for a bill with all switches on a line and all fibres on another."""
     total = sum_pieces(line for line in scope.own if line.kind == "switch")
-    fibres = sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and is_fibre(line, catalog))
-    if scope.role == COMPUTE or count_tiers(scope) or not fibres:
+    fibres = sum(line.links for line in scope.own if line.is_fibre)
+    if scope.role == COMPUTE or scope.count_tiers() or not fibres:
         return
-    for extra, guesses in list_extras(scope, servers, catalog):
+    for extra, guesses in list_extras(scope, servers):
         ports = int(extra.get("ports_per_server", 0))
         hosts = extra.get("hosts", ())
         more_ports = sum(host["count"] * host["ports"] for host in hosts if "nic" not in host)
@@ -364,24 +355,24 @@ STAGES = (usual_structures, lumped_structures, rarer_structures, fixed_structure
 """Structures in the order of trials; later ones are skipped if an earlier one explains everything."""
 
 
-def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
+def _rates(scope: Scope, switch: Plan) -> list[Plan]:
     """Return rates of links between switches: as below, the highest of the switch, outside compute also half of it."""
-    speed = port_gbps(switch["switch"], catalog)
+    speed = port_gbps(switch["switch"], scope.catalog)
     if speed <= MOST_NIC_GBPS:
         return [{}]
     # Between the rate of the servers' links and the fastest there is one rate, for networks whose servers have slower
     # ports.
     rates = (speed,) if scope.role == COMPUTE else (speed // 2, speed)
-    return [{}, *({"links": {leaf_spine(): {"rate": f"{rate}G"}}} for rate in rates)]
+    return [{}, *({"links": {LEAF_SPINE: {"rate": f"{rate}G"}}} for rate in rates)]
 
 
-def _shapes_of(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> list[Plan]:
-    counts, shapes = count_tiers(scope), list[Plan]()
+def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
+    counts, shapes = scope.count_tiers(), list[Plan]()
     total = sum_pieces(line for line in scope.of_kind("switch") if line.id == switch["switch"])
     flat = "spine" not in counts and total > 1
-    fixed = [line for line in scope.of_kind("cable") if not is_fibre(line, catalog)]
+    fixed = [line for line in scope.of_kind("cable") if not line.is_fibre]
     if total == PAIR and flat:  # two switches are most often a pair, which cables with fixed ends connect
-        peers = {count_links(line, catalog) for line in fixed} - {0}
+        peers = {line.links for line in fixed} - {0}
         shapes += [
             {**_structures()[LINKED_PAIR], "peer_links": links} for links in sorted(peers) if links <= MOST_PEER_LINKS
         ]
@@ -409,11 +400,11 @@ def _units(servers: Servers, leaves: int | None) -> list[int]:
     return sorted(sizes) or [unit for unit in USUAL_UNITS if unit < servers.number]
 
 
-def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
+def _ratios(scope: Scope) -> list[str]:
     ratios = dict[str, None]()
-    kinds = SERVER_LEAF, leaf_spine()
-    cables = (count_cables(scope, links, catalog) for links in kinds)
-    engines = (count_engines_at(scope, links, "leaf", catalog) for links in kinds)
+    kinds = SERVER_LEAF, LEAF_SPINE
+    cables = (scope.count_cables(links) for links in kinds)
+    engines = (scope.count_engines_at(links, "leaf") for links in kinds)
     for down, up in (cables, engines):
         ratio = Fraction(down, up) if down and up else Fraction(0)
         if ratio > 1:
@@ -457,19 +448,19 @@ def list_switches(scope: Scope) -> Iterator[Plan]:
         yield {"switch": id}
 
 
-def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
+def list_links(scope: Scope, switch: str) -> Iterator[Plan]:
     """Yield the links in plan keys that the modules and cables of a bill suggest; an empty mapping if it has none."""
-    cage_rules = rules(catalog)
-    cage = str(catalog.find_original("switch", switch).value("cage") or "any")
+    cage_rules = rules(scope.catalog)
+    cage = str(scope.catalog.find_original("switch", switch).value("cage") or "any")
     modules = sorted(scope.of_kind("transceiver"), key=lambda line: -(line.quantity or 0))
     modules = [line for line in modules if line.quantity]
     at = {
         (links, tier): [line.id for line in modules if line.place.links in (links, "") and line.place.tier == tier]
-        for links in (SERVER_LEAF, leaf_spine(), spine_core())
+        for links in (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
         for tier in ("server", "leaf", "spine", "core")
     }
     unplaced = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
-    plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
+    plugs = {line.id: str(line.record.value("cage") or "any") for line in modules}
     # If the line of one end is missing, a module of another end may be used there too.
     in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], cage_rules)]
     if unplaced:
@@ -481,31 +472,31 @@ def list_links(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
         in_server = [line.id for line in modules if plugs[line.id] == "any"]
     ends = {
         SERVER_LEAF: (at[SERVER_LEAF, "server"] or in_server, at[SERVER_LEAF, "leaf"] or in_switch),
-        leaf_spine(): (at[leaf_spine(), "leaf"] or in_switch, at[leaf_spine(), "spine"] or in_switch),
-        spine_core(): (at[spine_core(), "spine"] or in_switch, at[spine_core(), "core"] or in_switch),
+        LEAF_SPINE: (at[LEAF_SPINE, "leaf"] or in_switch, at[LEAF_SPINE, "spine"] or in_switch),
+        SPINE_CORE: (at[SPINE_CORE, "spine"] or in_switch, at[SPINE_CORE, "core"] or in_switch),
     }
-    names = {SERVER_LEAF: ("server", "leaf"), leaf_spine(): ("leaf", "spine"), spine_core(): ("spine", "core")}
+    names = {SERVER_LEAF: ("server", "leaf"), LEAF_SPINE: ("leaf", "spine"), SPINE_CORE: ("spine", "core")}
     options = dict[str, list[Plan]]()
     for links, (low, up) in ends.items():
         cables = [line for line in scope.of_kind("cable") if line.place.links in (links, "") and line.quantity]
-        cables = [line for line in cables if is_fibre(line, catalog) or fits_switch(line, switch, catalog)]
+        cables = [line for line in cables if line.is_fibre or fits_switch(line, switch)]
         placed = [line for line in cables if line.place.links == links] or cables
-        options[links] = list(_link_options(low, up, placed, names[links], catalog))[:MOST_MEDIA]
+        options[links] = list(_link_options(low, up, placed, names[links]))[:MOST_MEDIA]
     if not any(options.values()):
         yield {}
         return
-    chosen = [options[links] or [{}] for links in (SERVER_LEAF, leaf_spine())]
-    core = options[spine_core()][:1] or [{}]
+    chosen = [options[links] or [{}] for links in (SERVER_LEAF, LEAF_SPINE)]
+    core = options[SPINE_CORE][:1] or [{}]
     for links_of in product(*chosen, core):
         yield {name: links for name, links in zip(ends, links_of, strict=True) if links}
 
 
 def _link_options(
-    low: Sequence[str], up: Sequence[str], cables: Sequence[SentLine], ends: tuple[str, str], catalog: Catalog
+    low: Sequence[str], up: Sequence[str], cables: Sequence[SentLine], ends: tuple[str, str]
 ) -> Iterator[Plan]:
     fibres = dict[str, Fraction | None]()
     for line in cables:
-        record = catalog.find_original("cable", line.id)
+        record = line.record
         length = line.recognition.named.length_m if line.recognition.named else None
         medium = str(record.value("kind"))
         if medium == "fibre":

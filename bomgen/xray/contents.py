@@ -27,8 +27,7 @@ from bomgen.results.result import sources_text
 from bomgen.workflow.plan_files import PlanFile, content_of
 from bomgen.xray.inspection import Explained, Inspection, inspect
 from bomgen.xray.laws import SPARED
-from bomgen.xray.lines import PlacedPart, build_design, list_slots
-from bomgen.xray.summary import describe_counts
+from bomgen.xray.lines import SERVER_LEAF, PlacedPart, build_design, list_slots
 from bomgen.xray.types import NOTHING as TYPES_NOTHING
 from bomgen.xray.types import SEVERITIES, CountedNetwork, DesignFound, Finding, Xray, name_place
 
@@ -99,7 +98,7 @@ def answer(xray: Xray, language: Language) -> tuple[str, str]:
         if fabric.designs and not xray.servers:
             shown += word("list-comma") + word("xray-for-servers", servers=fabric.designs[0].servers)
         if not shown and fabric.counted:
-            shown = describe_counts(fabric.counted, language)
+            shown = _describe_counts(fabric.counted, language)
         if shown:
             said.append(f"{fabric.title}{word('name-in')}{shown}")
     first = word("xray-is", parts=word("list-semicolon").join(said)) if said else word("xray-is-unknown")
@@ -171,7 +170,7 @@ def _fabrics(xray: Xray, language: Language) -> Table:
         title = f"{fabric.title}{word('name-in')}{word(f'xray-explains-{fabric.explains}')}"
         for design in fabric.designs:
             rows.append(row_of(_describe(design, language), design.servers, len(fabric.lines), group=title))
-        if fabric.counted and (counts := describe_counts(fabric.counted, language)):
+        if fabric.counted and (counts := _describe_counts(fabric.counted, language)):
             rows.append(row_of(word("xray-by-counts", counts=counts), "", "", group=title))
         elif not fabric.designs:
             rows.append(row_of(word("xray-explains-nothing"), "", 0, group=title))
@@ -189,6 +188,21 @@ def _describe(design: DesignFound, language: Language) -> str:
     said += [word("xray-repeats")] if design.repeats else []
     said += [word("xray-carries", servers=design.carries)] if design.carries else []
     return word("list-comma").join(said)
+
+
+def _describe_counts(network: CountedNetwork, language: Language) -> str:
+    """Return the switches and links of a network that are counted alone, in words."""
+    tiers = (
+        language.word("xray-tier", count=count, tier=language.value(tier, "word")) for tier, count in network.switches
+    )
+    said = [" + ".join(tiers)] if network.switches else []
+    for links in network.links:
+        kind = language.word(f"label-{links.kind}") if links.kind else language.word("xray-links-of-any-kind")
+        rate = f" ({links.gbps}G)" if links.gbps else ""
+        said.append(language.word("xray-has-links", links=links.links, kind=kind, rate=rate))
+        if links.kind == SERVER_LEAF and not network.switches:
+            said.append(language.word("xray-as-gpus", links=links.links))
+    return language.word("list-comma").join(said)
 
 
 def _lines(xray: Xray, language: Language) -> Table:
@@ -324,7 +338,7 @@ SHARE_STEPS = (PERCENT, 10 * PERCENT, PERCENT * PERCENT)
 _WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
-def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
+def plan_text(inspection: Inspection, name: str) -> str:
     """Return the plan that rebuilds a bill. Raises PlanErrors if no fabric is explained, or it differs."""
     bill = inspection.found.bill
     fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != TYPES_NOTHING]
@@ -341,7 +355,7 @@ def plan_text(inspection: Inspection, name: str, catalog: Catalog) -> str:
     spares, other_spares = _spares(fabrics)
     whole = {"bomgen": 1, "name": name, **data, **({"spares": spares} if spares else {})}
     for cluster in clusters:
-        _compare(fabrics, cluster, bill.file, catalog)
+        _compare(fabrics, cluster, bill)
     comments = [f"# Made from {bill.file}: what explains its fabrics.", *_comments(inspection), *other_spares]
     return "\n".join([*comments, *_yaml_lines(whole, 0)]) + "\n"
 
@@ -404,16 +418,16 @@ def _fabric(explained: Explained) -> dict[str, Any]:
     return fabric
 
 
-def _compare(fabrics: list[Explained], cluster: str, file: str, catalog: Catalog) -> None:
+def _compare(fabrics: list[Explained], cluster: str, bill: SentBill) -> None:
     """Build a cluster with all its fabrics. Raises PlanErrors unless each equals its individual explanation."""
-    built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, catalog)
+    built = build_design({"bomgen": 1, "name": "x-ray", **_cluster(fabrics, cluster, inline=False)}, bill.catalog)
     slots = [*list_slots(built[1])] if built else []
     for fabric in (fabric for fabric in fabrics if fabric.cluster == cluster):
         counted = _count_pieces(slot for slot in slots if slot.fabric == fabric.role)
         wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
         if any(counted[id] != pieces for id, pieces in wanted.items()):
             message = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
-            raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "not-explained")])
+            raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "not-explained")])
 
 
 def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:
@@ -487,8 +501,7 @@ def plan_name(file: str) -> str:
 
 def rebuild_plan(content: bytes, file: str) -> PlanFile:
     """Return the plan that rebuilds a bill, named like its file. Raises PlanErrors as `open_bill` and `plan_text`."""
-    catalog = Catalog()
-    text = plan_text(inspect(require_whole(open_bill(content, file, catalog)), catalog), plan_name(file), catalog)
+    text = plan_text(inspect(require_whole(open_bill(content, file, Catalog()))), plan_name(file))
     folder = Path().resolve()
     return PlanFile(file, encoded(text, file), folder, folder)
 
@@ -498,9 +511,8 @@ def inspect_bill(file: str | PathLike[str]) -> list[dict[str, Any]]:
 
     Raises PlanErrors for a file that cannot be read as a bill, and OSError for one that cannot be opened.
     """
-    catalog = Catalog()
-    bill = open_bill(content_of(Path(file)), fspath(file), catalog)
-    findings: list[dict[str, Any]] = to_data(inspect(bill, catalog).found)["findings"]
+    bill = open_bill(content_of(Path(file)), fspath(file), Catalog())
+    findings: list[dict[str, Any]] = to_data(inspect(bill).found)["findings"]
     return findings
 
 

@@ -15,12 +15,29 @@ from bomgen.plan.binding.fabrics import OTHERWISE, PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.fitting import DesignFit, NeededPart
-from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks
-from bomgen.xray.lines import COMPARED, SERVER_LEAF, Designs, Scope, Servers, count_rj45_ports, list_scopes
+from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks, check_wiring
+from bomgen.xray.lines import (
+    COMPARED,
+    SERVER_LEAF,
+    Designs,
+    Scope,
+    Servers,
+    count_network,
+    count_rj45_ports,
+    list_scopes,
+    summarise_servers,
+)
 from bomgen.xray.parts import Requirements, check_parts, check_prices
-from bomgen.xray.plan_search import UNKNOWN_PORT_RATE, Basis, FittedPlan, Networks, find_networks, fit_fabric
-from bomgen.xray.summary import count_network, summarise_servers
+from bomgen.xray.plan_search import (
+    UNKNOWN_PORT_RATE,
+    Basis,
+    DesignFit,
+    FittedPlan,
+    NeededPart,
+    Networks,
+    find_networks,
+    fit_fabric,
+)
 from bomgen.xray.types import (
     GENERAL,
     LIKELY,
@@ -37,7 +54,6 @@ from bomgen.xray.types import (
     at_line,
     ordered,
 )
-from bomgen.xray.wiring_checks import check_wiring
 
 # judgement ----------------------------------------------------------------------------------------------------------
 # Errors of a bill relative to a design that explains it, and missing categories.
@@ -106,14 +122,14 @@ def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None
     return next((line for line in unknown if lacking > 0 and kind in (line.kinds or (kind,))), None)
 
 
-def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+def find_idle_ports(best: Sequence[FittedPlan], scope: Scope, bill: SentBill) -> Iterator[Finding]:
     """Yield a finding if servers with two-port NICs use one port of a network: half of the links may be missing."""
     server = str(best[0].candidate.cluster.get("server"))
     used = max(int(fitted.candidate.fabric.get("ports_per_server", 0)) for fitted in best)
     sharing = {line.place.fabric for line in bill.lines if line.place.fabric in (STORAGE, IN_BAND)}
     if not used or len(sharing) > 1 or server not in {line.id for line in scope.servers}:
         return
-    ports = int(catalog.find_original("server", server).value("storage_ports") or 0)
+    ports = int(scope.catalog.find_original("server", server).value("storage_ports") or 0)
     if used < PORTS_OF_ONE_CARD <= ports:
         below = [line for line in scope.own if line.place.links == SERVER_LEAF] or list(scope.own)
         line = next((line for line in below if line.kind == "cable"), below[0])
@@ -157,14 +173,14 @@ def _servers_of_a_switch(catalog: Catalog) -> set[int]:
     return numbers
 
 
-def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
+def check_management(scope: Scope) -> Iterator[Finding]:
     """Yield findings on the out-of-band network: too few or too many switches for its cables."""
     ends = sum(line.quantity or 0 for line in scope.own if line.kind == "cable")
     switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
-    ports = count_rj45_ports(switches[0], catalog) if len(switches) == 1 and ends else 0
+    ports = count_rj45_ports(switches[0]) if len(switches) == 1 and ends else 0
     if ports:
         [line], servers = switches, sum(machine.quantity or 0 for machine in scope.servers)
-        most = [ceil(ends / ports), *(ceil(servers / number) for number in _servers_of_a_switch(catalog))]
+        most = [ceil(ends / ports), *(ceil(servers / number) for number in _servers_of_a_switch(scope.catalog))]
         usual = [ceil(ends / ceil(ends / max(most[0], count))) for count in most]
         needed = min(usual, key=lambda number: abs((line.quantity or 0) - number))
         off = (line.quantity or 0) - needed
@@ -173,15 +189,15 @@ def check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
             yield at_line("doubt", line, code, off, PINPOINTED, part=line.shown, **counts)
 
 
-def find_lacking(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+def find_lacking(bill: SentBill) -> Iterator[Finding]:
     """Yield findings on whole categories that a bill lacks, such as racks, and on missing spares."""
     named = {kind for line in bill.lines for kind in line.kinds}
     named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
-    if any(line.kind == SERVER and catalog.find_original(SERVER, line.id).value("trays") for line in bill.lines):
+    if any(line.kind == SERVER and line.record.value("trays") for line in bill.lines):
         named |= {"rack", "pdu"}  # a rack-scale system is a rack with its power shelves
     if "switch" in named and "cable" not in named:
         yield _of_bill(bill, "without-cables", "doubt" if "transceiver" in named else "unknown")
-    cables = [catalog.find_original("cable", line.id) for line in bill.lines if line.kind == "cable"]
+    cables = [line.record for line in bill.lines if line.kind == "cable"]
     lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
     if "switch" in named and "transceiver" not in named and lit:
         yield _of_bill(bill, "without-modules")
@@ -233,7 +249,7 @@ class Inspection(NamedTuple):
     fabrics: tuple[Explained, ...]
 
 
-def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
+def inspect(bill: SentBill) -> Inspection:
     """Return the inspection of a bill.
 
     An unrecognised line is read as the part with the most similar number if a design needs exactly these pieces; a
@@ -244,12 +260,12 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         guesses = {}
     designs: Designs = {}
     with budget(MAX_STEPS):
-        inspection = _inspect(_read_as(bill, guesses), catalog, designs)
+        inspection = _inspect(_read_as(bill, guesses), designs)
         whole = [fabric.best[0].fit for fabric in inspection.fabrics if fabric.explains == WHOLE]
         needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
         here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
         kept = {line.mark: guesses[line.mark] for line in here}
-        return inspection if kept == guesses else _inspect(_read_as(bill, kept), catalog, designs)
+        return inspection if kept == guesses else _inspect(_read_as(bill, kept), designs)
 
 
 def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
@@ -257,19 +273,19 @@ def _read_as(bill: SentBill, guesses: Mapping[Mark, Recognition]) -> SentBill:
     return bill._replace(lines=tuple(lines)) if guesses else bill
 
 
-def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
-    findings = [*check_parts(bill, catalog), *check_prices(bill), *check_wiring(bill.cables)]
-    laws, required = list(ConsistencyChecks(bill, catalog).findings()), Requirements(bill, catalog)
-    basis = Basis(catalog, required, bill.has_spares, designs)
+def _inspect(bill: SentBill, designs: Designs) -> Inspection:
+    findings = [*check_parts(bill), *check_prices(bill), *check_wiring(bill.cables)]
+    laws, required = list(ConsistencyChecks(bill).findings()), Requirements(bill)
+    basis = Basis(bill, required, designs)
     fabrics = list[Explained]()
     claimed = set[tuple[str, Mark]]()
     """Clusters and places of explained lines."""
     assumed: Servers | None = None
-    for scope, cluster in list_scopes(bill, catalog):
+    for scope, cluster in list_scopes(bill):
         free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
         scope = scope._replace(free=free, assumed=assumed)
         if scope.role == OUT_OF_BAND:
-            findings += check_management(scope, catalog)
+            findings += check_management(scope)
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
         if not any(line.kind in NETWORK or "switch" in line.kinds for line in scope.lines):
@@ -293,7 +309,7 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             for member, result in networks.found:
                 lines = [line for line in result.best[0].fit.lines if line.kind != SERVER]
                 explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
-                counted = count_network((*member.lines, *_unrecognised(member, bill)), catalog)
+                counted = count_network((*member.lines, *_unrecognised(member, bill)))
                 fabrics.append(
                     Explained(member.name or member.role, member.role, cluster, result.best, explains, counted)
                 )
@@ -313,7 +329,7 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
             findings += judged
             if result.rival and is_trusted(result.rival.fit, scope):
                 findings += find_mismatches(result.rival.fit, scope, bill)
-            findings += find_idle_ports(result.best, scope, bill, catalog)
+            findings += find_idle_ports(result.best, scope, bill)
         best = result.best
         if trusted and result.usual and result.usual.fit.wrong and result.usual not in best:
             best = (result.usual, *best)  # lines that findings refer to are shown too
@@ -321,11 +337,11 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         if scope.role == COMPUTE and explains != NOTHING and not cluster and not scope.servers:
             assumed = best[0].candidate.servers
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
-        counted = count_network((*scope.own, *_unrecognised(scope, bill)), catalog)
+        counted = count_network((*scope.own, *_unrecognised(scope, bill)))
         name = scope.name or (UNNAMED if explains == NOTHING else scope.role)
         fabrics.append(Explained(name, scope.role, cluster, best, explains, counted))
     findings += [*laws, *required.findings()]
-    findings += find_lacking(bill, catalog)
+    findings += find_lacking(bill)
     if bill.unread:
         findings.append(_of_bill(bill, "not-read", lines=bill.unread, most=MAX_LINES))
     unexplained = [fabric.name for fabric in fabrics if fabric.explains == NOTHING]
@@ -336,13 +352,14 @@ def _inspect(bill: SentBill, catalog: Catalog, designs: Designs) -> Inspection:
         for line in bill.lines
         if line.kind in COMPARED and line.kind != "server" and line.quantity and line.mark not in explained
     )
+    distinct = {finding._replace(line=None): finding for finding in findings}
     whole = Xray(
         bill=bill,
-        fabrics=tuple(_found(fabric, catalog) for fabric in fabrics),
-        findings=tuple(ordered(list(dict.fromkeys(findings)))),
+        fabrics=tuple(_found(fabric, bill.catalog) for fabric in fabrics),
+        findings=tuple(ordered(list(distinct.values()))),
         left=left,
-        assumptions=_assumptions(fabrics, catalog),
-        servers=tuple(summarise_servers(bill, catalog)),
+        assumptions=_assumptions(fabrics, bill.catalog),
+        servers=tuple(summarise_servers(bill)),
     )
     return Inspection(whole, tuple(fabrics))
 

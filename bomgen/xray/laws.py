@@ -5,23 +5,24 @@ Lines that state their fabric and links are checked by these; all others of a cl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from math import ceil
 
-from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog
+from bomgen.catalog import part_records, switch_records
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
+from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.lines import count_engines
-from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_line
+from bomgen.xray.lines import SERVER_LEAF
+from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_cable, at_line, name_place
 
 FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
 MOST_ENGINES = 2
@@ -36,9 +37,9 @@ SPARE_SHARE = Fraction(1, 10)
 class ConsistencyChecks:
     """Checks of the lines of a bill against catalogue figures."""
 
-    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
-        self.bill, self.catalog = bill, catalog
-        self.rules = rules(catalog)
+    def __init__(self, bill: SentBill) -> None:
+        self.bill = bill
+        self.rules = rules(bill.catalog)
         self.switches: dict[str, Switch] = {}
         self.unknown: dict[str, dict[str, int]] = {}
         """Pieces on unrecognised lines that may be of a kind of part, by fabric."""
@@ -69,17 +70,17 @@ class ConsistencyChecks:
         return [by_fabric[name] for name in dict.fromkeys((*named, *linked)) if name[1]]
 
     def _module(self, line: SentLine) -> Module:
-        return part_records.module(self.catalog.find_original("transceiver", line.id), self.catalog)
+        return part_records.module(line.record, line.catalog)
 
     def _cable(self, line: SentLine) -> Cable:
-        return part_records.cable(self.catalog.find_original("cable", line.id), self.catalog)
+        return part_records.cable(line.record, line.catalog)
 
     def _switch(self, line: SentLine) -> Switch | None:
         if line.kind != "switch":
             return None
         if line.id not in self.switches:
             with suppress(PlanErrors):
-                self.switches[line.id] = part_records.switch(self.catalog.find_original("switch", line.id))
+                self.switches[line.id] = switch_records.switch(line.record)
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
@@ -142,7 +143,7 @@ class ConsistencyChecks:
             if line.kind == "switch" and (switch := self._switch(line)):
                 cages = {group.cage for group in switch.groups}
             elif line.kind == SERVER and not has_nics:
-                cages = {str(self.catalog.find_original(SERVER, line.id).value("cage") or ANY)}
+                cages = {str(line.record.value("cage") or ANY)}
             else:
                 continue
             if not any(accepts(cage, plug, self.rules) for cage in cages for plug in plugs):
@@ -180,7 +181,7 @@ class ConsistencyChecks:
             yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
     def _engines(self, modules: Sequence[SentLine]) -> int:
-        return sum(count_engines(line, self.catalog) for line in modules)
+        return sum(line.links for line in modules)
 
     def _check_links(self, modules: Sequence[SentLine], fibres: Sequence[SentLine], unknown: int) -> Iterator[Finding]:
         """Check modules at both ends against fibres of a kind of links; `unknown` links may have unlisted modules."""
@@ -226,7 +227,7 @@ class ConsistencyChecks:
                 continue
             switches = [self._switch(line) for line in switch_lines]
             modules = by_tier.get(("transceiver", tier), [])
-            records = (self.catalog.find_original("transceiver", line.id) for line in modules)
+            records = (line.record for line in modules)
             if None in switches or any(record.data.get("vendor") == GENERIC for record in records):
                 continue
             cages = 0
@@ -313,3 +314,39 @@ def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:
         yield linked
         return
     yield from group_by(linked, lambda line: line.place.links).values()
+
+
+# point-to-point sheets ------------------------------------------------------------------------------------------------
+
+MOST_CROSSED = 10
+"""Links of the usual rails of a leaf, for each of a rail that seems to be crossed."""
+
+
+def check_wiring(cables: Sequence[SheetCable]) -> Iterator[Finding]:
+    """Yield the errors of a point-to-point sheet."""
+    used: dict[tuple[str, str], SheetCable] = {}
+    for cable in cables:
+        for end in (cable.a, cable.b):
+            if not end.device or not end.port:
+                yield at_cable(cable, "cable-without-end", device=end.device or "?")
+                continue
+            first = used.setdefault((end.device.lower(), end.port.lower()), cable)
+            if first is not cable:
+                yield at_cable(cable, "port-used-twice", device=end.device, port=end.port, at=name_place(first.mark))
+        if cable.a[:2] == cable.b[:2] and cable.a.port:
+            yield at_cable(cable, "cable-to-itself", device=cable.a.device, port=cable.a.port)
+    yield from _check_rails(cables)
+
+
+def _check_rails(cables: Sequence[SheetCable]) -> Iterator[Finding]:
+    """Yield the links of a leaf to a rail other than those of nearly all of its links."""
+    below = [cable for cable in cables if cable.links == SERVER_LEAF and (cable.a.rail or cable.b.rail)]
+    for leaf, of_leaf in group_by(
+        below, lambda cable: max(cable.a, cable.b, key=lambda end: end.tier == "leaf").device
+    ).items():
+        rails = Counter(cable.a.rail or cable.b.rail for cable in of_leaf)
+        usual = max(rails.values())
+        for cable in of_leaf:
+            rail = cable.a.rail or cable.b.rail
+            if rails[rail] * MOST_CROSSED <= usual:
+                yield at_cable(cable, "crossed-rail", leaf=leaf, rail=rail, usual=rails.most_common(1)[0][0])

@@ -9,12 +9,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
+from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import ANY, Identity
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
 from bomgen.core.jobs import OF_BILL_PLAN, spend
+from bomgen.core.messages import Message, message
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
 from bomgen.fabric import types as fabrics
@@ -24,14 +25,19 @@ from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.pricing.bill import Bill, bill
 from bomgen.pricing.bill_line import Line
-from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
+from bomgen.reading.part_words import gpus_of
 from bomgen.workflow.pipeline import design_cluster
+from bomgen.xray.types import CountedLinks, CountedNetwork
 
 Plan = dict[str, Any]
 """Data of a plan, or of a part of one."""
 Designs = dict[str, tuple[Design, Bill] | None]
 """Designs and their bills by plan; None for a plan that cannot be built."""
 NAME = "<x-ray>"
+SERVER_LEAF, LEAF_SPINE, SPINE_CORE = (
+    kind.name for kind in (fabrics.SERVER_LEAF, fabrics.LEAF_SPINE, fabrics.SPINE_CORE)
+)
 COMPARED = ("server", "nic", "switch", "transceiver", "cable")
 """Categories whose counts follow from the fabrics."""
 
@@ -107,6 +113,7 @@ class Servers(NamedTuple):
 class Scope(NamedTuple):
     """The lines that a fabric may consist of."""
 
+    catalog: Catalog
     name: str
     role: str
     own: tuple[SentLine, ...]
@@ -145,13 +152,52 @@ class Scope(NamedTuple):
         """Return the lines of modules that are stated to be plugged in at a tier."""
         return [line for line in self.of_kind("transceiver") if line.place.tier == tier]
 
+    def count_cables(self, links: str) -> int:
+        """Return the links that the cables between two tiers carry."""
+        return sum(line.links for line in self.own if line.kind == "cable" and line.place.links == links)
 
-def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]:
+    def count_engines_at(self, links: str, tier: str) -> int:
+        """Return the links that the modules at an end serve."""
+        modules = (line for line in self.own if line.kind == "transceiver" and line.place.tier == tier)
+        return sum(line.links for line in modules if line.place.links == links)
+
+    def count_tiers(self) -> dict[str, int]:
+        """Return the number of switches by stated tier."""
+        switches = [line for line in self.own if line.kind == "switch" and line.place.tier and line.quantity]
+        return {tier: sum_pieces(lines) for tier, lines in group_by(switches, lambda line: line.place.tier).items()}
+
+    def count_links_below(self) -> Counter[int]:
+        """Return the links to leaves by cables and by modules at either end, with the number of counts that agree."""
+        cables = self.count_cables(SERVER_LEAF)
+        at_server = self.count_engines_at(SERVER_LEAF, SERVER)
+        if not at_server and not any(line.place.links for line in self.own):
+            at_server = sum(line.links for line in self.list_modules_at_servers())
+        at_leaf = self.count_engines_at(SERVER_LEAF, "leaf")
+        return Counter(links for links in (cables, at_server, at_leaf) if links)
+
+    def count_idle_ends(self) -> int:
+        """Return the ends of breakout cables that may be unused, since each leaf has its own."""
+        below = (line for line in self.own if line.kind == "cable" and line.place.links == SERVER_LEAF)
+        ends = max((line.links_per_piece for line in below), default=1)
+        return (ends - 1) * self.count_tiers().get("leaf", 0)
+
+    def list_modules_at_servers(self) -> Iterator[SentLine]:
+        """Yield the modules at servers: as stated, or because they fit no switch."""
+        cage_rules = rules(self.catalog)
+        cages = {str(line.record.value("cage") or "any") for line in self.of_kind("switch")}
+        for line in self.of_kind("transceiver"):
+            plug = str(line.record.value("cage") or "any")
+            fits = any(accepts(cage, plug, cage_rules) for cage in cages)
+            if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
+                yield line
+
+
+def list_scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
     """Yield the lines of each fabric that they state; one fabric of all lines if none do."""
     clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in bill.lines) if cluster]
     lines = [part for line in bill.lines if line.quantity is not None for part in _split_over_clusters(line, clusters)]
     if "fabric" not in bill.columns:
-        lines = _replace_by_plugs(lines, catalog)
+        lines = _replace_by_plugs(lines)
     machines = [line for line in lines if _is_server(line)]
     parts = [line for line in lines if line not in machines]
     named = dict.fromkeys(
@@ -160,12 +206,12 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
         if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
     )
     if not named:
-        management = [line for line in parts if line.kind in COMPARED and _is_rj45(line, catalog)]
+        management = [line for line in parts if line.kind in COMPARED and _is_rj45(line)]
         if management:
-            yield Scope(OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
+            yield Scope(bill.catalog, OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
         network = [line for line in parts if line.kind in COMPARED and line not in management]
         hosts = tuple(line for line in parts if _is_host(line))
-        yield Scope("", COMPUTE, tuple(network), (), tuple(machines), hosts=hosts), ""
+        yield Scope(bill.catalog, "", COMPUTE, tuple(network), (), tuple(machines), hosts=hosts), ""
         return
     listed = frozenset(line.kind for line in parts if line.kind in ("transceiver", "cable") and line.place.fabric)
     by_fabric = group_by(parts, lambda line: (line.cluster, line.place.fabric))
@@ -187,13 +233,13 @@ def list_scopes(bill: SentBill, catalog: Catalog) -> Iterator[tuple[Scope, str]]
             elsewhere = tuple(line for line in switches if (line.cluster, line.place.fabric) != name)
             own = [line.id for line in switches if (line.cluster, line.place.fabric) == name]
             stated = tuple(by_fabric[name])
-            usable = tuple(line for line in free if not own or any(_serves(line, switch, catalog) for switch in own))
+            usable = tuple(line for line in free if not own or any(_serves(line, switch) for switch in own))
             if not any(line.kind == "transceiver" for line in (*stated, *usable)):
-                usable = tuple(line for line in usable if line.kind != "cable" or not is_fibre(line, catalog))
-            yield Scope(fabric, role, stated, usable, here, elsewhere, hosts, listed), cluster
+                usable = tuple(line for line in usable if line.kind != "cable" or not line.is_fibre)
+            yield Scope(bill.catalog, fabric, role, stated, usable, here, elsewhere, hosts, listed), cluster
 
 
-def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentLine]:
+def _replace_by_plugs(lines: Sequence[SentLine]) -> list[SentLine]:
     """Return the lines with fabrics by their plugs.
 
     A cable that fits none of the switches of its fabric, but others, states no fabric. If no switch states one, each
@@ -203,7 +249,7 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
     of_fabric = group_by(switches, lambda line: line.place.fabric)
 
     def fits(line: SentLine, switch_lines: Sequence[SentLine]) -> bool:
-        return any(fits_switch(line, switch.id, catalog) for switch in switch_lines)
+        return any(fits_switch(line, switch.id) for switch in switch_lines)
 
     def place(line: SentLine) -> str:
         fabric = line.place.fabric
@@ -211,11 +257,11 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
             return "" if fits(line, switches) else fabric
         if line.kind != "switch" or fabric or not stated or len(of_fabric) > 1:
             return fabric
-        if _is_rj45(line, catalog):
+        if _is_rj45(line):
             return OUT_OF_BAND
         return next((cable.place.fabric for cable in stated if fits(cable, [line])), COMPUTE)
 
-    fixed = (line for line in lines if line.kind == "cable" and not is_fibre(line, catalog))
+    fixed = (line for line in lines if line.kind == "cable" and not line.is_fibre)
     stated = [line for line in fixed if line.place.fabric not in ("", OUT_OF_BAND)]
     fabrics = ((line, place(line)) for line in lines)
     return [
@@ -224,25 +270,25 @@ def _replace_by_plugs(lines: Sequence[SentLine], catalog: Catalog) -> list[SentL
     ]
 
 
-def _serves(line: SentLine, switch: str, catalog: Catalog) -> bool:
+def _serves(line: SentLine, switch: str) -> bool:
     """Return whether a module or cable may serve links of a switch: at most at its rate, and with a plug for it."""
     if line.kind == "transceiver":
-        rate = engine_gbps(line, catalog)
-    elif line.kind == "cable" and not is_fibre(line, catalog):
-        rate = int(catalog.find_original("cable", line.id).value("link_gbps") or 0)
-        if not fits_switch(line, switch, catalog):
+        rate = line.link_gbps
+    elif line.kind == "cable" and not line.is_fibre:
+        rate = line.link_gbps
+        if not fits_switch(line, switch):
             return False
     else:
         return True
-    return rate <= port_gbps(switch, catalog)
+    return rate <= port_gbps(switch, line.catalog)
 
 
-def fits_switch(line: SentLine, switch: str, catalog: Catalog) -> bool:
+def fits_switch(line: SentLine, switch: str) -> bool:
     """Return whether an end of a cable fits a port of a switch."""
-    cage_rules, record = rules(catalog), catalog.find_original("switch", switch)
+    cage_rules, record = rules(line.catalog), line.catalog.find_original("switch", switch)
     groups = range(len(record.value("port_groups") or ()))
     cages = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)} - {None} or {ANY}
-    cable = catalog.find_original("cable", line.id)
+    cable = line.record
     plugs = {str(cable.value(end, "cage") or ANY) for end in ("a", "b")}
     return any(accepts(str(cage), plug, cage_rules) for cage in cages for plug in plugs)
 
@@ -273,16 +319,16 @@ def _is_host(line: SentLine) -> bool:
     return line.place.tier == "host" or line.kind in MACHINES
 
 
-def _is_rj45(line: SentLine, catalog: Catalog) -> bool:
+def _is_rj45(line: SentLine) -> bool:
     if line.kind == "cable":
-        return bool(catalog.find_original("cable", line.id).value("a", "cage") == RJ45)
-    is_switch = line.kind == "switch" and count_rj45_ports(line, catalog) > 0
-    return is_switch and port_gbps(line.id, catalog) <= MANAGEMENT_GBPS
+        return bool(line.record.value("a", "cage") == RJ45)
+    is_switch = line.kind == "switch" and count_rj45_ports(line) > 0
+    return is_switch and port_gbps(line.id, line.catalog) <= MANAGEMENT_GBPS
 
 
-def count_rj45_ports(line: SentLine, catalog: Catalog) -> int:
+def count_rj45_ports(line: SentLine) -> int:
     """Return the number of RJ45 ports of a switch."""
-    record = catalog.find_original("switch", line.id)
+    record = line.record
     groups = range(len(record.value("port_groups") or ()))
     rj45 = [at for at in groups if record.value("port_groups", at, "cage") == RJ45]
     ports = sum(int(record.value("port_groups", at, "ports") or 0) for at in rj45)
@@ -302,18 +348,6 @@ def port_gbps(switch: str, catalog: Catalog) -> int:
 # line counts --------------------------------------------------------------------------------------------------------
 # Counts of lines: links of cables, links that modules serve, switches per tier.
 
-SERVER_LEAF = fabrics.SERVER_LEAF.name
-
-
-def leaf_spine() -> str:
-    """Return the kind of link between leaves and spines."""
-    return kind_between("leaf", "spine")
-
-
-def spine_core() -> str:
-    """Return the kind of link between spines and cores."""
-    return kind_between("spine", "core")
-
 
 def kind_between(lower: str, upper: str, topology_name: str | None = None) -> str:
     """Return the name of the kind of link between two tiers, of any topology or of one."""
@@ -321,82 +355,48 @@ def kind_between(lower: str, upper: str, topology_name: str | None = None) -> st
     return next((kind.name for kind in kinds if kind.ends == (lower, upper)), "")
 
 
-def is_fibre(line: SentLine, catalog: Catalog) -> bool:
-    """Return whether a line of cables is of fibres between modules."""
-    return str(catalog.find_original("cable", line.id).value("kind")) == "fibre"
-
-
-def count_links(line: SentLine, catalog: Catalog) -> int:
-    """Return the links that the pieces of a line of cables carry."""
-    return (line.quantity or 0) * count_links_per_piece(line, catalog)
-
-
-def count_links_per_piece(line: SentLine, catalog: Catalog) -> int:
-    """Return the links that a cable carries; a breakout cable carries several."""
-    return int(part_records.cable(catalog.find_original("cable", line.id), catalog).links.value)
-
-
-def count_engines(line: SentLine, catalog: Catalog) -> int:
-    """Return the links that the modules of a line serve."""
-    return (line.quantity or 0) * engines_of(line, catalog)
-
-
-def engines_of(line: SentLine, catalog: Catalog) -> int:
-    """Return the links that a module serves, by its words if they say so."""
-    stated = line.recognition.words.ports
-    return stated or int(catalog.find_original("transceiver", line.id).value("ports") or 1)
-
-
-def engine_gbps(line: SentLine, catalog: Catalog) -> int:
-    """Return the rate [Gb/s] of a link that a module serves; 0 if unknown."""
-    return int(catalog.find_original("transceiver", line.id).value("rate_gbps") or 0) // engines_of(line, catalog)
-
-
 def sum_pieces(lines: Iterable[SentLine]) -> int:
     """Return the pieces of some lines, without spares."""
     return sum(line.quantity or 0 for line in lines)
 
 
-def count_cables(scope: Scope, links: str, catalog: Catalog) -> int:
-    """Return the links that the cables between two tiers carry."""
-    return sum(count_links(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
+SHOWN_SERVERS = 3
+"""Kinds of servers that the first sentence names."""
 
 
-def count_engines_at(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
-    """Return the links that the modules at an end serve."""
-    modules = (line for line in scope.own if line.kind == "transceiver" and line.place.tier == tier)
-    return sum(count_engines(line, catalog) for line in modules if line.place.links == links)
+def count_network(lines: Sequence[SentLine]) -> CountedNetwork:
+    """Return the switches of a network by tier and its links by kind, from quantities, words and roles."""
+    switches = Counter[str]()
+    for line in lines:
+        if line.quantity and line.kinds == ("switch",):
+            switches[line.place.tier or ANY_SWITCH] += line.quantity
+    linked = (line for line in lines if line.kind in ("transceiver", "cable") and line.quantity)
+    by_kind = group_by(linked, lambda line: line.place.links or (SERVER_LEAF if line.place.tier == SERVER else ""))
+    counted = (_count_links(kind, of_kind) for kind, of_kind in by_kind.items())
+    return CountedNetwork(tuple(switches.items()), tuple(links for links in counted if links.links))
 
 
-def count_tiers(scope: Scope) -> dict[str, int]:
-    """Return the number of switches by stated tier."""
-    switches = [line for line in scope.own if line.kind == "switch" and line.place.tier and line.quantity]
-    return {tier: sum_pieces(lines) for tier, lines in group_by(switches, lambda line: line.place.tier).items()}
+def _count_links(kind: str, lines: Sequence[SentLine]) -> CountedLinks:
+    cables = [line for line in lines if line.kind == "cable"]
+    modules = [line for line in lines if line.kind == "transceiver"]
+    ends = Counter[str]()
+    for line in modules:
+        ends[line.place.tier] += line.links
+    at_both_ends = min(ends.values()) if len(ends) > 1 else sum(ends.values()) // 2
+    links = sum(line.links for line in cables) or at_both_ends
+    rates = [line.link_gbps for line in modules]
+    rates += [line.link_gbps for line in cables if not line.is_fibre]
+    return CountedLinks(kind, links, max(rates, default=0))
 
 
-def count_links_below(scope: Scope, catalog: Catalog) -> Counter[int]:
-    """Return the links to leaves by cables and by modules at either end, with the number of counts that agree."""
-    cables = count_cables(scope, SERVER_LEAF, catalog)
-    at_server = count_engines_at(scope, SERVER_LEAF, SERVER, catalog)
-    if not at_server and not any(line.place.links for line in scope.own):
-        at_server = sum(count_engines(line, catalog) for line in list_modules_at_servers(scope, catalog))
-    at_leaf = count_engines_at(scope, SERVER_LEAF, "leaf", catalog)
-    return Counter(links for links in (cables, at_server, at_leaf) if links)
-
-
-def count_idle_ends(scope: Scope, catalog: Catalog) -> int:
-    """Return the ends of breakout cables that may be unused, since each leaf has its own."""
-    below = (line for line in scope.own if line.kind == "cable" and line.place.links == SERVER_LEAF)
-    ends = max((count_links_per_piece(line, catalog) for line in below), default=1)
-    return (ends - 1) * count_tiers(scope).get("leaf", 0)
-
-
-def list_modules_at_servers(scope: Scope, catalog: Catalog) -> Iterator[SentLine]:
-    """Yield the modules at servers: as stated, or because they fit no switch."""
-    cage_rules = rules(catalog)
-    cages = {str(catalog.find_original("switch", line.id).value("cage") or "any") for line in scope.of_kind("switch")}
-    for line in scope.of_kind("transceiver"):
-        plug = str(catalog.find_original("transceiver", line.id).value("cage") or "any")
-        fits = any(accepts(cage, plug, cage_rules) for cage in cages)
-        if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
-            yield line
+def summarise_servers(bill: SentBill) -> Iterator[Message]:
+    """Yield the servers of a bill with their GPUs, most first; of rack-scale systems with their compute trays."""
+    servers = [line for line in bill.lines if line.kind == SERVER and line.quantity]
+    for line in sorted(servers, key=lambda line: -(line.quantity or 0))[:SHOWN_SERVERS]:
+        record = line.record
+        pieces, name = line.quantity or 0, identity(record).name
+        gpus, trays = pieces * gpus_of(record), int(record.value("trays") or 0)
+        if trays:
+            yield message("xray-has-racks", pieces=pieces, part=name, gpus=gpus, trays=pieces * trays)
+        else:
+            yield message("xray-has-servers", pieces=pieces, part=name, gpus=gpus)

@@ -10,7 +10,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog, Record, UnknownPart
+from bomgen.catalog.files import Record, UnknownPart
 from bomgen.catalog.identity import identity, unavailable_message
 from bomgen.catalog.link_words import read_link_words
 from bomgen.catalog.parts import ANY, AVAILABLE, GENERIC, NOT_YET_SOLD, PIECE
@@ -18,7 +18,6 @@ from bomgen.core.messages import message
 from bomgen.core.units import ANY_AMOUNT, minor_unit
 from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
 from bomgen.reading.cells import TENTHS, Broken
-from bomgen.reading.list_columns import QUANTITY
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.reading.part_words import gpus_of
 from bomgen.xray.laws import FIBRE, SPARE_SHARE, SPARED
@@ -28,13 +27,13 @@ FLAT_TOP = "xray-by-flat-top"
 COPPERS = ("dac", "acc", "aec")
 
 
-def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
+def check_parts(bill: SentBill) -> Iterator[Finding]:
     """Yield findings about each line by itself."""
     for line in bill.lines:
         recognition = line.recognition
         named = recognition.named
         if recognition.unsold:
-            yield _unsold(line, catalog.find_original(recognition.unsold.kind, recognition.unsold.id))
+            yield _unsold(line, bill.catalog.find_original(recognition.unsold.kind, recognition.unsold.id))
         elif named is None:
             # A point-to-point sheet names devices, not their models.
             if line.quantity is not None and not _is_housing(line) and (line.part or not bill.cables):
@@ -52,9 +51,9 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
         if line.recognition.others:
             names = ", ".join(other_part.part for other_part in line.recognition.others)
             yield at_line("doubt", line, "two-parts", part=named.part, others=names)
-        record = catalog.find_original(named.kind, named.id)
+        record = line.record
         if named.certain and record.data.get("vendor") != GENERIC:
-            yield from _contradictions(line, record, catalog)
+            yield from _contradictions(line, record)
         called = identity(record)
         if called.availability != AVAILABLE:
             text = unavailable_message(called, named.kind, line.shown)
@@ -87,10 +86,10 @@ def _unsold(line: SentLine, family: Record) -> Finding:
     return at_line("doubt", line, "unsold", 0, PINPOINTED, part=part, length=length, lengths=lengths)
 
 
-def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterator[Finding]:
+def _contradictions(line: SentLine, record: Record) -> Iterator[Finding]:
     words = read_link_words(line.description)
     if record.kind == "transceiver":
-        module = part_records.module(record, catalog)
+        module = part_records.module(record, line.catalog)
         reach = module.reach_m.value if module.reach_m else None
         said = words.fibre or ("copper" if words.medium in COPPERS else "")
         if said and module.fibre != ANY and said != module.fibre:
@@ -99,7 +98,7 @@ def _contradictions(line: SentLine, record: Record, catalog: Catalog) -> Iterato
             finding = _contradicted(line, record, f"{float(words.reach_m):g} m", f"{float(reach):g} m")
             yield finding._replace(severity="doubt")
     elif record.kind == "cable":
-        cable = part_records.cable(record, catalog)
+        cable = part_records.cable(record, line.catalog)
         if cable.medium == FIBRE and words.fibre and cable.fibre != ANY and words.fibre != cable.fibre:
             yield _contradicted(line, record, words.fibre, str(cable.fibre))
         length = line.recognition.named.length_m if line.recognition.named else None
@@ -131,8 +130,8 @@ class _Need(NamedTuple):
 class Requirements:
     """Required parts by the catalogue, compared with the bill."""
 
-    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
-        self.bill, self.catalog = bill, catalog
+    def __init__(self, bill: SentBill) -> None:
+        self.bill, self.catalog = bill, bill.catalog
         self.each: dict[tuple[str, str], tuple[_Need, ...]] = {}
         """Requirements of a piece of a part, by its kind and id."""
         self.lines = [line for line in bill.lines if line.id and line.quantity]
@@ -285,7 +284,7 @@ def check_prices(bill: SentBill) -> Iterator[Finding]:
 
 def _check_quantity(line: SentLine) -> Finding | None:
     """Return a finding for a line without readable pieces, if it has a value there or names a part by number."""
-    unread = [value for column, value in line.unread if column == QUANTITY]
+    unread = [value for column, value in line.unread if column == "quantity"]
     if not unread:
         named = line.recognition.named
         is_sure = line.quantity is None and line.part and named and named.certain
@@ -308,11 +307,11 @@ def _check_values(bill: SentBill) -> Iterator[Finding]:
 
 
 def _lacks_value(line: SentLine) -> bool:
-    return any(column != QUANTITY and isinstance(value, Broken) for column, value in line.unread)
+    return any(column != "quantity" and isinstance(value, Broken) for column, value in line.unread)
 
 
 def _unread_amounts(line: SentLine) -> Iterator[str]:
-    return (value for column, value in line.unread if column != QUANTITY and isinstance(value, str))
+    return (value for column, value in line.unread if column != "quantity" and isinstance(value, str))
 
 
 def _check_net_price(line: SentLine, bill: SentBill) -> Finding | None:

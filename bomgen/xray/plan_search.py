@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import islice, product
+from itertools import combinations, islice, product
+from math import ceil
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import ANY
 from bomgen.core.jobs import OF_BILL_FIT, spend
 from bomgen.core.provenance import Mark
@@ -16,7 +16,7 @@ from bomgen.design.assembly import Design
 from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
-from bomgen.reading.bills import SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
 from bomgen.xray.candidates import (
     STAGES,
     CandidatePlan,
@@ -26,27 +26,209 @@ from bomgen.xray.candidates import (
     merge,
     usual_structures,
 )
-from bomgen.xray.fitting import DesignFit, NeededPart, fit
+from bomgen.xray.laws import SPARE_SHARE
 from bomgen.xray.lines import (
     COMPARED,
+    LEAF_SPINE,
+    SPINE_CORE,
     Designs,
+    PlacedPart,
     Plan,
     Scope,
     Servers,
     build_design,
-    count_engines,
-    count_links,
-    engine_gbps,
-    is_fibre,
     kind_between,
-    leaf_spine,
-    list_modules_at_servers,
     list_slots,
     port_gbps,
-    spine_core,
     sum_pieces,
 )
 from bomgen.xray.parts import Requirements
+
+MOST_SUBSETS = 12
+"""Maximum number of lines of one part without position for which all subsets are tried."""
+LEAST_SPARED = 10
+"""Needed pieces of a part from which SPARE_PIECES may be spares, even if they exceed the share."""
+SPARE_PIECES = 2
+"""Number of pieces of a switch, or of a part needed in quantity, that may be spares regardless of the share."""
+
+
+class NeededPart(NamedTuple):
+    """Pieces of a part that the design needs, against lines of the bill."""
+
+    slots: tuple[PlacedPart, ...]
+    lines: tuple[SentLine, ...]
+    expected: int
+    given: int
+    spares: int = 0
+
+    @property
+    def is_switch(self) -> bool:
+        """Return whether it is a switch."""
+        kinds = {slot.category for slot in self.slots} | {line.kind for line in self.lines}
+        return "switch" in kinds
+
+    @property
+    def off(self) -> int:
+        """Return the surplus pieces (positive) or missing pieces (negative), without spares."""
+        return self.given - self.expected - self.spares
+
+
+class DesignFit(NamedTuple):
+    """A design against the lines that a fabric may claim."""
+
+    parts: tuple[NeededPart, ...]
+
+    @property
+    def wrong(self) -> tuple[NeededPart, ...]:
+        """Return the parts with a surplus or missing pieces."""
+        return tuple(part for part in self.parts if part.off)
+
+    @property
+    def spare_switches(self) -> tuple[NeededPart, ...]:
+        """Return the switches some of which may be spares."""
+        return tuple(part for part in self.parts if part.is_switch and part.spares)
+
+    @property
+    def swapped(self) -> tuple[NeededPart, ...]:
+        """Return two kinds of switches with each other's number of pieces; empty without such a pair."""
+        switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
+        listed, expected = [part.given for part in switches], [part.expected for part in reversed(switches)]
+        return tuple(switches) if len(switches) == 2 and listed == expected else ()
+
+    @property
+    def substituted(self) -> tuple[tuple[NeededPart, NeededPart], ...]:
+        """Return lines without a position in the design, with a part of their category that lacks their pieces."""
+        lacking = [part for part in self.wrong if part.slots and part.off < 0]
+        pairs = list[tuple[NeededPart, NeededPart]]()
+        for part in (part for part in self.wrong if not part.slots):
+            alike = [lack for lack in lacking if lack.slots[0].category == part.lines[0].kind]
+            if needed := next((lack for lack in alike if not lack.lines or -lack.off == part.given), None):
+                lacking.remove(needed)
+                pairs.append((part, needed))
+        return tuple(pairs)
+
+    @property
+    def matched(self) -> int:
+        """Return the number of parts with the right quantity."""
+        return sum(1 for part in self.parts if not part.off)
+
+    @property
+    def unexplained(self) -> int:
+        """Return the pieces that the design does not explain, or only as spares; substitutes count as explained."""
+        settled = sum(2 * min(part.off, -needed.off) for part, needed in self.substituted)
+        return sum(abs(part.off) + part.spares for part in self.parts) - settled
+
+    @property
+    def matched_lines(self) -> tuple[SentLine, ...]:
+        """Return the lines of parts with the right quantity."""
+        return tuple(line for part in self.parts if not part.off for line in part.lines)
+
+    @property
+    def lines(self) -> tuple[SentLine, ...]:
+        """Return the lines that the design claims."""
+        return tuple(line for part in self.parts for line in part.lines)
+
+
+def fit(
+    slots: Sequence[PlacedPart],
+    stated: Sequence[SentLine],
+    free: Sequence[SentLine],
+    has_spares: bool,
+    listed: Collection[str] = (),
+    shared: bool = False,
+) -> DesignFit:
+    """Return the comparison of a design with a fabric's lines, `own`, and with lines that may belong to it, `free`.
+
+    A kind of part without any line counts as not missing, unless it is `listed` for other fabrics. `shared`: the design
+    takes the pieces it needs from free lines, and leaves the others to other networks. `has_spares`: whether the bill
+    has a column of spares; without one a small surplus may be spares.
+    """
+    categories = {line.kind for line in (*stated, *free)} | {*listed}
+    wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
+    parts = list[NeededPart]()
+    claimed = set[int]()
+    for group in _groups(wanted, [*stated, *free]):
+        own_lines = [line for line in stated if _compatible_any(line, group)]
+        free_lines = [line for line in free if _compatible_any(line, group)]
+        expected = sum(slot.pieces for slot in group)
+        wanted_free = expected - sum_pieces(own_lines)
+        lines = (*own_lines, *(_take(free_lines, wanted_free) if shared else _chosen(free_lines, wanted_free)))
+        claimed.update(id(line) for line in lines)
+        parts.append(NeededPart(tuple(group), tuple(lines), expected, sum_pieces(lines)))
+    for line in stated:
+        if id(line) not in claimed and line.kind in COMPARED and line.quantity:
+            parts.append(NeededPart((), (line,), 0, line.quantity))
+    return DesignFit(tuple(parts if has_spares else _allow_spares(parts)))
+
+
+def _allow_spares(parts: Sequence[NeededPart]) -> Iterator[NeededPart]:
+    """Yield parts with small surpluses as spares; those of switches only if another part has spares."""
+    spared = any(part.off > 0 and not part.is_switch and part.off <= _most_spares(part) for part in parts)
+    for part in parts:
+        has_spares = 0 < part.off <= _most_spares(part) and (spared or not part.is_switch)
+        yield part._replace(spares=part.off) if has_spares else part
+
+
+def _most_spares(part: NeededPart) -> int:
+    if any(line.kind == "server" for line in part.lines):
+        return 0
+    if part.is_switch:
+        return SPARE_PIECES if part.expected > 1 else 0
+    least = SPARE_PIECES if part.expected >= LEAST_SPARED else 0
+    return max(ceil(part.expected * SPARE_SHARE), least) if part.expected > 1 and part.lines else 0
+
+
+def compatible(line: SentLine, slot: PlacedPart) -> bool:
+    """Return whether a line may fill a position of a design: the same part, without contradicting statements."""
+    named, stated = line.recognition.named, line.place
+    if named is None or (named.kind, named.id) != (slot.kind, slot.id):
+        return False
+    if slot.category in ("server", "nic"):
+        return True
+    if stated.links and slot.links and stated.links != slot.links:
+        return False
+    if stated.tier == ANY_SWITCH:
+        return slot.tier != SERVER
+    return not (stated.tier and slot.tier and stated.tier != slot.tier)
+
+
+def _compatible_any(line: SentLine, slots: Sequence[PlacedPart]) -> bool:
+    return any(compatible(line, slot) for slot in slots)
+
+
+def _groups(slots: Sequence[PlacedPart], lines: Sequence[SentLine]) -> Iterator[list[PlacedPart]]:
+    """Yield groups of positions that lines cannot distinguish; a position without a line is a group of its own."""
+    left = list(slots)
+    while left:
+        group, grown = [left.pop(0)], True
+        while grown:
+            grown = False
+            reached = [line for line in lines if _compatible_any(line, group)]
+            for slot in [slot for slot in left if any(compatible(line, slot) for line in reached)]:
+                group.append(slot)
+                left.remove(slot)
+                grown = True
+        yield group
+
+
+def _take(lines: Sequence[SentLine], wanted: int) -> Iterator[SentLine]:
+    for line in lines:
+        pieces = min(line.quantity or 0, wanted)
+        if pieces > 0:
+            yield line._replace(quantity=pieces)
+            wanted -= pieces
+
+
+def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
+    """Return the lines whose total is closest to the wanted pieces; of ties, those with the fewest lines."""
+    if wanted <= 0 or not lines:
+        return ()
+    tried = lines[:MOST_SUBSETS]
+    choices = (some for size in range(len(tried) + 1) for some in combinations(tried, size))
+    return min(choices, key=lambda some: (abs(sum_pieces(some) - wanted), len(some)))
+
+
+# search ---------------------------------------------------------------------------------------------------------------
 
 OF_SWITCHES = 2
 """Weight of switches, because a wrong number of them means a wrong topology."""
@@ -68,9 +250,8 @@ MOST_ALIKE = 6
 class Basis(NamedTuple):
     """Data shared by all searches for the networks of a bill."""
 
-    catalog: Catalog
+    bill: SentBill
     required: Requirements
-    has_spares: bool
     designs: Designs
     """Designs by plan, cached because searches for networks of one bill use the same plans."""
 
@@ -78,7 +259,7 @@ class Basis(NamedTuple):
         """Return the design and bill of a plan; None if it cannot be built."""
         key = repr(plan)
         if key not in self.designs:
-            self.designs[key] = build_design(plan, self.catalog)
+            self.designs[key] = build_design(plan, self.bill.catalog)
         return self.designs[key]
 
 
@@ -151,15 +332,14 @@ class FitResult(NamedTuple):
 
 def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
     """Return the plans that explain the lines of a fabric best."""
-    catalog = basis.catalog
     fitted = list[FittedPlan]()
-    choices = list_servers(scope, catalog)
+    choices = list_servers(scope)
     runs, seen = 0, set[str]()
     for switch in islice(list_switches(scope) if choices else (), MOST_SWITCHES):
         media = _best_links(scope, choices[0], switch, basis)
         for stage, servers in product(STAGES, choices):
-            for (shape, guesses), links in product(stage(scope, servers, switch, catalog), media):
-                fabric = _fabric(scope, servers, switch, shape, links, catalog)
+            for (shape, guesses), links in product(stage(scope, servers, switch), media):
+                fabric = _fabric(scope, servers, switch, shape, links)
                 key = repr((servers, fabric))
                 if key in seen or runs >= MOST_RUNS:
                     continue
@@ -215,16 +395,15 @@ def _rival(usual: FittedPlan, fitted_plans: Sequence[FittedPlan]) -> FittedPlan 
 
 
 def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> list[Plan]:
-    catalog = basis.catalog
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     several = SHAPES_TRIED[scope.role == COMPUTE]
-    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), several)]
-    choices = list(islice(list_links(scope, switch["switch"], catalog), MOST_LINKS_TRIED))
+    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch), several)]
+    choices = list(islice(list_links(scope, switch["switch"]), MOST_LINKS_TRIED))
     for planes, (at, links) in product(({}, TWO_PLANES), enumerate(choices)):
         if planes and tried:
             break  # two planes are tried only where NICs cannot be connected to one
         for shape in (merge(shape, planes) for shape in shapes):
-            fabric = _fabric(scope, servers, switch, shape, links, catalog)
+            fabric = _fabric(scope, servers, switch, shape, links)
             if fitted := _try(scope, CandidatePlan(servers.cluster, fabric, servers), basis):
                 # A design may explain the modules and cables of the bill, if not its number of switches.
                 tried.append((fitted.rank, at, links, all(part.is_switch for part in fitted.fit.wrong)))
@@ -238,13 +417,13 @@ def _best_links(scope: Scope, servers: Servers, switch: Plan, basis: Basis) -> l
     return kept[:KEPT_LINKS] or [{}]
 
 
-def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan, catalog: Catalog) -> Plan:
+def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan) -> Plan:
     """Return a fabric in plan keys, with the NICs of its own lines, or for unknown servers with NICs that fit."""
     # A topology without spines may connect its leaves to each other: its keys for uplinks apply to these links.
     named = shape.get("topology")
     if named and (peer := kind_between("leaf", "leaf", named)) and not kind_between("leaf", "spine", named):
-        links = {peer if kind == leaf_spine() else kind: link for kind, link in links.items() if kind != spine_core()}
-        above = {peer if kind == leaf_spine() else kind: link for kind, link in shape.get("links", {}).items()}
+        links = {peer if kind == LEAF_SPINE else kind: link for kind, link in links.items() if kind != SPINE_CORE}
+        above = {peer if kind == LEAF_SPINE else kind: link for kind, link in shape.get("links", {}).items()}
         shape = {**shape, "links": above}
     whole = merge(switch, shape, {"links": links} if links else {})
     if not whole.get("links"):
@@ -260,20 +439,20 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
             ratio = Fraction(servers.gpus, nics_per_server)
             if ratio != 1:
                 whole["gpus_per_nic"] = int(ratio) if ratio.denominator == 1 else str(ratio)
-    elif scope.role != COMPUTE and scope.assumed and (rate := _stated_rate(scope, catalog)):
-        cages = [str(catalog.find_original("transceiver", line.id).value("cage")) for line in scope.modules(SERVER)]
+    elif scope.role != COMPUTE and scope.assumed and (rate := _stated_rate(scope)):
+        cages = [str(line.record.value("cage")) for line in scope.modules(SERVER)]
         if cages and cages[0] != ANY:
             ports = int(shape.get("ports_per_server", 1))
             whole["nic"] = {"name": "NIC of the bill", "ports": ports, "port_gbps": rate, "cage": cages[0]}
     elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
-        assumed, most = catalog.assumption(UNKNOWN_PORT_RATE), port_gbps(switch["switch"], catalog)
-        whole["link"] = f"{_stated_rate(scope, catalog) or min(int(assumed.value), most)}G"
+        assumed, most = scope.catalog.assumption(UNKNOWN_PORT_RATE), port_gbps(switch["switch"], scope.catalog)
+        whole["link"] = f"{_stated_rate(scope) or min(int(assumed.value), most)}G"
     return whole
 
 
-def _stated_rate(scope: Scope, catalog: Catalog) -> int:
+def _stated_rate(scope: Scope) -> int:
     """Return the rate [Gb/s] of the links that the modules at servers serve; 0 without modules."""
-    return max((engine_gbps(line, catalog) for line in list_modules_at_servers(scope, catalog)), default=0)
+    return max((line.link_gbps for line in scope.list_modules_at_servers()), default=0)
 
 
 def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | None:
@@ -285,22 +464,22 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
     slots = list(list_slots(billed))
     server = candidate.cluster.get("server")
     stated = [line for line in (*scope.own, *scope.servers) if line.kind != SERVER or line.id == server]
-    fitted = fit(slots, stated, scope.free, basis.has_spares, scope.listed, scope.shared)
+    fitted = fit(slots, stated, scope.free, basis.bill.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
-        fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved, basis.catalog)))
+        fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved)))
     firsts = ((part.slots[0] if part.slots else part.lines[0], part.off) for part in fitted.wrong)
     broken = basis.required.count_broken((first.kind, first.id, off) for first, off in firsts)
     return FittedPlan(candidate, designed, billed, fitted, broken)
 
 
-def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int, catalog: Catalog) -> tuple[NeededPart, ...]:
+def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int) -> tuple[NeededPart, ...]:
     """Return the modules and fibres between fabric managers and reserved ports; empty without both."""
     claimed = {id(line) for line in design_fit.lines}
     left = [line for line in scope.free if id(line) not in claimed and line.quantity]
     modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
-    fibres = (line for line in left if line.kind == "cable" and is_fibre(line, catalog))
-    module = next((line for line in modules if count_engines(line, catalog) == ports), None)
-    fibre = next((line for line in fibres if count_links(line, catalog) == ports), None)
+    fibres = (line for line in left if line.is_fibre)
+    module = next((line for line in modules if line.links == ports), None)
+    fibre = next((line for line in fibres if line.links == ports), None)
     if module is None or fibre is None:
         return ()
     return tuple(NeededPart((), (line,), line.quantity or 0, line.quantity or 0) for line in (module, fibre))
@@ -386,7 +565,7 @@ def _add_network(networks: Networks, role: str, scope: Scope, basis: Basis) -> I
 def _join(joined: Iterable[tuple[Scope, FitResult]], scope: Scope, basis: Basis) -> Networks:
     joined = tuple(joined)
     slots = [slot for _, result in joined if result.usual for slot in list_slots(result.usual.bill)]
-    return Networks(joined, fit(slots, scope.lines, (), basis.has_spares))
+    return Networks(joined, fit(slots, scope.lines, (), basis.bill.has_spares))
 
 
 def _likeliest(fit_result: FitResult) -> list[FitResult]:

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.provenance import Assumed, Figure, Mark
 from bomgen.core.units import ANY_AMOUNT
+from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
-from bomgen.reading.cable_sheets import SheetCable
 from bomgen.reading.quote_workbook import name_cell
 
 Severity = Literal["error", "doubt", "unknown"]

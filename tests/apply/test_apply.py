@@ -33,7 +33,7 @@ from workbook_edits import (
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
-from depth import DEEP, examples
+from depth import examples, few
 
 from bomgen.apply.application import Application, apply_quote
 from bomgen.cli.command import main
@@ -94,7 +94,7 @@ def text_after(found: Application) -> list[str]:
     return [line for _, _, after in found.files for line in after.decode("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("path", PLANS[::3], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", few(PLANS, 9), ids=lambda path: path.stem)
 def test_an_unedited_workbook_gives_no_edit(path: Path) -> None:
     """As openpyxl saves it, without the values of formulas; tests/judges has LibreOffice save that of every plan."""
     file = open_plan(str(path), None)
@@ -122,7 +122,7 @@ def test_edits_are_applied_or_refused(applied: Applied, name: str) -> None:
     assert changed[0][2] - changed[0][1] <= 1 >= changed[0][4] - changed[0][3]
 
 
-@pytest.mark.parametrize("name", [name for name, edit in EDITS.items() if not edit.refused][:: 1 if DEEP else 3])
+@pytest.mark.parametrize("name", few((name for name, edit in EDITS.items() if not edit.refused), 5))
 def test_an_edit_that_was_written_is_there_already(workbooks: dict[str, bytes], applied: Applied, name: str) -> None:
     """The same workbook again says nothing that the plan has not."""
     file = edited(plan_of(QUOTE), applied(QUOTE, EDITS[name].edit))
@@ -594,7 +594,7 @@ def test_a_total_that_no_longer_follows_the_lines_is_a_conflict(applied: Applied
     assert "the total 76238178.74 was typed" in problem.message
 
 
-@pytest.mark.parametrize("value", ["=1+1", "#DIV/0!", 123456, "x", True, None, date(2027, 1, 31)])
+@pytest.mark.parametrize("value", few(["=1+1", "#DIV/0!", 123456, "x", True, None, date(2027, 1, 31)], 2))
 def test_no_computed_cell_is_changed_in_silence(workbooks: dict[str, bytes], applied: Applied, value: Any) -> None:
     """Amounts of lines, totals below the bill and what the cover repeats of them."""
     applied(SMALL, lambda _: None, "zh")

@@ -17,8 +17,8 @@ import pytest
 
 from bomgen.cabling.types import NOWHERE, Wiring
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.output.wiring import csv as table
 from bomgen.output.wiring import netbox
+from bomgen.output.wiring.columns import write_csv
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import list_cables, lock_result, work_out, work_out_around
@@ -65,7 +65,7 @@ def stands(wiring: Wiring) -> dict[str, Place]:
 def rows(wiring: Wiring) -> list[dict[str, str]]:
     """The rows of the CSV."""
     out = io.BytesIO()
-    table.write(wiring, out, lambda _: None)
+    write_csv(wiring, out, lambda _: None)
     return list(csv.DictReader(io.StringIO(out.getvalue().decode())))
 
 

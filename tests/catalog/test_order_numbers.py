@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bomgen.catalog.files import Catalog, Record
-from bomgen.catalog.order_numbers import OrderNumber, order_numbers
-from bomgen.catalog.sources import number_sources
+from bomgen.catalog.part_file_checks import OrderNumber, number_sources, order_numbers
 from bomgen.core.resources import folder, text
 from bomgen.reading.part_numbers import built_in_parts
 

@@ -18,8 +18,7 @@ import pytest
 from bomgen.core.language import language
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import (
-    OF_CLUSTER,
-    OF_PLAN,
+    CHARTS,
     Bars,
     Chart,
     HeatMap,
@@ -55,9 +54,11 @@ def _bom(name: str) -> dict[str, Any]:
 def _charts(report: Report, code: str = "en") -> Iterator[tuple[str, Chart]]:
     """All charts of a report, each behind the name of its cluster."""
     writer = Writer(report, language(code))
-    for each, found in ((writer, OF_PLAN), *((cluster, OF_CLUSTER) for cluster in writer.cluster_writers())):
-        for section in found:
-            yield from ((each.report.plan.cluster_name, chart) for chart in charts_of(each, section, found))
+    of_plan = ("costs", "alternatives")
+    sections = [(writer, section) for section in of_plan]
+    sections += [(each, section) for each in writer.cluster_writers() for section in CHARTS if section not in of_plan]
+    for each, section in sections:
+        yield from ((each.report.plan.cluster_name, chart) for chart in charts_of(each, section))
 
 
 def _shape(name: str, id: str) -> Any:

@@ -20,7 +20,7 @@ from openpyxl import load_workbook
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
-from depth import DEEP, examples
+from depth import examples, few
 from test_whole_plans import built
 from whole_plans import Whole, whole_plans
 
@@ -126,7 +126,7 @@ def _number(cell: Cell) -> Any:
 
 
 @pytest.mark.usefixtures("printer")
-@pytest.mark.parametrize("plan", PLANS if DEEP else PLANS[::3], ids=lambda path: path.stem)
+@pytest.mark.parametrize("plan", few(PLANS, 6), ids=lambda path: path.stem)
 def test_a_quote_has_few_pages(plan: Path) -> None:
     """Every plan gives up to 5 pages, and one more for each 40 lines beyond those."""
     from weasyprint import HTML

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from children import NEW, OLD, Child, Outcome, outcome, piped, state
-from depth import DEEP
+from depth import DEEP, few
 from judging import skip_or_fail
 
 from bomgen.output.registry import WIRINGS
@@ -104,7 +104,7 @@ LIMITED = [
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-@pytest.mark.parametrize("arguments", LIMITED, ids=lambda words: words.replace(" ", "_"))
+@pytest.mark.parametrize("arguments", few(LIMITED, 3), ids=lambda words: words.replace(" ", "_"))
 def test_files_of_a_block_at_most(arguments: str, unbuffered: str, work: Path, bomgen: Callable[..., Outcome]) -> None:
     """`ulimit -f 1`: nothing is written, code 3 and one line, for standard output that is a file too."""
     redirected = "" if " -o w" in arguments else "> out.txt"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from children import Child, Outcome, State, outcome, state
-from depth import DEEP
+from depth import DEEP, few
 from test_streams import PRINTING
 
 TURN = "\x1b[31m\x9b5m\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -79,7 +79,7 @@ def run(
     return done.outcome(code_page), state(place)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", few(COMMANDS, 2))
 def test_code_pages(command: str, work: Path) -> None:
     """What a code page lacks is replaced on the console; exit codes and files are those of any other.
 

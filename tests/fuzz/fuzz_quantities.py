@@ -8,13 +8,13 @@ from fractions import Fraction
 from oracles import held, number
 
 from bomgen.core.language import language
-from bomgen.core.units import _EXPECTED, _SCALES, Exact, parse
+from bomgen.core.units import _UNITS, Exact, parse
 from bomgen.core.yaml_source import MAX_DIGITS
 
 MOST_BYTES = 96
-UNITS = tuple(sorted(_SCALES))
+UNITS = tuple(sorted(_UNITS))
 TOKENS = (
-    *sorted({suffix for scales in _SCALES.values() for suffix in scales if suffix}),
+    *sorted({suffix for unit in _UNITS.values() for suffix in unit.scales if suffix}),
     *("1e60", "1e-60", "1_000", " ", "_", ".", ":", "3:2", "+", "-", "\u0661", "\u00b2", "\u066a", "\u00a0", "9" * 41),
 )
 ROUGH = Fraction(6, 1000)
@@ -25,9 +25,9 @@ GROUPED = ","
 def seeds() -> Iterator[bytes]:
     """Every unit with every suffix that it has, and the examples of its messages."""
     for at, unit in enumerate(UNITS):
-        for suffix in _SCALES[unit]:
+        for suffix in _UNITS[unit].scales:
             yield bytes([at]) + f"1.5 {suffix}".encode()
-        for example in _EXPECTED[unit][1].replace(", ", " or ").split(" or "):
+        for example in _UNITS[unit].example.replace(", ", " or ").split(" or "):
             yield bytes([at]) + example.encode()
 
 
@@ -60,7 +60,7 @@ def _exact(value: Exact) -> None:
 def _written_out(value: Exact, unit: str) -> None:
     """Written in any of its units a quantity is the same again; a larger unit means more."""
     parsed = []
-    for suffix, scale in sorted(_SCALES[unit].items(), key=lambda entry: entry[1]):
+    for suffix, scale in sorted(_UNITS[unit].scales.items(), key=lambda entry: entry[1]):
         share = Fraction(value) / scale
         if set(_primes(share.denominator)) <= {2, 5} and (written := number(share)):
             held(parse(f"{written}{suffix}", unit) == value, lambda: f"{written}{suffix} is not {value}")  # noqa: B023

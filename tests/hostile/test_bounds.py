@@ -235,9 +235,7 @@ RUNS = [
 OFTEN = (
     "key-twice",
     *SEARCHED,
-    "search-that-fails",
     "logo-of-comments",
-    "unseen-signs",
     "hosts-and-charges",
 )
 """What broke the bounds before there were limits, and is not slow today; the first is a user's."""

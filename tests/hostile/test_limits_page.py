@@ -16,7 +16,7 @@ from bomgen.fabric.clos import search
 from bomgen.output import pdf
 from bomgen.output import user_templates as templates
 from bomgen.plan import schema as plan_schema
-from bomgen.reading import apart, bills, cells, price_table, tables, workbooks
+from bomgen.reading import bills, cells, price_table, tables, workbooks
 from bomgen.serve import pages
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.verify import reading as as_built
@@ -114,8 +114,8 @@ def test_the_page_has_the_number(limit: str) -> None:
 def test_the_process_that_the_page_tells() -> None:
     """What a file that is read apart may take."""
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    assert f"may use {apart.LIMITS.cpu_seconds} s of one processor and {apart.LIMITS.memory_bytes >> 20} MiB" in text
-    assert apart.LIMITS.wall_seconds == 60
+    assert f"may use {tables.LIMITS.cpu_seconds} s of one processor and {tables.LIMITS.memory_bytes >> 20} MiB" in text
+    assert tables.LIMITS.wall_seconds == 60
     assert f"| printing a PDF | {pdf.LIMITS.cpu_seconds} s | {pdf.LIMITS.memory_bytes >> 30} GiB |" in text
     assert f"| a command | {command.SECONDS} s for each plan | {command.MEMORY >> 30} GiB |" in text
     assert f"| `wiring` | {command.SECONDS} s | {command.MEMORY_OF['wiring'] >> 30} GiB |" in text

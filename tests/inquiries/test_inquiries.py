@@ -41,6 +41,13 @@ def test_nothing_is_missing_from_the_order(report: Report) -> None:
         assert any(name in page for name in names) or report.plan.quote.language != "en", item
 
 
+@pytest.mark.parametrize(("name", "servers", "cards"), [("l40s-two-cards", 1, 2), ("l40s-n-plus-one", 3, 1)])
+def test_chassis_hold_the_cards_that_the_workload_needs(name: str, servers: int, cards: int) -> None:
+    """A plan without a size buys as many servers and cards in each as its load needs."""
+    cluster = work_out(open_plan(str(FOLDER / f"{name}.yaml"), None)).design
+    assert (cluster.sizing.servers.value, cluster.plan.cluster.server.gpus.value) == (servers, cards)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_built_is_refused(name: str) -> None:
     """An inquiry beyond its site is refused with the number that is exceeded."""

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from depth import DEEP, VARIED_PLANS
+from depth import DEEP, JUDGED_PLANS
 from judging import Judge
 from processor import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
-PLANS = [path for path in sorted((CHECKOUT / "plans").glob("*.yaml")) if DEEP or path.stem in VARIED_PLANS]
+PLANS = [path for path in sorted((CHECKOUT / "plans").glob("*.yaml")) if DEEP or path.stem in JUDGED_PLANS]
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Resave = Callable[[Path, Path], None]

@@ -1,4 +1,4 @@
-// node serve.cjs BROWSER PYTHON FOLDER [NAME...]: uses the page of `bomgen serve FOLDER` as people do, in a browser; prints
+// node serve.cjs BROWSER PYTHON FOLDER [LEFT OUT...]: uses the page of `bomgen serve FOLDER` as people do, in a browser; prints
 // what is there after the steps of each story by its name, `failed` where a step was impossible. FOLDER holds a plan
 // NAME.yaml for each story, and the files that are dropped. One server for all; that of `killed` has a folder of its own.
 const fs = require("fs");
@@ -7,10 +7,10 @@ const path = require("path");
 const { spawn } = require("child_process");
 const { chromium } = require("playwright-core");
 
-const [executablePath, python, folder, ...wanted] = process.argv.slice(2);
+const [executablePath, python, folder, ...leftOut] = process.argv.slice(2);
 const checkout = path.resolve(__dirname, "../..");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+const switches = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--disable-dev-shm-usage", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
 const desk = { width: 1440, height: 900 }, phone = { width: 390, height: 844 }, wall = { width: 1920, height: 1080 };
 const patience = 20000; // milliseconds in which a step has its effect on a busy machine
@@ -858,7 +858,7 @@ const stories = {
 (async () => {
   const browser = await chromium.launch({ executablePath, headless: true, args: switches });
   const server = await serve(folder);
-  const found = {}, names = wanted.length ? wanted : Object.keys(stories);
+  const found = {}, names = Object.keys(stories).filter((name) => !leftOut.includes(name));
   let next = 0;
   const work = async () => {
     for (let number = next++; number < names.length; number = next++) {

@@ -16,7 +16,7 @@ PRINTED = "llama65b"
 PRICED = "llama65b-linkx"
 LONG = "meta-24k"
 RACKS = "superpod-h100-floor"
-COLOURED = (PRICED, RACKS, "llama2-7b-chat", "llama3-70b-lora")
+COLOURED = (PRICED, RACKS, "deepseek-r1-h20-zh", "training-and-serving")
 """Quotes that have all that a quote may have between them."""
 NUMBERS = ("2026", "2048", "19.78", "1024", "4096")
 A4_POINTS = (595.0, 842.0)
@@ -43,7 +43,7 @@ DIFFERENCES = {
     "changes-zh": ("diff", f"plans/{PRICED}.yaml", _QUOTED, "--set", "quote.language=zh"),
 }
 """Pages of plans side by side, and of what changed."""
-SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu")
+SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--font-render-hinting=none")
 
 
 class Word(NamedTuple):
@@ -127,7 +127,7 @@ def _printed(run: Any, chromium: str, place: Path, page: Path) -> Path:
 @pytest.fixture(scope="module")
 def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
     """The report as Chromium prints it (`text`, `pages`) and its document after the scripts have run (`dom`)."""
-    chromium, pdftotext, pdfinfo = judge("chromium"), judge("pdftotext"), judge("pdfinfo")
+    chromium, pdftotext, pdfinfo = judge("chromium-headless-shell"), judge("pdftotext"), judge("pdfinfo")
     place = tmp_path_factory.mktemp("chromium")
     page = quotes[PRINTED] / "report.html"
     pdf = _printed(run, chromium, place, page)
@@ -142,7 +142,7 @@ def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
 @pytest.fixture(scope="module", params=["en", "zh"])
 def long_print(request, judge, run, tmp_path_factory) -> list[list[Word]]:
     """The words of every page of a long report, as Chromium prints it, in each language."""
-    chromium, pdftotext = judge("chromium"), judge("pdftotext")
+    chromium, pdftotext = judge("chromium-headless-shell"), judge("pdftotext")
     place = tmp_path_factory.mktemp("long")
     options = ("-f", "html", "--set", f"quote.language={request.param}")
     pdf = _printed(run, chromium, place, _built(place, run, LONG, *options) / "report.html")
@@ -158,7 +158,7 @@ def visited(quotes, judge, run, tmp_path_factory) -> dict[str, dict]:
 
     Axe judges some pages (`axe`), which have every kind of element, page and language between them.
     """
-    chromium = judge("chromium")
+    chromium = judge("chromium-headless-shell")
     judge("npm:axe-core")
     judge("npm:playwright-core")
     script = Path(__file__).with_name("visit.cjs")
@@ -180,7 +180,7 @@ def visited(quotes, judge, run, tmp_path_factory) -> dict[str, dict]:
 @pytest.fixture(scope="module")
 def used(quotes, judge, run) -> dict[str, Any]:
     """What a quote with prices shows after each step of somebody with a keyboard and no mouse."""
-    chromium = judge("chromium")
+    chromium = judge("chromium-headless-shell")
     environment = {"NODE_PATH": str(judge("npm:playwright-core").parent)}
     script = Path(__file__).with_name("use.cjs")
     done = run("node", script, chromium, quotes[PRICED] / "report.html", environment=environment)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bomgen.output.wiring.dot import MOST_DEVICES
+from bomgen.output.wiring.graphs import MOST_DEVICES
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = ("llama65b", "gb300-nvl72-spectrum")

@@ -2,7 +2,7 @@
 const path = require("path");
 const { chromium } = require("playwright-core");
 
-const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND"];
+const switches = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND"];
 const tabs = 2000;
 
 async function use(page) {

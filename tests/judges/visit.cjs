@@ -8,7 +8,7 @@ const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const contrast = "color-contrast";
 const alike = ".derivations details:nth-child(n+9), tbody tr:nth-child(n+13)"; // as the first ones are
-const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+const switches = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--disable-dev-shm-usage", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND", "--process-per-site"];
 const atOnce = 2;
 const desk = { width: 1280, height: 1600 };

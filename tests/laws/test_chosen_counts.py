@@ -9,6 +9,7 @@ from math import ceil, lcm
 from typing import Any
 
 import pytest
+from depth import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -110,7 +111,7 @@ SMALL = {"llama-2-7b": "30B", "llama-3.1-70b": "4B", "mixtral-8x7b": "10B", "gem
 """Models with so few tokens that every smaller cluster can be looked at."""
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(30))
 @given(
     model=st.sampled_from(sorted(SMALL)),
     gpu=st.sampled_from(["h100-sxm", "a100-sxm-40", "b200-sxm", "l40s"]),
@@ -181,7 +182,7 @@ def test_the_fewest_by_prediction(
         assert not meets(sized(worked, keys, gpu=gpu, gpus=gpus), days)
 
 
-@settings(max_examples=5)
+@settings(max_examples=examples(15))
 @given(
     model=st.sampled_from(
         ["llama-3.1-70b", "mixtral-8x22b", "deepseek-v3", "gemma-2-27b", "llama-2-7b", "gpt-oss-120b"]

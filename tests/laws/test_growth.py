@@ -22,13 +22,12 @@ from test_bill_and_cables import built, check_law
 
 from bomgen.cabling.recabling import record_network, restore_network
 from bomgen.cabling.types import Wiring, broken_rules
-from bomgen.output.wiring import csv as table
-from bomgen.output.wiring.columns import list_labels
+from bomgen.output.wiring.columns import list_labels, write_csv
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import list_cables, work_out_around
 from bomgen.workflow.plan_files import PlanFile
 
-PLANS, SHARDS = 120 * DEEPER, 8
+PLANS, SHARDS = 80 * DEEPER, 8
 HALLS = 24
 """Plans with a layout that grow."""
 LEAST_COMPARED = 0.2
@@ -39,7 +38,7 @@ Row = dict[str, str]
 def rows(wiring: Wiring) -> list[Row]:
     """The rows of the CSV."""
     out = io.BytesIO()
-    table.write(wiring, out, lambda _: None)
+    write_csv(wiring, out, lambda _: None)
     return list(csv.DictReader(io.StringIO(out.getvalue().decode())))
 
 

@@ -16,8 +16,9 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Figure, trace
 from bomgen.results.numbers import numbers
 from bomgen.results.result import Report, result
-from bomgen.sizing.prediction import predict
-from bomgen.sizing.prediction.predict import Members, learn, lower_bound, predict_steps, upper_bound
+from bomgen.sizing.prediction import coefficients
+from bomgen.sizing.prediction.coefficients import Members
+from bomgen.sizing.prediction.predict import learn, lower_bound, predict_steps, upper_bound
 from bomgen.sizing.prediction.terms import (
     HIDDEN,
     HIDING,
@@ -111,8 +112,8 @@ def machines() -> st.SearchStrategy[Machine[float]]:
 @st.composite
 def efficiencies(draw: st.DrawFn) -> Terms[float]:
     """Fitted inverse efficiencies of any generation, precision and stack."""
-    stack = draw(st.sampled_from(predict.stack_names()))
-    return predict.inverse_efficiencies(Members(draw(GENERATIONS), draw(PRECISIONS), stack, draw(MODELS)))
+    stack = draw(st.sampled_from(coefficients.stack_names()))
+    return coefficients.inverse_efficiencies(Members(draw(GENERATIONS), draw(PRECISIONS), stack, draw(MODELS)))
 
 
 @given(works(), machines(), splits(), efficiencies(), FASTER)
@@ -138,11 +139,11 @@ def test_frozen_weights_never_slow(
 
 def test_kernels_take_longer_than_the_starts_that_they_hide() -> None:
     """For each generation, precision and stack: else a slower GPU would come out faster."""
-    found = predict.fit()
+    found = coefficients.load(coefficients.FIT)
     for born in (None, *found["generation"]):
         for precision in found["precision"]:
-            for stack in predict.stack_names():
-                inverse = predict.inverse_efficiencies(Members(born, precision, stack, "dense"))
+            for stack in coefficients.stack_names():
+                inverse = coefficients.inverse_efficiencies(Members(born, precision, stack, "dense"))
                 hiding = [getattr(inverse, name) for name in HIDING]
                 hidden = [getattr(inverse, name) for name in HIDDEN]
                 assert max(hidden) <= min(hiding), (born, precision, stack)
@@ -196,7 +197,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "batch_tokens": "4M",
         "mfu": "predicted",
         "zero": draw(st.integers(0, 3)),
-        "stack": draw(st.sampled_from(predict.stack_names())),
+        "stack": draw(st.sampled_from(coefficients.stack_names())),
         "recompute": draw(st.sampled_from(["none", "selective", "full"])),
     }
     gpu = {

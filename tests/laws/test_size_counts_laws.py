@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from written_plans import plan_file
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
+from bomgen.plan.fabric_demand import attachments
 from bomgen.sizing.cluster_size import size_cluster
 from bomgen.sizing.size_counts import refusal, size_counts, with_count
 from bomgen.workflow.inputs import catalog_of, source_of

@@ -15,7 +15,7 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.optics.cages import UNKNOWN, PortDemand, map_ports, name_sockets
-from bomgen.output.wiring import infragraph
+from bomgen.output.wiring.graphs import REPLACED
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import open_plan
@@ -53,7 +53,7 @@ def test_names_are_unique_on_a_switch(name, switch):
     assert any(carried.values()), name
     for rate, names in carried.items():
         assert len(set(names)) == len(names), (name, rate)
-        assert len({each.translate(infragraph.REPLACED) for each in names}) == len(names), (name, rate)
+        assert len({each.translate(REPLACED) for each in names}) == len(names), (name, rate)
         assert not any(set(each) & set(';," ') for each in names), (name, rate)
 
 

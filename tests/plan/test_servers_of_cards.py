@@ -26,6 +26,22 @@ def test_gpus_are_shared_equally_by_the_fewest_servers(gpus: int, servers: int) 
     assert (cluster["gpus"], cluster["servers"]) == (gpus, servers)
 
 
+@pytest.mark.parametrize(
+    ("workload", "gpus", "servers"),
+    [
+        ("compute: {target: 3 PFLOPS}", 10, 2),
+        ("fine_tuning: {model: llama-3.1-8b, method: lora, rank: 16, tokens: 400M, target_days: 1}", 2, 1),
+        ("inference: {model: llama-3.1-70b, precision: fp8, context: 2500, concurrency: 15}", 2, 1),
+    ],
+)
+def test_cards_follow_the_workload(workload: str, gpus: int, servers: int) -> None:
+    """As few as carry it, equally many in each of the servers that whole chassis would take."""
+    plan = PLAN.replace(", %s", "") + f"workload: {{{workload}}}\n"
+    cluster = build(plan).data["cluster"]
+    assert (cluster["gpus"], cluster["servers"]) == (gpus, servers)
+    assert build(plan.replace("l40s", "l40s, round_up_to: server")).data["cluster"]["gpus"] == 8 * servers
+
+
 def test_power_weight_and_price_follow_the_cards() -> None:
     """A PowerEdge XE7745 (68.5 kg with eight cards) with three RTX PRO 6000 of 600 W and 1.1 kg."""
     part = "server: {part: dell-xe7745-rtx-pro-6000, gpus: %d}, servers: 2"

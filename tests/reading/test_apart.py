@@ -10,7 +10,7 @@ import pytest
 from bomgen.core import jobs
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.jobs import start_python
-from bomgen.reading import apart
+from bomgen.reading import tables
 
 if TYPE_CHECKING:
     from bomgen.core.jobs import Child
@@ -31,7 +31,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, module: str, function: str) -> None:
 @pytest.mark.parametrize(
     ("module", "function", "said"),
     [
-        ("bomgen.reading.apart_child", "gone", FAILED.format("exit code 1")),
+        ("bomgen.reading.no_such", "gone", FAILED.format("exit code 1")),
         pytest.param(
             *("faulthandler", "_sigsegv", FAILED.format("SIGSEGV")),
             marks=pytest.mark.skipif(os.name == "nt", reason="Windows ends processes with other codes"),
@@ -48,23 +48,23 @@ def test_a_reader_that_fails_is_told_from_one_over_its_limits(
     """A missing module and a crash are no limits of the file; a library that aborts has no memory left."""
     ends(monkeypatch, module, function)
     with pytest.raises(PlanErrors, match=said):
-        apart.read_apart(apart.PDF, b"", "a.pdf")
+        tables.read_apart("pdf", b"", "a.pdf")
 
 
-@pytest.mark.parametrize(("module", "function"), [("faulthandler", "_sigsegv"), ("bomgen.reading.apart_child", "gone")])
+@pytest.mark.parametrize(("module", "function"), [("faulthandler", "_sigsegv"), ("bomgen.reading.no_such", "gone")])
 def test_a_reader_that_fails_with_its_memory_used_up_is_over_its_limits(
     module: str, function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no page is left, the system ends a process with SIGSEGV, or Python cannot report its MemoryError."""
     ends(monkeypatch, module, function)
-    monkeypatch.setattr(jobs, "wait_for", lambda child: (child.wait(), apart.LIMITS.memory_bytes))
+    monkeypatch.setattr(jobs, "wait_for", lambda child: (child.wait(), tables.LIMITS.memory_bytes))
     with pytest.raises(PlanErrors, match=OVER):
-        apart.read_apart(apart.PDF, b"", "a.pdf")
+        tables.read_apart("pdf", b"", "a.pdf")
 
 
 def test_a_reader_that_waits_is_over_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock ends what takes no processor."""
     ends(monkeypatch, "signal", "pause")
-    monkeypatch.setattr(apart, "LIMITS", apart.LIMITS._replace(wall_seconds=1))
+    monkeypatch.setattr(tables, "LIMITS", tables.LIMITS._replace(wall_seconds=1))
     with pytest.raises(PlanErrors, match=OVER):
-        apart.read_apart(apart.PDF, b"", "a.pdf")
+        tables.read_apart("pdf", b"", "a.pdf")

@@ -234,7 +234,7 @@ def test_designs_are_tried_for_so_many_steps(monkeypatch: pytest.MonkeyPatch) ->
     """The first network for which nothing is left is named."""
     rows = "Part number,Fabric,Qty\nMQM9700-NS2F,compute,6\nMQM9700-NS2F,storage,2\n"
     monkeypatch.setattr("bomgen.xray.inspection.MAX_STEPS", 1 << 14)
-    found = inspect(open_bill(rows.encode(), "bill.csv", Catalog()), Catalog()).found
+    found = inspect(open_bill(rows.encode(), "bill.csv", Catalog())).found
     [said] = [each.message for each in found.findings if each.message.code == "xray-too-much"]
     assert said.parameters["fabric"] == "storage"
 
@@ -247,7 +247,7 @@ def test_a_bill_is_read_up_to_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bomgen.reading.bills.MAX_LINES", 2)
     bill = open_bill(rows.encode(), "bill.csv", Catalog())
     assert ([line.quantity for line in bill.lines], bill.unread) == ([1, 2], 2)
-    assert any(each.message.code == "xray-not-read" for each in inspect(bill, Catalog()).found.findings)
+    assert any(each.message.code == "xray-not-read" for each in inspect(bill).found.findings)
     with pytest.raises(PlanErrors, match="more than 2 lines; give the bill alone"):
         require_whole(bill)
 

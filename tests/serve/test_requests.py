@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, get_args, get_origin, is_typeddict
 
 import pytest
+from depth import few
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,7 +148,7 @@ def test_any_field_may_be_anything(workspace: Workspace, call: str) -> None:
 WITHOUT_NUMPY = ("check", "build", "complete", "form", "space", "set", "prices", "xray", "apply")
 
 
-@pytest.mark.parametrize("call", WITHOUT_NUMPY)
+@pytest.mark.parametrize("call", few(WITHOUT_NUMPY, 3))
 def test_most_calls_need_no_numpy(workspace: Workspace, call: str) -> None:
     """A plan of a fixed size lists no cables and compares no splits; in a browser NumPy is a download more."""
     program = (

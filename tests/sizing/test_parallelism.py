@@ -15,8 +15,8 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, walk
 from bomgen.plan.types import Parallelism, Training
 from bomgen.results.explain import Explanation, Trees, text
+from bomgen.sizing.gpu_counts import first_fitting
 from bomgen.sizing.training import memory
-from bomgen.sizing.training.fitting_counts import first_fitting
 from bomgen.sizing.training.memory import Memory
 from bomgen.sizing.training.parallelism import fit
 from bomgen.sizing.training.states import ParallelSplit

@@ -1,4 +1,4 @@
-"""Predicted training steps: what was fitted to what, one formula for numbers, arrays and figures, own measurements."""
+"""Predicted training steps: what was fitted to what, one formula for numbers, arrays and figures, own coefficients."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from training_rows import MeasuredStep, read
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.core.provenance import Cited, Figure, walk
 from bomgen.core.resources import folder
 from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
-from bomgen.sizing.prediction import measurements, predict
-from bomgen.sizing.prediction.predict import Members, predict_steps
+from bomgen.sizing.prediction import coefficients
+from bomgen.sizing.prediction.coefficients import FACTS, FIT, Members, load
+from bomgen.sizing.prediction.predict import predict_steps
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, line_rate_terms
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
@@ -52,20 +54,20 @@ def predicted_plan(gpus: int | None = 256, **keys: Any) -> Design:
 
 
 @pytest.fixture(scope="module")
-def measured() -> list[measurements.MeasuredStep]:
+def measured() -> list[MeasuredStep]:
     """All rows that the terms describe."""
-    return measurements.read(Catalog())[0]
+    return read(Catalog())[0]
 
 
 def test_the_fit_is_of_the_committed_rows() -> None:
     """By the digests that the fit noted."""
-    for name, key in ((measurements.ROWS, "rows_sha256"), (measurements.FACTS, "facts_sha256")):
-        assert hashlib.sha256(measurements.file(name)).hexdigest() == predict.fit()[key], "run make fit"
+    for name, key in ((coefficients.ROWS, "rows_sha256"), (FACTS, "facts_sha256")):
+        assert hashlib.sha256(coefficients.file(name)).hexdigest() == load(FIT)[key], "run make fit"
 
 
 def test_every_row_has_a_source_and_a_licence() -> None:
     """One that allows its facts to be passed on."""
-    for number, row in measurements.numbered_rows():
+    for number, row in coefficients.numbered_rows():
         assert row["source"], number
         assert row["url"], number
         assert row["licence"].startswith(FREE), number
@@ -73,22 +75,22 @@ def test_every_row_has_a_source_and_a_licence() -> None:
 
 def test_every_recomputation_is_described() -> None:
     """A word that is not would count as none."""
-    words = {row["recompute"] for _, row in measurements.numbered_rows() if row["layers"]}
-    assert words - measurements.facts()["recomputation"].keys() == {"", "none", "selective"}
+    words = {row["recompute"] for _, row in coefficients.numbered_rows() if row["layers"]}
+    assert words - load(FACTS)["recomputation"].keys() == {"", "none", "selective"}
 
 
 def test_the_schema_offers_the_fitted_stacks() -> None:
     """No more and no fewer, versions included."""
     schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))
-    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == predict.stack_names()
+    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == coefficients.stack_names()
 
 
-def test_the_fit_counts_its_rows(measured: list[measurements.MeasuredStep]) -> None:
+def test_the_fit_counts_its_rows(measured: list[MeasuredStep]) -> None:
     """By generation, kind of model and stack, with the errors that the page of accuracy prints."""
     found = {
-        (generation, kind): steps for generation, of in predict.fit()["measured"].items() for kind, steps in of.items()
+        (generation, kind): steps for generation, of in load(FIT)["measured"].items() for kind, steps in of.items()
     }
-    of_kind = [((row.generation, predict.kind_of_model(row.moe)), row) for row in measured]
+    of_kind = [((row.generation, coefficients.kind_of_model(row.moe)), row) for row in measured]
     assert {key: steps["rows"] for key, steps in found.items()} == Counter(key for key, _ in of_kind)
     assert {(*key, name): rows for key, steps in found.items() for name, rows in steps["stacks"].items()} == Counter(
         (*key, name) for key, row in of_kind for name in {row.stack, row.version}
@@ -115,15 +117,15 @@ def test_the_fit_counts_its_rows(measured: list[measurements.MeasuredStep]) -> N
 )
 def test_the_default_stack_is_the_newest(generation: str | None, moe: bool, stack: str) -> None:
     """In its newest version with rows; an accelerator without rows has the newest of all."""
-    assert predict.newest_stack(generation, moe) == stack
+    assert coefficients.newest_stack(generation, moe) == stack
 
 
-def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[measurements.MeasuredStep]) -> None:
+def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[MeasuredStep]) -> None:
     """The coefficients that a plan is predicted with are those that the page was written with."""
     by_cluster: dict[str, list[float]] = {}
     for row in measured:
         if not row.moe:
-            inverse = predict.inverse_efficiencies(Members(row.generation, row.precision, row.version, row.model))
+            inverse = coefficients.inverse_efficiencies(Members(row.generation, row.precision, row.version, row.model))
             step = predict_steps(row.work, row.machine, row.split, inverse)
             by_cluster.setdefault(row.cluster, []).append(abs(step / row.step - 1))
     assert np.mean([np.mean(errors) for errors in by_cluster.values()]) < MOST_IN_SAMPLE
@@ -253,10 +255,10 @@ def test_fine_tuning_is_predicted(method: str) -> None:
     assert tuned == trained if method == "full" else tuned < trained
 
 
-def test_arrays_give_what_single_numbers_give(measured: list[measurements.MeasuredStep]) -> None:
+def test_arrays_give_what_single_numbers_give(measured: list[MeasuredStep]) -> None:
     """To the last bit, on every row of several clusters at once."""
     chosen = [row for row in measured if row.cluster.startswith(("mbridge", "vtrain-multi", "selene"))]
-    inverse = predict.inverse_efficiencies(Members("hopper", "16-bit", "megatron-core", "dense"))
+    inverse = coefficients.inverse_efficiencies(Members("hopper", "16-bit", "megatron-core", "dense"))
     work = Work(*(np.array(column) for column in zip(*(row.work for row in chosen), strict=True)))
     machine = Machine(*(np.array(column) for column in zip(*(row.machine for row in chosen), strict=True)))
     split = Split(*(np.array(column) for column in zip(*(row.split for row in chosen), strict=True)))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import serving_rows
 
 from bomgen.core.provenance import walk
 from bomgen.output.writer import render
 from bomgen.results.result import Report, numbers_of, result
-from bomgen.sizing.prediction import serving, serving_rows
-from bomgen.sizing.prediction.measurements import file
+from bomgen.sizing.prediction import serving
+from bomgen.sizing.prediction.coefficients import SERVING_FACTS, SERVING_FIT, file, load, numbered_rows
 from bomgen.sizing.prediction.serving_terms import (
     CHUNKED,
     COEFFICIENTS,
@@ -106,16 +107,16 @@ def test_many_loads_at_once_are_single_loads(worked: Worked) -> None:
     loads = np.array([1.0, 7.0, 300.0])
     split = ReplicaSplit(*speed.split(1.0))._replace(in_flight=loads)
     together = line_rate_terms(work, machine, split)
-    for place, load in enumerate(loads):
-        single = speed.at_line_rate(float(load))
+    for place, in_flight in enumerate(loads):
+        single = speed.at_line_rate(float(in_flight))
         found = [float(np.broadcast_to(term, (3,))[place]) for term in together]
         assert found == pytest.approx(list(single))
 
 
 def test_the_fit_is_of_the_rows_that_are_there() -> None:
     """`make fit` ran after the last change of rows, facts and terms."""
-    found = serving.fit()
-    for key, name in (("rows_sha256", serving_rows.ROWS), ("facts_sha256", serving_rows.FACTS)):
+    found = load(SERVING_FIT)
+    for key, name in (("rows_sha256", serving_rows.ROWS), ("facts_sha256", SERVING_FACTS)):
         assert found[key] == hashlib.sha256(file(name)).hexdigest()
     assert set(found["terms"]) == {*COEFFICIENTS.values(), serving.SHARE, serving.CONSTANT}
     assert len(found["terms"]) == 10
@@ -123,8 +124,8 @@ def test_the_fit_is_of_the_rows_that_are_there() -> None:
 
 def test_every_row_names_its_source_and_most_are_used() -> None:
     """Sources are in the facts; rows that are left out say why."""
-    sources = serving_rows.facts()["sources"]
-    assert all(fields["source"] in sources for _, fields in serving_rows.numbered_rows())
+    sources = load(SERVING_FACTS)["sources"]
+    assert all(fields["source"] in sources for _, fields in numbered_rows(serving_rows.ROWS))
     assert all(source["url"] and source["licence"] for source in sources.values())
     rows, left_out = serving_rows.read()
     assert len(rows) > 10 * len(left_out)
@@ -219,7 +220,7 @@ def test_the_rows_of_an_accelerator_are_counted() -> None:
     """By accelerator, kind of model and number of models, as the fit noted them."""
     times = "tpot", "ttft", "request", "batch"
     rows = [row for row in serving_rows.read()[0] if any(getattr(row, time) for time in times)]
-    for gpu, kinds in serving.fit()["measured"].items():
+    for gpu, kinds in load(SERVING_FIT)["measured"].items():
         for kind, counts in kinds.items():
             of_kind = [row for row in rows if row.gpu == gpu and (row.work.expert_weights > 0) == (kind == "moe")]
             assert counts == {"rows": len(of_kind), "models": len({row.model for row in of_kind})}

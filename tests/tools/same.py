@@ -40,7 +40,7 @@ CORNERS, ERRORS = "tests/corners", "tests/errors"
 PLAN_FOLDERS = ("plans", CORNERS, ERRORS)
 CASES = {CORNERS: "corners.yaml", ERRORS: "cases/*.yaml"}
 """By folder, the files that have its plans."""
-QUICK = 3
+QUICK = 12
 """One corner of so many is built with `--quick`."""
 COMMAND = "# $ bomgen "
 """The first line of a plan that is shown to another command than `build`; OUT is a folder to write into."""

@@ -72,7 +72,7 @@ def test_words_of_switches_and_cables(tmp_path: Path) -> None:
 
 def test_every_word_means_a_value_of_a_schema() -> None:
     """The values in the file of words are those of the part schemas."""
-    from bomgen.catalog.part_file_checks import FILE
+    from bomgen.catalog.link_words import TRADE_WORDS
     from bomgen.core import schema
     from bomgen.core.resources import folder
     from bomgen.core.yaml_source import own
@@ -90,7 +90,7 @@ def test_every_word_means_a_value_of_a_schema() -> None:
     for path in (folder("schemas") / "part").glob("*.json"):
         described = schema.document(f"part/{path.name.removesuffix('.schema.json')}")
         collect(described, described.get("$defs", {}), "")
-    words = own(folder("data") / FILE, FILE).data
+    words = own(folder("data") / TRADE_WORDS, TRADE_WORDS).data
     assert [
         f"{field} {value}" for field, values in words.items() for value in values if value not in known[field]
     ] == []

@@ -50,7 +50,7 @@ def look(rows: Sequence[Row]) -> Inspection:
     writer = csv.DictWriter(out, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    return inspect(open_bill(out.getvalue().encode(), "bill.csv", CATALOG), CATALOG)
+    return inspect(open_bill(out.getvalue().encode(), "bill.csv", CATALOG))
 
 
 def random_plan(random: Random) -> dict[str, Any]:

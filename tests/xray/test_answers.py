@@ -15,7 +15,7 @@ ENGLISH = language("en")
 
 def look_at(text: str) -> Xray:
     """The x-ray of a bill."""
-    return inspect(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG).found
+    return inspect(open_bill(text.encode(), "bill.csv", CATALOG)).found
 
 
 def test_network_that_is_larger_than_its_servers_need() -> None:

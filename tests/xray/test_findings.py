@@ -39,7 +39,7 @@ def test_every_finding_has_what_its_sentence_holds() -> None:
 def codes(text: str) -> list[tuple[str, int]]:
     """What prices and parts of a bill bring up, with the line."""
     bill = open_bill(text.encode(), "bill.csv", CATALOG)
-    found = [*check_parts(bill, CATALOG), *check_prices(bill), *ConsistencyChecks(bill, CATALOG).findings()]
+    found = [*check_parts(bill), *check_prices(bill), *ConsistencyChecks(bill).findings()]
     return sorted((each.code, each.mark.line) for each in found if each.severity == "error")
 
 
@@ -140,7 +140,7 @@ def test_laws(lines: str, wrong: list[tuple[str, int]]) -> None:
 def test_required_parts(lines: str, wrong: set[tuple[str, int, int]]) -> None:
     """Licences are counted by the GPUs of the servers, cords by their power supplies."""
     bill = open_bill(f"Part,Qty\n{lines}".encode(), "bill.csv", CATALOG)
-    assert {(each.code, each.mark.line, each.pieces) for each in Requirements(bill, CATALOG).findings()} == wrong
+    assert {(each.code, each.mark.line, each.pieces) for each in Requirements(bill).findings()} == wrong
 
 
 UNKNOWN = "Part,Description,Qty\nQM9700,switch,64\nMMA4Z00-NS,,100\nMFP7E10-N030,fibre,12000\n"
@@ -164,7 +164,7 @@ UNKNOWN = "Part,Description,Qty\nQM9700,switch,64\nMMA4Z00-NS,,100\nMFP7E10-N030
 def test_unknown_lines_may_be_what_seems_to_be_missing(lines: str, found: set[tuple[str, str, int]]) -> None:
     """No module is counted as missing that a line which is not recognised may be."""
     bill = open_bill((UNKNOWN + lines).encode(), "bill.csv", CATALOG)
-    assert {(each.code, each.severity, each.pieces) for each in ConsistencyChecks(bill, CATALOG).findings()} == found
+    assert {(each.code, each.severity, each.pieces) for each in ConsistencyChecks(bill).findings()} == found
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_unknown_lines_may_be_what_seems_to_be_missing(lines: str, found: set[tu
 def test_unknown_lines_may_be_what_is_required(lines: str, severity: str) -> None:
     """A line without words may be the cords of a server; one that is a cable of a network is not."""
     bill = open_bill(f"Part,Description,Qty\nLENOVO-SR680A-V3,,2\n{lines}".encode(), "bill.csv", CATALOG)
-    assert [each.severity for each in Requirements(bill, CATALOG).findings() if each.pieces == -16] == [severity]
+    assert [each.severity for each in Requirements(bill).findings() if each.pieces == -16] == [severity]
 
 
 @pytest.mark.parametrize("quantity", ["-", "–", "—", "n/a", "as needed", "TBD"])
@@ -181,10 +181,7 @@ def test_cables_without_a_number_of_pieces_are_cables(quantity: str) -> None:
     """Lines whose quantity is not a number are said to be so, and nothing else is said to lack them."""
     text = f"Part,Description,Qty\nMQM9700-NS2F,switch,2\nMMA4Z00-NS,,64\nMFP7E10-N030,fibre,{quantity}\n"
     bill = open_bill(text.encode(), "bill.csv", CATALOG)
-    found = [
-        each.code
-        for each in (*check_prices(bill), *ConsistencyChecks(bill, CATALOG).findings(), *find_lacking(bill, CATALOG))
-    ]
+    found = [each.code for each in (*check_prices(bill), *ConsistencyChecks(bill).findings(), *find_lacking(bill))]
     assert sorted(found) == ["quantity", "without-racks"]
 
 
@@ -208,7 +205,7 @@ def test_prices_with_notes(price: str, found: list[str]) -> None:
 def test_a_rack_scale_system_is_a_rack_of_gpus() -> None:
     """A GB300 NVL72 has 72 GPUs in 18 trays of 4 (NVIDIA's name has the number), and is itself a rack."""
     bill = open_bill(b"part,quantity\nGB300 NVL72,2", "bill.csv", CATALOG)
-    licences = [each for each in Requirements(bill, CATALOG).findings() if each.code == "choose-pieces"]
+    licences = [each for each in Requirements(bill).findings() if each.code == "choose-pieces"]
     assert [each.message.parameters["pieces"] for each in licences] == [144]
-    assert not list(find_lacking(bill, CATALOG))
-    assert [each.code for each in find_lacking(open_bill(b"part,quantity\nDGXH100,2", "bill.csv", CATALOG), CATALOG)]
+    assert not list(find_lacking(bill))
+    assert [each.code for each in find_lacking(open_bill(b"part,quantity\nDGXH100,2", "bill.csv", CATALOG))]

@@ -12,7 +12,6 @@ from bills_with_errors import CATALOG, MODES, look, put_error, random_plan, rank
 from depth import DEEP
 
 import bomgen
-from bomgen.catalog.files import Catalog
 from bomgen.xray.contents import open_bill, plan_text, to_data
 from bomgen.xray.inspection import Inspection, inspect
 from bomgen.xray.laws import ConsistencyChecks
@@ -42,7 +41,7 @@ SMALL = ("a100-32-zh", "1000P-dense", "ascend-910c", "gaudi3-64", "rtx-pro-6000-
 
 def open_published(name: str) -> Inspection:
     """The x-ray of a published bill."""
-    return inspect(open_bill((BILLS / f"{name}.csv").read_bytes(), f"{name}.csv", CATALOG), CATALOG)
+    return inspect(open_bill((BILLS / f"{name}.csv").read_bytes(), f"{name}.csv", CATALOG))
 
 
 @pytest.mark.long
@@ -184,7 +183,7 @@ def test_json_keeps_to_its_schema(name: str) -> None:
     """The JSON is what the schema says: with findings and amounts, with clusters, without a fabric."""
     text = "P/N,Description,Qty,Unit price,Total\nMMA4Z00-NS,OSFP 1310nm,8,900 USD,7100\nX1,switch,1,,\n"
     bill = open_bill(text.encode(), "rival.csv", CATALOG)
-    found = inspect(bill, CATALOG).found if name == "rival" else open_published(name).found
+    found = inspect(bill).found if name == "rival" else open_published(name).found
     data = json.loads(json.dumps(to_data(found), allow_nan=False))
     assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)] == []
     assert data.keys() == SCHEMA["properties"].keys()
@@ -295,7 +294,7 @@ def test_laws_without_places(name: str) -> None:
     """What is said of lines that do not say where they belong; nothing because of parts that nobody knows."""
     there, instead, said = SAID[name]
     bill = open_bill(RACK.replace(there, instead).encode(), "bill.csv", CATALOG)
-    found = [*check_parts(bill, CATALOG), *ConsistencyChecks(bill, CATALOG).findings()]
+    found = [*check_parts(bill), *ConsistencyChecks(bill).findings()]
     assert {(each.mark.line, each.code) for each in found if each.severity != "unknown"} == said
 
 
@@ -310,7 +309,7 @@ def test_laws_without_places(name: str) -> None:
 def test_unknown_lines_and_designs(there: str, instead: str, said: set[tuple[int, str]]) -> None:
     """A line that nobody knows is what a design lacks, and a wrong fibre is said once."""
     bill = open_bill(RACK.replace(there, instead).encode(), "bill.csv", CATALOG)
-    found = inspect(bill, CATALOG).found.findings
+    found = inspect(bill).found.findings
     certain = {(each.mark.line, each.code) for each in found if each.severity != "unknown"}
     assert {each for each in certain if each[1] != "required"} == said
 
@@ -318,10 +317,10 @@ def test_unknown_lines_and_designs(there: str, instead: str, said: set[tuple[int
 def test_cables_alone() -> None:
     """Cables with fixed ends need no modules, and an offer of cables alone no switch."""
     text = f"{HEAD}DGXA-G640F,DGX A100,20\nMQM8700-HS2F,QM8700,12\nMFS1S00-H030V,AOC,320\n"
-    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG).found
+    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG)).found
     assert "without-modules" not in {each.code for each in found.findings}
     text = f"{HEAD}MFS1S00-H030V,AOC,320\n"
-    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG).found
+    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG)).found
     assert [each.code for each in found.findings if each.severity != "unknown"] == []
 
 
@@ -329,7 +328,7 @@ def test_cables_alone() -> None:
 def test_spare_switches_need_no_cords(cords: int, few: bool) -> None:
     """One switch of twelve may be a spare, whose two cords a bill need not have."""
     text = f"{HEAD}MQM9700-NS2F,QM9700,12\n,Power cord C13 to C14,{cords}\n"
-    required = Requirements(open_bill(text.encode(), "bill.csv", CATALOG), CATALOG)
+    required = Requirements(open_bill(text.encode(), "bill.csv", CATALOG))
     assert ("required-few" in {each.code for each in required.findings()}) == few
 
 
@@ -354,14 +353,14 @@ def test_plan_has_the_spares_of_the_bill(spares: dict[str, str | int]) -> None:
         "spares": spares,
     }
     rows = rows_of(plan)
-    rebuilt = rows_of(plan_text(look(rows), "rebuilt", CATALOG))
+    rebuilt = rows_of(plan_text(look(rows), "rebuilt"))
     keys = ("part", "quantity", "spare")
     assert [[row[key] for key in keys] for row in rebuilt] == [[row[key] for key in keys] for row in rows]
 
 
 def test_plan_rebuilds_the_bill() -> None:
     """The plan that is written comes to the counts of the bill, and says in comments what it does not explain."""
-    text = plan_text(open_published("ibcalc-ndr-64xH800"), "rebuilt", Catalog())
+    text = plan_text(open_published("ibcalc-ndr-64xH800"), "rebuilt")
     result = bomgen.build(text)
     assert result.number("fabrics.compute.switches.leaf") == 16
     assert result.number("fabrics.compute.switches.spine") == 8

@@ -52,7 +52,7 @@ def divide_into_sections(rows: list[Row]) -> Inspection:
             lines.append(f"{SECTIONS.get(last, 'Systems and others')},,")
         name = row["sku"].split(" / ")[0] or row["part"]
         lines.append(f'{name},"{row["description"]}",{row["quantity"]}')
-    return inspect(open_bill("\n".join(lines).encode(), "bill.csv", CATALOG), CATALOG)
+    return inspect(open_bill("\n".join(lines).encode(), "bill.csv", CATALOG))
 
 
 def list_certain(found: Inspection) -> list[str]:

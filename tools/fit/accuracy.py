@@ -14,10 +14,9 @@ from evaluate import COVERAGES, by_label, errors, everything, held, mean_of_clus
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
 from training import CLUSTER, KINDS, PRIOR, STACK, Steps, read
+from training_rows import UnusedRow
 
-from bomgen.sizing.prediction import predict
-from bomgen.sizing.prediction.measurements import UnusedRow
-from bomgen.sizing.prediction.predict import Members
+from bomgen.sizing.prediction.coefficients import FIT, Members, inverse_efficiencies, load, newest_stack
 
 SHOWN = ("By generation",)
 """Sections of the page; all of them are in the CSV file."""
@@ -98,22 +97,20 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
 
 def coefficients() -> Iterator[str]:
     """The inverse efficiencies that `make fit` found, by generation, at 16 bits with its newest stack."""
-    names = sorted(predict.fit()["generation"])
-    stacks = [predict.newest_stack(name, moe=False) for name in names]
+    names = sorted(load(FIT)["generation"])
+    stacks = [newest_stack(name, moe=False) for name in names]
     yield "\n## Fitted inverse efficiencies\n"
     yield (
-        f"Of {predict.fit()['rows']} rows, SHA-256 of the file {predict.fit()['rows_sha256']}. Seconds of a term are "
+        f"Of {load(FIT)['rows']} rows, SHA-256 of the file {load(FIT)['rows_sha256']}. Seconds of a term are "
         "the seconds at line rate times this number, here at 16 bits with the stack that is the default of a "
         "generation. A term marked as a prior keeps more than 80 % of the spread that it had before any row was seen.\n"
     )
     yield f"| term | {' | '.join(f'{n}, {s}' for n, s in zip(names, stacks, strict=True))} | |"
     yield f"|---|{'---|' * len(names)}---|"
-    columns = [
-        predict.inverse_efficiencies(Members(n, "16-bit", s, "dense")) for n, s in zip(names, stacks, strict=True)
-    ]
+    columns = [inverse_efficiencies(Members(n, "16-bit", s, "dense")) for n, s in zip(names, stacks, strict=True)]
     for place, term in enumerate(PRIOR):
         numbers = " | ".join(f"{column[place]:.3g}" for column in columns)
-        yield f"| {term} | {numbers} | {'prior' if term in predict.fit()['priors'] else 'fitted'} |"
+        yield f"| {term} | {numbers} | {'prior' if term in load(FIT)['priors'] else 'fitted'} |"
     yield "\nAll numbers: `bomgen/data/measured/fit.json`, as logs."
 
 

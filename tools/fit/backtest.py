@@ -15,11 +15,11 @@ import numpy as np
 import serving
 from hierarchy import Array, Fit
 from serving import Times
+from serving_rows import MeasuredServing
 from training import KINDS
 
 from bomgen.catalog.files import Catalog
 from bomgen.sizing.prediction.serving import REQUEST, TPOT
-from bomgen.sizing.prediction.serving_rows import MeasuredServing
 
 TARGETS_S = (0.010, 0.015, 0.020, 0.030, 0.050)
 LOADS = np.geomspace(1, 4096, 49)

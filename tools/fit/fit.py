@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import serving
+import serving_rows
 import training
 from evaluate import (
     by_label,
@@ -23,7 +24,7 @@ from hierarchy import Array, Fit
 from training import CLUSTER, KINDS, STACK, VERSION, Steps
 
 from bomgen.core.resources import folder
-from bomgen.sizing.prediction import measurements, predict, serving_rows
+from bomgen.sizing.prediction import coefficients as predicted
 from bomgen.sizing.prediction import serving as predicted_serving
 from bomgen.sizing.prediction.terms import EXPERTS
 
@@ -40,8 +41,8 @@ WIDE = 90
 
 def main() -> None:
     """Write the files of the fits."""
-    write(predict.FILE, fit_training())
-    write(predicted_serving.FILE, fit_serving())
+    write(predicted.FIT, fit_training())
+    write(predicted.SERVING_FIT, fit_serving())
 
 
 def write(name: str, content: dict[str, Any]) -> None:
@@ -57,8 +58,8 @@ def fit_training() -> dict[str, Any]:
     fit = Fit(table, everything(table))
     clusters, stacks_apart = (predict_unseen(table, by_label(table.labels[level])) for level in (CLUSTER, STACK))
     return {
-        "rows_sha256": digest(measurements.ROWS),
-        "facts_sha256": digest(measurements.FACTS),
+        "rows_sha256": digest(predicted.ROWS),
+        "facts_sha256": digest(predicted.FACTS),
         "rows": len(table),
         "left_out": len(left_out),
         **coefficients(fit),
@@ -79,7 +80,7 @@ def fit_serving() -> dict[str, Any]:
     unseen = predict_unseen(table, by_label(models))
     return {
         "rows_sha256": digest(serving_rows.ROWS),
-        "facts_sha256": digest(serving_rows.FACTS),
+        "facts_sha256": digest(predicted.SERVING_FACTS),
         "rows": len({row.number for row in table.rows}),
         "left_out": len(left_out),
         **coefficients(fit),
@@ -122,7 +123,7 @@ def within(table: Steps, steps: Array) -> dict[str, float]:
 
 def digest(name: str) -> str:
     """SHA-256 of a file of the measurements."""
-    return hashlib.sha256(measurements.file(name)).hexdigest()
+    return hashlib.sha256(predicted.file(name)).hexdigest()
 
 
 def rounded(values: Array) -> list[float]:

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import serving_rows
 from evaluate import level, quantile
 from hierarchy import Array, Fit, Level, Observations, Problem, Rows, columns
 from numpy.typing import NDArray
+from serving_rows import ACCEPTED, MeasuredServing
 from training import KINDS
+from training_rows import UnusedRow
 
-from bomgen.sizing.prediction import serving_rows
-from bomgen.sizing.prediction.measurements import UnusedRow
 from bomgen.sizing.prediction.serving import LEVELS, REQUEST, TPOT, TTFT
-from bomgen.sizing.prediction.serving_rows import ACCEPTED, MeasuredServing
 from bomgen.sizing.prediction.serving_terms import (
     AT_LEAST_ONE,
     CHUNKED,

@@ -16,10 +16,10 @@ from evaluate import by_label, errors, everything, predict_unseen
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
 from serving import BATCH, PRIOR, Times
+from training_rows import UnusedRow
 
-from bomgen.sizing.prediction import serving as predicted
-from bomgen.sizing.prediction.measurements import UnusedRow
-from bomgen.sizing.prediction.serving import REQUEST, TPOT, TTFT
+from bomgen.sizing.prediction.coefficients import SERVING_FIT, load
+from bomgen.sizing.prediction.serving import LEVELS, REQUEST, TPOT, TTFT
 from bomgen.sizing.prediction.serving_terms import inverse_efficiency
 
 SHOWN = ("By what the fit has not seen", "Choice and number, model left out")
@@ -129,7 +129,7 @@ def intervals(table: Times, predicted_times: Array, engines: NDArray[np.str_]) -
         masks = [used & (table.kind == time) for time in times]
         cells = [f"{inside[mask].mean():.0%} of {mask.sum()}" if mask.sum() >= SMALL else "" for mask in masks]
         engine, _, kind = name.partition(", ")
-        widths = [predicted.fit()["widths"][time].get(f"{engine} {KIND_NAMES.get(kind)}") for time in times]
+        widths = [load(SERVING_FIT)["widths"][time].get(f"{engine} {KIND_NAMES.get(kind)}") for time in times]
         factors = " / ".join(f"{np.exp(width):.2f}" for width in widths if width)
         if any(cells):
             yield f"| {name} | {' | '.join(cells)} | {factors} |"
@@ -137,8 +137,8 @@ def intervals(table: Times, predicted_times: Array, engines: NDArray[np.str_]) -
 
 def coefficients() -> Iterator[str]:
     """The inverse efficiencies and scales that `make fit` found, of an average model, engine and accelerator."""
-    found = predicted.fit()
-    groups = [f"{level}: {', '.join(found[level])}" for level in predicted.LEVELS]
+    found = load(SERVING_FIT)
+    groups = [f"{level}: {', '.join(found[level])}" for level in LEVELS]
     yield "\n## Fitted coefficients\n"
     yield (
         f"Of {found['rows']} rows, SHA-256 of the file {found['rows_sha256']}: {len(PRIOR)} inverse efficiencies and "
@@ -150,7 +150,7 @@ def coefficients() -> Iterator[str]:
     for name, prior, log in zip(PRIOR, found["prior"], found["base"], strict=True):
         value = inverse_efficiency(name, log)
         yield f"| {name} | {prior:g} | {value:.3g} | {'prior' if name in found['priors'] else 'fitted'} |"
-    yield f"\nAll numbers: `bomgen/data/measured/{predicted.FILE}`, as logs."
+    yield f"\nAll numbers: `bomgen/data/measured/{SERVING_FIT}`, as logs."
 
 
 def _bands(table: Times) -> dict[str, Mask]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import training_rows
 from hierarchy import Array, Level, Observations, Problem, columns
 from numpy.typing import NDArray
+from training_rows import MeasuredStep, UnusedRow
 
 from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import measurements
-from bomgen.sizing.prediction.measurements import MeasuredStep, UnusedRow
 from bomgen.sizing.prediction.terms import EXPERTS, HIDDEN, HIDING, Machine, Split, Work, line_rate_terms
 
 CLUSTER, STACK, VERSION = "cluster", "stack", "version"
@@ -103,7 +103,7 @@ class Steps(Observations):
 
 def read() -> tuple[Steps, list[UnusedRow]]:
     """Return the measured steps, and the rows that are left out."""
-    rows, left_out = measurements.read(Catalog())
+    rows, left_out = training_rows.read(Catalog())
     return _steps(rows), left_out
 
 

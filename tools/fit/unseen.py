@@ -17,8 +17,8 @@ from evaluate import everything
 from hierarchy import Fit
 from training import CLUSTER, Steps, read
 
-from bomgen.sizing.prediction import predict
-from bomgen.sizing.prediction.predict import Members, predict_steps
+from bomgen.sizing.prediction.coefficients import Members, inverse_efficiencies
+from bomgen.sizing.prediction.predict import predict_steps
 
 TIMES = 100
 """Repetitions of which the shortest counts."""
@@ -41,7 +41,7 @@ def main(path: Path, groups: list[list[str]]) -> None:
 
 def seconds(table: Steps) -> float:
     """The time in which all rows are predicted, as arrays."""
-    inverse = predict.inverse_efficiencies(Members("ampere", "16-bit", "megatron-lm", "dense"))
+    inverse = inverse_efficiencies(Members("ampere", "16-bit", "megatron-lm", "dense"))
     start = perf_counter()
     predict_steps(table.work, table.machine, table.split, inverse)
     return perf_counter() - start

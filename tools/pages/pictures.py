@@ -164,14 +164,14 @@ def _run(folder: Path, *arguments: str) -> str:
 
 def _screenshot(address: str, folder: Path, width: int, height: int, *options: str) -> bytes:
     picture = folder / "picture.png"
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    command = ["chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command += ["--hide-scrollbars", "--force-device-scale-factor=2", f"--window-size={width},{height}"]
     try:
         done = subprocess.run(
             [*command, *options, f"--screenshot={picture}", address], capture_output=True, check=False, cwd=folder
         )
     except FileNotFoundError:
-        sys.exit("chromium is not installed; it draws docs/pictures")
+        sys.exit("chromium-headless-shell is not installed; it draws docs/pictures")
     if done.returncode:
         sys.exit(done.stderr.decode("utf-8", "replace"))
     return picture.read_bytes()

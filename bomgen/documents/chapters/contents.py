@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import islice
 from math import ceil
 from types import MappingProxyType
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section
+from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section, group_by
 from bomgen.core.language import Language
-from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
-from bomgen.documents.chapters import acceptance, evidence, money, site, sizing
+from bomgen.documents.chapters import evidence, money, site, sizing
 from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.charts import OF_CLUSTER, OF_PLAN, Chart, Charts, charts_of
+from bomgen.documents.charts import Chart, charts_of
 from bomgen.documents.tables import sums_of
+from bomgen.plan.types import COMPUTE
 from bomgen.results.result import Report
 
 GPUS, POWER = ("cluster", "gpus"), ("site", "power_w")
 OF_WORKLOAD = tuple(("workload", key) for key in ("gpus_required", "days", "requests_per_minute"))
 OF_SERVERS = (("cluster", "servers"), ("cluster", "nics"))
-EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
+SERVER, SWITCH = "server", "switch"
+Drawings = Mapping[str, tuple[Drawing, ...]]
+"""Drawings by the name of their cluster, which is empty for the only one of a plan."""
+EMPTY: Drawings = MappingProxyType({})
 """No drawings."""
 Draw = Callable[[Chart, str], Drawing]
 """A function that draws a chart under an id for HTML pages."""
-Write = Callable[[], Section | None]
 Chapter = Callable[[Writer], Section | None]
 """A function that writes a chapter; None if the report has nothing for it."""
 PROTECTED = "protected"
@@ -38,20 +41,20 @@ PROTECTED = "protected"
 def document(
     report: Report,
     language: Language,
-    drawings: Mapping[str, tuple[Drawing, ...]] = EMPTY,
-    of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
+    drawings: Drawings = EMPTY,
+    of_racks: Drawings = EMPTY,
     draw: Draw | None = None,
     only: Collection[str] | None = None,
 ) -> Document:
     """Return the report for readers in a language.
 
-    `drawings` are those of the fabrics per cluster name, `of_racks` those of floor and racks; `draw` draws charts,
-    which are omitted without it. The name of the only cluster of a plan is empty. `only` names the chapters to write.
+    `drawings` are those of the fabrics, `of_racks` those of floor and racks; `draw` draws charts, which are omitted
+    without it. `only` names the chapters to write.
     """
     writer, customer = Writer(report, language), report.plan.quote.customer
     clusters = writer.cluster_writers()
-    chapters = _chapters(writer, clusters, drawings, of_racks, draw)
-    sections = [write() for id, write in chapters if only is None or id in only]
+    chapters = _chapters(writer, clusters, drawings, of_racks)
+    sections = [_write(of, chapter, draw) for of, id, chapter in chapters if only is None or id in only]
     return Document(
         title=report.plan.title,
         subtitle=writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle"),
@@ -87,68 +90,57 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
 
 
 def _chapters(
-    writer: Writer,
-    clusters: Sequence[Writer],
-    drawings: Mapping[str, tuple[Drawing, ...]],
-    of_racks: Mapping[str, tuple[Drawing, ...]],
-    draw: Draw | None,
-) -> Iterator[tuple[str, Write]]:
-    """Yield the chapters in their order, each with the function that writes it if it has anything to say."""
-
-    def drawn(chapter: Chapter) -> Write:
-        return lambda: _with_charts(writer, chapter(writer), OF_PLAN, draw)
-
-    yield "summary", lambda: summary(writer, clusters)
-    yield "costs", drawn(money.costs)
-    yield "bill", lambda: Section("bill", writer.word("section-bill"), tables=(money.bill_table(writer),))
-    yield "order", lambda: money.order(writer)
-    yield "alternatives", drawn(money.alternatives)
-    yield "operation", lambda: money.operation(writer)
-    yield "terms", lambda: money.terms(writer)
-    for cluster in clusters:
-        for id, chapter in _of_cluster(cluster.report.plan.cluster_name, drawings, of_racks).items():
-            yield id, partial(_cluster_chapter, cluster, chapter, draw)
-    yield "prices", lambda: money.prices(writer)
-    yield "assumptions", lambda: evidence.assumption_section(writer)
-    yield "checks", lambda: evidence.check_section(writer)
-    yield "sources", lambda: evidence.source_section(writer)
-    yield "derivations", lambda: evidence.derivation_section(writer, clusters)
-
-
-def _of_cluster(
-    name: str, drawings: Mapping[str, tuple[Drawing, ...]], of_racks: Mapping[str, tuple[Drawing, ...]]
-) -> dict[str, Chapter]:
-    return {
-        "serving": sizing.serving,
-        "reinforcement": sizing.reinforcement,
-        "sizing": sizing.sizing,
-        "network": lambda cluster: site.network(cluster, drawings.get(name, ())),
-        "choices": evidence.choices,
-        "storage": sizing.storage,
-        "site": site.site,
-        "racks": lambda cluster: site.racks(cluster, of_racks.get(name, ())),
-        "installation": site.installation,
-        "acceptance": acceptance.acceptance,
+    writer: Writer, clusters: Sequence[Writer], drawings: Drawings, of_racks: Drawings
+) -> Iterator[tuple[Writer, str, Chapter]]:
+    """Yield the chapters in their order, each with the writer of its plan or cluster."""
+    of_plan: dict[str, Chapter] = {
+        "summary": lambda writer: summary(writer, clusters),
+        "costs": money.costs,
+        "bill": money.bill,
+        "order": money.order,
+        "alternatives": money.alternatives,
+        "operation": money.operation,
+        "terms": money.terms,
     }
+    evidence_of_plan: dict[str, Chapter] = {
+        "prices": money.prices,
+        "assumptions": evidence.assumption_section,
+        "checks": evidence.check_section,
+        "sources": evidence.source_section,
+        "derivations": lambda writer: evidence.derivation_section(writer, clusters),
+    }
+    yield from ((writer, id, chapter) for id, chapter in of_plan.items())
+    for cluster in clusters:
+        name = cluster.report.plan.cluster_name
+        of_cluster: dict[str, Chapter] = {
+            "serving": sizing.serving,
+            "reinforcement": sizing.reinforcement,
+            "sizing": sizing.sizing,
+            "network": partial(site.network, drawings=drawings.get(name, ())),
+            "choices": evidence.choices,
+            "storage": sizing.storage,
+            "site": site.site,
+            "racks": partial(site.racks, drawings=of_racks.get(name, ())),
+            "installation": site.installation,
+            "acceptance": site.acceptance,
+        }
+        yield from ((cluster, id, chapter) for id, chapter in of_cluster.items())
+    yield from ((writer, id, chapter) for id, chapter in evidence_of_plan.items())
 
 
-def _cluster_chapter(cluster: Writer, chapter: Chapter, draw: Draw | None) -> Section | None:
-    """Return a chapter of a cluster; with several clusters its titles name the cluster."""
-    section, name = _with_charts(cluster, chapter(cluster), OF_CLUSTER, draw), cluster.report.plan.cluster_name
-    if section is None or not name:
+def _write(writer: Writer, chapter: Chapter, draw: Draw | None) -> Section | None:
+    """Return a chapter with its charts; with several clusters its titles name that of the writer."""
+    section, name = chapter(writer), writer.report.plan.cluster_name
+    if section is None:
+        return None
+    if draw:
+        charts = charts_of(writer, section.id)
+        drawn = (draw(chart, f"{chart.id}.{name}" if name else chart.id) for chart in charts)
+        section = replace(section, drawings=(*drawn, *section.drawings))
+    if not name:
         return section
-    tables = (replace(table, id=f"{table.id}.{name}", title=cluster.named(table.title)) for table in section.tables)
-    return replace(section, id=f"{section.id}.{name}", title=cluster.named(section.title), tables=tuple(tables))
-
-
-def _with_charts(
-    writer: Writer, section: Section | None, of: Mapping[str, tuple[Charts, ...]], draw: Draw | None
-) -> Section | None:
-    if section is None or draw is None:
-        return section
-    name = writer.report.plan.cluster_name
-    drawn = (draw(chart, f"{chart.id}.{name}" if name else chart.id) for chart in charts_of(writer, section.id, of))
-    return replace(section, drawings=(*drawn, *section.drawings))
+    tables = (replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
+    return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tuple(tables))
 
 
 # summary ------------------------------------------------------------------------------------------------------------
@@ -237,6 +229,51 @@ def summarize_machines(writer: Writer) -> str:
     return writer.word("sentence-racks", racks=racks, **values)
 
 
+def describe_cluster(writer: Writer) -> str:
+    """Return what a cluster is, on one line: servers, compute network, storage, racks.
+
+    Where no servers are offered: the pieces of each category, and the existing network that they are for.
+    """
+    word, number, design = writer.word, writer.language.number, writer.report.design
+    lines = [line for line in writer.report.bill.lines if not line.charge]
+    if writer.report.plan.scope is not None or (lines and all(line.category != SERVER for line in lines)):
+        parts = word("list-comma").join(count_categories(writer, ((line.category, line.pieces) for line in lines)))
+        existing = (line for line in writer.report.bill.existing if line.category in (SERVER, SWITCH))
+        names = count_categories(writer, ((line.category, line.pieces) for line in existing))
+        return word("quote-headline-existing", offered=parts, existing=word("list-and").join(names)) if names else parts
+    said = [summarize_machines(writer).rstrip(".。")]
+    if design.plan.left_out or design.plan.no_compute:
+        said.append(word("quote-headline-no-fabric"))
+    for built in design.fabrics:
+        if built.plan.role == COMPUTE and built.fabric.tiers:
+            said.append(
+                word(
+                    "quote-headline-fabric",
+                    rate=number(built.fabric.links[0].rate_gbps.value),
+                    topology=writer.language.value(built.fabric.topology, "word"),
+                    switches=number(built.fabric.switches.value),
+                    switch=writer.language.message(built.fabric.tiers[0].switch.identity.name),
+                )
+            )
+    stored = design.sizing.stored
+    if stored and stored.sold_capacity_bytes:
+        said.append(word("quote-headline-storage", capacity=writer.shown(stored.sold_capacity_bytes)))
+    if design.facility.racks and writer.report.plan.scope is None:
+        said.append(writer.shown(design.facility.racks))
+    return word("list-semicolon").join(said)
+
+
+def count_categories(writer: Writer, pieces: Iterable[tuple[str, int | Fraction]]) -> list[str]:
+    """Return the sum of the pieces of each category, as it stands within a sentence."""
+    names = []
+    for category, of_category in group_by(pieces, lambda line: line[0]).items():
+        name = writer.word(f"category-{category}")
+        name = name if name[:2].isupper() else name[:1].lower() + name[1:]
+        count = writer.language.number(sum(number for _, number in of_category))
+        names.append(writer.word("quote-headline-pieces", count=count, name=name))
+    return names
+
+
 def _bound(writer: Writer) -> Iterator[str]:
     if groups := writer.report.plan.groups:
         names = (
@@ -252,61 +289,54 @@ def _bound(writer: Writer) -> Iterator[str]:
 
 
 def _training(writer: Writer) -> Iterator[str]:
-    sizing, training = writer.report.design.sizing, writer.report.plan.training
-    learning, step = writer.report.plan.reinforcement, sizing.reinforced
-    if training and learning and step and sizing.run and sizing.days:
+    sizing, plan, shown, number = writer.report.design.sizing, writer.report.plan, writer.shown, writer.language.number
+    training, learning, run, step = plan.training, plan.reinforcement, sizing.run, sizing.reinforced
+    if not (training and run and sizing.days):
+        return
+    days, tokens, tuning = shown(sizing.days), shown(training.tokens), training.tuning
+    low, high = (writer.numbers.get(("workload", f"days_{end}")) for end in ("low", "high"))
+    if low and high:
+        days = writer.word("days-between", days=days, low=shown(low), high=shown(high))
+    of_run = {"model": training.model.identity.name, "parameters": shown(run.parameters), "days": days}
+    if learning and step:
         yield writer.word(
             "sentence-reinforcement",
-            steps=writer.language.number(learning.steps.value),
+            steps=number(learning.steps.value),
             method=writer.language.value(learning.method.value, "word"),
-            model=training.model.identity.name,
-            parameters=writer.shown(sizing.run.parameters),
-            days=_days(writer, sizing.days),
-            responses=writer.language.number(learning.prompts.value * learning.responses.value),
-            step=writer.shown(step.step.seconds),
-            low=writer.shown(step.step.low),
-            high=writer.shown(step.step.high),
+            responses=number(learning.prompts.value * learning.responses.value),
+            step=shown(step.step.seconds),
+            low=shown(step.step.low),
+            high=shown(step.step.high),
+            **of_run,
         )
-    elif training and sizing.run and sizing.days:
-        tokens = writer.shown(training.tokens)
-        if training.epochs.value != 1:
-            tokens = writer.word("tokens-epochs", tokens=tokens, epochs=writer.language.number(training.epochs.value))
-        yield writer.word(
-            "sentence-tuning" if training.tuning else "sentence-training",
-            method=writer.language.value(f"method-{training.tuning.method.value}", "word") if training.tuning else "",
-            trainable=writer.shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
-            model=training.model.identity.name,
-            parameters=writer.shown(sizing.run.parameters),
-            tokens=tokens,
-            days=_days(writer, sizing.days),
-            mfu=writer.shown(sizing.run.mfu),
-            peak=writer.shown(sizing.run.peak_flops_per_gpu),
-            precision=writer.language.value(training.precision.value, "word"),
-        )
-
-
-def _days(writer: Writer, days: Figure) -> str:
-    """Return the duration of a run, with its interval where it is predicted."""
-    low, high = (writer.numbers.get(("workload", f"days_{end}")) for end in ("low", "high"))
-    if low is None or high is None:
-        return writer.shown(days)
-    return writer.word("days-between", days=writer.shown(days), low=writer.shown(low), high=writer.shown(high))
+        return
+    if training.epochs.value != 1:
+        tokens = writer.word("tokens-epochs", tokens=tokens, epochs=number(training.epochs.value))
+    yield writer.word(
+        "sentence-tuning" if tuning else "sentence-training",
+        method=writer.language.value(f"method-{tuning.method.value}", "word") if tuning else "",
+        trainable=shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
+        tokens=tokens,
+        mfu=shown(run.mfu),
+        peak=shown(run.peak_flops_per_gpu),
+        precision=writer.language.value(training.precision.value, "word"),
+        **of_run,
+    )
 
 
 def _target(writer: Writer) -> Iterator[str]:
-    sizing, compute = writer.report.design.sizing, writer.report.plan.compute
+    sizing, plan, shown = writer.report.design.sizing, writer.report.plan, writer.shown
     target, reached = sizing.target, sizing.peak_flops
     if target and target.gpu_hours and sizing.days:
-        hours, days = writer.shown(target.gpu_hours), writer.shown(sizing.days)
-        yield writer.word("sentence-gpu-hours", hours=hours, days=days)
-    elif compute and target and target.target_flops and target.peak_flops_per_gpu and reached:
+        yield writer.word("sentence-gpu-hours", hours=shown(target.gpu_hours), days=shown(sizing.days))
+    elif plan.compute and target and target.target_flops and target.peak_flops_per_gpu and reached:
         yield writer.word(
             "sentence-target",
-            reached=writer.shown(reached),
-            target=writer.shown(target.target_flops),
-            peak=writer.shown(target.peak_flops_per_gpu),
-            precision=writer.language.value(compute.precision.value, "word"),
-            sparsity=writer.language.value(compute.sparsity.value, "word"),
+            reached=shown(reached),
+            target=shown(target.target_flops),
+            peak=shown(target.peak_flops_per_gpu),
+            precision=writer.language.value(plan.compute.precision.value, "word"),
+            sparsity=writer.language.value(plan.compute.sparsity.value, "word"),
         )
 
 

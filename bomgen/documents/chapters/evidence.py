@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
 from typing import Any, NamedTuple
 
-from bomgen.core.document import Cell, Column, Derivation, Document, Note, Path, Row, Section, Step, Table, row_of
+from bomgen.core.document import Cell, Column, Derivation, Document, Note, Path, Row, Section, Step, row_of
 from bomgen.core.language import Language, name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
 from bomgen.documents.chapters.writer import Writer
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.documents.tables import columns_of, make_table
+from bomgen.plan.schema import CLUSTERS
 from bomgen.results.numbers import dotted
-from bomgen.results.reasons import Reason, ReasonInputs, reasons
+from bomgen.results.reasons import ReasonInputs, reasons
 from bomgen.results.result import assumptions
 from bomgen.sizing.serving.capacity import SECONDS_A_MINUTE, Demand
 from bomgen.sizing.serving.simulation import PERCENTILES, Outcome
@@ -20,12 +21,6 @@ from bomgen.sizing.serving.simulation import PERCENTILES, Outcome
 
 def assumption_section(writer: Writer) -> Section:
     """Return the chapter of defaults used where the plan has no value."""
-    columns = (
-        Column("name", writer.word("column-assumption"), "text", 34),
-        Column("value", writer.word("column-value"), "number", 16),
-        Column("why", writer.word("column-why"), "text", 60, code=True),
-        Column("source", writer.word("column-source"), "text", 60),
-    )
     rows = tuple(
         row_of(
             writer.language.message(origin.name),
@@ -35,7 +30,7 @@ def assumption_section(writer: Writer) -> Section:
         )
         for figure, origin in assumptions(writer.report, writer.numbers.values())
     )
-    table = Table("assumptions", writer.word("table-assumptions"), columns, rows)
+    table = make_table("assumptions", writer.language, rows)
     return Section(
         "assumptions", writer.word("section-assumptions"), text=(writer.word("assumptions-lead"),), tables=(table,)
     )
@@ -43,29 +38,15 @@ def assumption_section(writer: Writer) -> Section:
 
 def check_section(writer: Writer) -> Section:
     """Return the chapter of checks that the program made on its own result."""
-    columns = (
-        Column("status", writer.word("column-status"), "text", 10),
-        Column("id", writer.word("column-check"), "text", 26),
-        Column("message", writer.word("column-finding"), "text", 70, code=True),
-        Column("path", writer.word("column-path"), "text", 40),
-    )
     rows = tuple(
         row_of(writer.word(f"status-{check.status}"), check.id, writer.language.message(check.message), check.path)
         for check in writer.report.checks
     )
-    return Section(
-        "checks", writer.word("section-checks"), tables=(Table("checks", writer.word("table-checks"), columns, rows),)
-    )
+    return Section("checks", writer.word("section-checks"), tables=(make_table("checks", writer.language, rows),))
 
 
 def source_section(writer: Writer) -> Section:
     """Return the chapter of every catalogue figure that the result uses."""
-    columns = (
-        Column("of", writer.word("column-of"), "text", 40),
-        Column("value", writer.word("column-value"), "number", 16),
-        Column("source", writer.word("column-source"), "text", 60),
-        Column("confidence", writer.word("column-confidence"), "text", 14),
-    )
     rows = []
     seen: set[tuple[str, str]] = set()
     for figure in walk(*writer.numbers.values()):
@@ -79,7 +60,7 @@ def source_section(writer: Writer) -> Section:
                 writer.cited(origin), Cell(writer.held(figure), writer.unit(figure)), writer.sources(origin), confidence
             )
         )
-    table = Table("sources", writer.word("table-sources"), columns, tuple(rows))
+    table = make_table("sources", writer.language, rows)
     return Section("sources", writer.word("section-sources"), text=(writer.word("sources-lead"),), tables=(table,))
 
 
@@ -139,29 +120,17 @@ def steps(writer: Writer, path: str, figure: Figure, titles: Mapping[str, str]) 
 
 def choices(writer: Writer) -> Section | None:
     """Return the chapter of every choice that had alternatives; None if there were none."""
-    columns = (
-        Column("choice", writer.word("column-choice"), "text", 26),
-        Column("taken", writer.word("column-taken"), "text", 44, code=True),
-        Column("other", writer.word("column-not-taken"), "text", 34, code=True),
-        Column("why", writer.word("column-why-not"), "text", 60, code=True),
-    )
     chosen = [reason for reason in reasons(ReasonInputs(writer.report, writer.language), None) if reason.others]
     if not chosen:
         return None
-    rows = tuple(row for reason in chosen for row in _choice_rows(writer, reason))
-    table = Table("choices", writer.word("table-choices"), columns, rows, folded=True)
+    say, rows = writer.language.message, list[Row]()
+    for reason in chosen:
+        taken = say(reason.title), writer.word("taken-because", taken=say(reason.chosen), why=say(reason.because))
+        for other in reason.others:
+            rows.append(row_of(*taken, say(other.name), say(other.reason)))
+            taken = "", ""
+    table = make_table("choices", writer.language, rows)
     return Section("choices", writer.word("section-choices"), text=(writer.word("choices-lead"),), tables=(table,))
-
-
-def _choice_rows(writer: Writer, reason: Reason) -> Iterator[Row]:
-    say = writer.language.message
-    taken = [
-        Cell(say(reason.title)),
-        Cell(writer.word("taken-because", taken=say(reason.chosen), why=say(reason.because))),
-    ]
-    for other in reason.others:
-        yield row_of(*taken, say(other.name), say(other.reason))
-        taken = [Cell("")] * len(taken)
 
 
 # simulation ---------------------------------------------------------------------------------------------------------
@@ -191,12 +160,8 @@ def simulation_document(simulated: Simulated, language: Language) -> Document:
     """Return the percentiles of a simulated workload, its targets, and whether they hold."""
     demand, outcome = simulated.demand, simulated.outcome
     word, number = language.word, language.number
-    columns = (
-        Column("time", word("simulate-time")),
-        *(Column(f"p{share:.0%}", f"{share:.0%}", "text") for share in PERCENTILES),
-        Column("target", word("simulate-target"), "text"),
-        Column("judgement", word("simulate-judgement"), "text"),
-    )
+    time, *judgement = columns_of("simulation", language)
+    columns = (time, *(Column(f"p{share:.0%}", f"{share:.0%}") for share in PERCENTILES), *judgement)
     judged = judgements(demand, outcome)
     rows = []
     for name in TIMES:
@@ -218,9 +183,9 @@ def simulation_document(simulated: Simulated, language: Language) -> Document:
     notes = [word("simulate-trace" if simulated.trace else "simulate-load", **facts)]
     if not outcome.stable:
         notes.append(word("simulate-unstable"))
-    table = Table("simulation", "", columns, tuple(rows))
-    notes_of = tuple(Note("info", text) for text in notes)
-    return Document("", language.code, (Section("simulation", "", tables=(table,), notes=notes_of),))
+    table = make_table("simulation", language, rows, columns=columns)
+    info = tuple(Note("info", text) for text in notes)
+    return Document("", language.code, (Section("simulation", "", tables=(table,), notes=info),))
 
 
 def judgements(demand: Demand, outcome: Outcome) -> dict[str, bool]:

@@ -13,8 +13,8 @@ from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
-from bomgen.documents.tables import line_amount
-from bomgen.plan.commercial_terms import Party
+from bomgen.documents.tables import columns_of, line_amount, make_table
+from bomgen.plan.commercial_terms import Party, QuotePlan
 from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.costs import PARTS
@@ -40,9 +40,8 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
         yield word("fact-customer"), quote.customer.name
     if quote.date:
         yield word("fact-date"), language.date(quote.date)
-        if quote.valid_days:
-            until = date.fromisoformat(quote.date) + timedelta(days=int(quote.valid_days.value))
-            yield word("fact-valid-until"), language.date(until.isoformat())
+        if until := valid_until(quote):
+            yield word("fact-valid-until"), language.date(until)
     elif quote.valid_days:
         yield word("fact-valid"), language.value(quote.valid_days.value, "days")
     if quote.payment:
@@ -60,6 +59,13 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
                 yield word("fact-low"), low
         if totals.priced_lines:
             yield word("fact-confidence"), _how_sure(writer)
+
+
+def valid_until(plan: QuotePlan) -> str | None:
+    """Return the last day on which a quote is valid, such as `2026-12-20`; None if it has no date or no limit."""
+    if not (plan.date and plan.valid_days):
+        return None
+    return (date.fromisoformat(plan.date) + timedelta(days=int(plan.valid_days.value))).isoformat()
 
 
 def _how_sure(writer: Writer) -> str:
@@ -84,79 +90,68 @@ def parties(writer: Writer) -> tuple[AddressBlock, ...]:
     """Return vendor and customer with addresses, if the plan has more than a name."""
     quote = writer.report.plan.quote
     sides = (("party-vendor", quote.vendor), ("fact-customer", quote.customer))
+
+    def contacts(side: Party) -> Iterator[str]:
+        for key in CONTACT:
+            if value := getattr(side, key):
+                yield writer.word("party-line", label=writer.word(f"party-{key}"), value=value)
+
     if quote.vendor is None and (quote.customer is None or quote.customer == Party(quote.customer.name)):
         return ()
-    return tuple(AddressBlock(writer.word(key), tuple(_lines(writer, side)), key) for key, side in sides if side)
-
-
-def _lines(writer: Writer, side: Party) -> Iterator[str]:
-    yield side.name
-    yield from side.address
-    for key in CONTACT:
-        value = getattr(side, key)
-        if value:
-            yield writer.word("party-line", label=writer.word(f"party-{key}"), value=value)
+    named = [(key, side) for key, side in sides if side]
+    return tuple(
+        AddressBlock(writer.word(key), (side.name, *side.address, *contacts(side)), key) for key, side in named
+    )
 
 
 def prices(writer: Writer) -> Section | None:
     """Return the chapter of confidence and of every price used; None if nothing is priced."""
-    report = writer.report
-    if not report.quote.totals.priced_lines:
+    report, language, word = writer.report, writer.language, writer.word
+    quote, totals = report.plan.quote, report.quote.totals
+    if not totals.priced_lines:
         return None
-    tables = [_confidence_table(writer)]
+    found = confidence(report.quote.lines, quote)
+    doubts = [(word(f"doubt-{reason}"), found.by_reason[reason]) for reason in REASONS]
+    doubts += [(word("doubt-any"), found.doubtful), (word("doubt-net"), found.net)]
+    rows = (row_of(name, Cell(amount, totals.currency), Cell(found.share(amount), "share")) for name, amount in doubts)
+    caption = word("confidence-unpriced", lines=found.unpriced) if found.unpriced else None
+    tables = [make_table("confidence", language, rows, caption)]
     used = list(dict.fromkeys((line.unit.price, line.unit.book) for line in report.quote.lines if line.unit.price))
     if used:
         tables.append(_price_table(writer, [(price, book.name) for price, book in used if price and book]))
-    if report.plan.quote.exchange:
-        tables.append(_rates(writer))
-    return Section("prices", writer.word("section-prices"), text=(writer.word("prices-lead"),), tables=tuple(tables))
-
-
-def _confidence_table(writer: Writer) -> Table:
-    currency = writer.report.quote.totals.currency
-    found = confidence(writer.report.quote.lines, writer.report.plan.quote)
-    columns = (
-        Column("name", writer.word("column-doubt"), "text", 60),
-        Column("amount", writer.word("column-amount"), "money", 18),
-        Column("share", writer.word("column-share"), "share", 10),
-    )
-    rows = [(writer.word(f"doubt-{reason}"), found.by_reason[reason]) for reason in REASONS]
-    rows += [(writer.word("doubt-any"), found.doubtful), (writer.word("doubt-net"), found.net)]
-    shown = tuple(row_of(name, Cell(amount, currency), Cell(found.share(amount), "share")) for name, amount in rows)
-    caption = writer.word("confidence-unpriced", lines=found.unpriced) if found.unpriced else None
-    return Table("confidence", writer.word("table-confidence"), columns, shown, caption)
+    if quote.exchange:
+        rates = (
+            row_of(
+                currency,
+                word("rate", currency=currency, rate=f"{given.rate:f}", own=quote.currency),
+                language.date(given.date),
+                given.source or "",
+            )
+            for currency, given in quote.exchange.items()
+        )
+        tables.append(make_table("rates", language, rates, word("rates-caption")))
+    return Section("prices", word("section-prices"), text=(word("prices-lead"),), tables=tuple(tables))
 
 
 def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
-    plan, language = writer.report.plan.quote, writer.language
-    columns = (
-        Column("part", writer.word("column-part"), "text", 26),
-        Column("price", writer.word("column-unit-price"), "money", 16, main=True),
-        Column("low", writer.word("column-lowest"), "money", 14),
-        Column("high", writer.word("column-highest"), "money", 14),
-        Column("date", writer.word("fact-date"), "text", 16),
-        Column("age", writer.word("column-age"), "number", 10, main=True),
-        Column("valid_until", writer.word("fact-valid-until"), "text", 16),
-        Column("remark", writer.word("column-remark"), "text", 14),
-        Column("source", writer.word("column-source"), "text", 50),
-    )
+    plan, language, word = writer.report.plan.quote, writer.language, writer.word
     rows = []
     for price, book in used:
-        ranges = price.low != price.high
+        ends = (price.low, price.high) if price.low != price.high else ("", "")
         age = age_days(price, plan)
-        cells = (
-            Cell(price.part),
-            Cell(price.amount, price.currency) if price.amount is not None else Cell(writer.word("price-unknown")),
-            Cell(price.low, price.currency) if ranges else Cell(""),
-            Cell(price.high, price.currency) if ranges else Cell(""),
-            Cell(language.date(price.date) if price.date else writer.word("quote-undated")),
-            Cell("" if age is None else age),
-            Cell(language.date(price.valid_until) if price.valid_until else ""),
-            Cell(writer.word("list-comma").join(_remarks(writer, price))),
-            Cell(_source(writer, price, book)),
+        rows.append(
+            row_of(
+                price.part,
+                word("price-unknown") if price.amount is None else Cell(price.amount, price.currency),
+                *(Cell(end, price.currency) for end in ends),
+                language.date(price.date) if price.date else word("quote-undated"),
+                "" if age is None else age,
+                language.date(price.valid_until) if price.valid_until else "",
+                word("list-comma").join(_remarks(writer, price)),
+                _source(writer, price, book),
+            )
         )
-        rows.append(Row(cells))
-    return Table("prices", writer.word("table-prices"), columns, tuple(rows))
+    return make_table("prices", language, rows)
 
 
 def _remarks(writer: Writer, price: Price) -> list[str]:
@@ -190,26 +185,6 @@ def price_note(writer: Writer, line: QuoteLine) -> str | None:
     return writer.word("list-semicolon").join(parts)
 
 
-def _rates(writer: Writer) -> Table:
-    quote = writer.report.plan.quote
-    columns = (
-        Column("currency", writer.word("fact-currency"), "text", 14),
-        Column("rate", writer.word("column-rate"), "text", 30),
-        Column("date", writer.word("fact-date"), "text", 20),
-        Column("source", writer.word("column-source"), "text", 50),
-    )
-    rows = tuple(
-        row_of(
-            currency,
-            writer.word("rate", currency=currency, rate=f"{given.rate:f}", own=quote.currency),
-            writer.language.date(given.date),
-            given.source or "",
-        )
-        for currency, given in quote.exchange.items()
-    )
-    return Table("rates", writer.word("table-rates"), columns, rows, writer.word("rates-caption"))
-
-
 def operation(writer: Writer) -> Section | None:
     """Return the chapter of running costs; None if they are not requested."""
     table = writer.table(OPERATION)
@@ -240,36 +215,11 @@ def tax_terms(taxed: bool, rates: int) -> str:
     return ("terms-tax-by-rate" if rates > 1 else "terms-tax") if taxed else "terms-no-tax"
 
 
-# costs --------------------------------------------------------------------------------------------------------------
-# The chapter of costs: the amount of each category of the bill, as a chart and as a table.
-
-
 def costs(writer: Writer) -> Section | None:
     """Return the costs chapter, whose charts have all of its numbers; None if nothing is priced."""
     if not category_amounts(writer.report.quote.lines):
         return None
     return Section("costs", writer.word("section-costs"))
-
-
-def costs_table(writer: Writer) -> Table:
-    """Return a table of the amount and share of each bill category."""
-    word = writer.word
-    columns = (
-        Column("category", word("column-category"), "text", 24),
-        Column("amount", word("column-net-amount"), "money", 20),
-        Column("share", word("column-share"), "share", 10),
-        Column("lines", word("column-priced-lines"), "number", 18),
-    )
-    rows = tuple(
-        row_of(
-            word(f"category-{part.category}"),
-            Cell(part.amount, writer.report.quote.totals.currency, least=not part.complete),
-            writer.language.rough_share(part.share) if part.amount is not None else None,
-            word("priced-lines", priced=part.priced_lines, lines=part.lines),
-        )
-        for part in category_amounts(writer.report.quote.lines)
-    )
-    return Table("costs", word("drawing-costs"), columns, rows, word("drawing-costs-text"))
 
 
 # alternatives -------------------------------------------------------------------------------------------------------
@@ -292,8 +242,8 @@ def alternatives(writer: Writer) -> Section | None:
         return None
     comparison = compared_alternatives(writer)
     (planned, _), *others = comparison.sides
-    columns = [Column("name", word("xlsx-category"), "text", 30), Column("plan", planned, "money", 20)]
-    counts = [Column("name", word("column-pieces"), "text", 30), Column("plan", planned, "number", 20)]
+    columns = [*columns_of("alternatives", writer.language), Column("plan", planned, "money", 20)]
+    counts = [*columns_of("alternatives-pieces", writer.language), Column("plan", planned, "number", 20)]
     for number, (name, _) in enumerate(others, 1):
         columns.append(Column(f"amount-{number}", name, "money", 20))
         columns.append(Column(f"difference-{number}", word("column-difference"), "money", 20))
@@ -305,8 +255,8 @@ def alternatives(writer: Writer) -> Section | None:
         elif any(cell.value for cell in row.cells):
             counted.append(row_of(row.label, *row.cells))
     tables = (
-        Table("alternatives", word("table-alternatives"), tuple(columns), tuple(rows)),
-        Table("alternatives-pieces", word("table-alternatives-pieces"), tuple(counts), tuple(counted)),
+        make_table("alternatives", writer.language, rows, columns=columns),
+        make_table("alternatives-pieces", writer.language, counted, columns=counts),
         *(_changes(writer, number, name, other) for number, (name, other) in enumerate(others, 1)),
     )
     notes = tuple(Note("warning", text) for text in comparison.notes)
@@ -357,19 +307,16 @@ def _cells(row: ComparedRow) -> Iterator[Cell]:
 
 
 def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
-    columns = (
-        Column("category", writer.word("xlsx-category"), "text", 16),
-        Column("part", writer.word("column-description"), "text", 50),
-        Column("plan", writer.word("column-as-planned"), "number", 14),
-        Column("other", name, "number", 14),
-    )
+    kind = "alternative-parts"
+    columns = (*columns_of(kind, writer.language), Column("other", name, "number", 14))
     planned, other = _parts(writer, writer.report), _parts(writer, report)
     rows = tuple(
         row_of(writer.word(f"category-{category}"), part, planned[category, part], other[category, part])
         for category, part in sorted({*planned, *other}, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
         if planned[category, part] != other[category, part]
     )
-    return Table(f"alternative-{number}", writer.word("table-alternative", name=name), columns, rows)
+    id, title = f"alternative-{number}", writer.word("table-alternative", name=name)
+    return make_table(kind, writer.language, rows, id=id, title=title, columns=columns)
 
 
 def _parts(writer: Writer, report: Report) -> Counter[tuple[str, str]]:
@@ -385,35 +332,14 @@ def _parts(writer: Writer, report: Report) -> Counter[tuple[str, str]]:
 # The chapter of the bill: every line with its price.
 
 
-def bill_table(writer: Writer) -> Table:
-    """Return a table of every line of the bill with its price, by category."""
-    columns = (
-        Column("fabric", writer.word("column-fabric"), "text", 18),
-        Column("role", writer.word("column-role"), "text", 20),
-        Column("sku", writer.word("column-sku"), "text", 28),
-        Column("description", writer.word("column-description"), "text", 44),
-        Column("quantity", writer.word("column-quantity"), "number", 10, main=True),
-        Column("spare", writer.word("column-spare"), "number", 8),
-        Column("unit_price", writer.word("column-unit-price"), "money", 14),
-        Column("discount", writer.word("column-discount"), "share", 10),
-        Column("amount", writer.word("column-net-amount"), "money", 18, main=True),
-        Column("explain", writer.word("column-why"), "text", 60),
-    )
+def bill(writer: Writer) -> Section:
+    """Return the chapter of the bill: every line with its price, by category."""
     ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))
-    return Table("bill", writer.word("table-bill"), columns, tuple(bill_row(writer, line) for line in ordered))
+    table = make_table("bill", writer.language, (_bill_row(writer, line) for line in ordered))
+    return Section("bill", writer.word("section-bill"), tables=(table,))
 
 
-def _how(writer: Writer, priced: QuoteLine) -> str:
-    how = writer.origin(priced.line.quantity)
-    share = priced.line.charge.share if priced.line.charge else None
-    if share is None or priced.of is None:
-        return how
-    whole = writer.language.money(priced.of, writer.report.quote.totals.currency)
-    return writer.word("share-of", share=writer.language.exact_share(Fraction(share.value)), amount=whole, how=how)
-
-
-def bill_row(writer: Writer, priced: QuoteLine) -> Row:
-    """Return the row of one bill line."""
+def _bill_row(writer: Writer, priced: QuoteLine) -> Row:
     line, currency = priced.line, writer.report.quote.totals.currency
     why = writer.derivation_of(line.quantity)
     if (
@@ -422,7 +348,10 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         and isinstance(writer.paths.figures[line.path].origin, Derived)
     ):
         why = line.path
-    share = line.charge.share if line.charge else None
+    share, how = line.charge.share if line.charge else None, writer.origin(line.quantity)
+    if share and priced.of is not None:
+        amount = writer.language.money(priced.of, currency)
+        how = writer.word("share-of", share=writer.language.exact_share(Fraction(share.value)), amount=amount, how=how)
     cells = (
         Cell(writer.joined(*filter(None, (line.cluster, line.fabric and writer.fabric_name(line.fabric))))),
         Cell(writer.place(line.role or "")),
@@ -438,7 +367,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         ),
         Cell(priced.discount, "share"),
         Cell(priced.amount, currency, least=priced.least, formula=line_amount(currency, writer.language)),
-        Cell(_how(writer, priced)),
+        Cell(how),
     )
     return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)
 
@@ -449,40 +378,25 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
 
 def order(writer: Writer) -> Section | None:
     """Return the chapter of unpriced required parts and open items; None if there are neither."""
-    parts = (_required(writer), _open_items(writer, False), _open_items(writer, None))
-    tables = tuple(table for table in parts if table.rows)
-    return Section("order", writer.word("section-order"), tables=tables) if tables else None
-
-
-def _required(writer: Writer) -> Table:
-    columns = (
-        Column("sku", writer.word("column-sku"), "text", 28),
-        Column("description", writer.word("column-description"), "text", 44),
-        Column("quantity", writer.word("column-quantity"), "number", 10),
-        Column("required_by", writer.word("column-required-by"), "text", 34),
-        Column("explain", writer.word("column-why"), "text", 60),
-    )
-    rows = tuple(
+    word, message = writer.word, writer.language.message
+    required = (
         row_of(
-            line.sku or writer.word("no-part-number"),
+            line.sku or word("no-part-number"),
             writer.described(line),
             line.quantity.value,
-            writer.language.message(line.required_by.name) if line.required_by else "",
+            message(line.required_by.name) if line.required_by else "",
             writer.origin(line.quantity),
-            group=writer.word(f"category-{line.category}"),
+            group=word(f"category-{line.category}"),
         )
         for line in (priced.line for priced in writer.report.quote.unpriced_required)
     )
-    return Table("required", writer.word("table-required"), columns, rows, writer.word("required-caption"))
+    parts = make_table("required", writer.language, required, word("required-caption"))
+    tables = (parts, _open_items(writer, False), _open_items(writer, None))
+    held = tuple(table for table in tables if table.rows)
+    return Section("order", word("section-order"), tables=held) if held else None
 
 
 def _open_items(writer: Writer, included: bool | None) -> Table:
-    columns = (
-        Column("choose", writer.word("column-choose"), "text", 60),
-        Column("quantity", writer.word("column-quantity"), "number", 10),
-        Column("required_by", writer.word("column-required-by"), "text", 34),
-        Column("source", writer.word("column-source"), "text", 60),
-    )
     rows = tuple(
         row_of(
             describe_choice(writer, item),
@@ -494,7 +408,9 @@ def _open_items(writer: Writer, included: bool | None) -> Table:
         if item.included is included
     )
     name = "not-on-bill" if included is False else "not-known"
-    return Table(name, writer.word(f"table-{name}"), columns, rows, writer.word(f"{name}-caption"))
+    return make_table(
+        "open-items", writer.language, rows, writer.word(f"{name}-caption"), id=name, title=writer.word(f"table-{name}")
+    )
 
 
 def describe_choice(writer: Writer, item: OpenItem) -> str:

@@ -1,4 +1,4 @@
-"""The chapters of the site and what stands there: fabrics, racks, and their installation."""
+"""The chapters of the site and what stands there: racks, fabrics, their installation, and the tests of handing over."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bomgen.catalog.descriptions import AIRFLOWS, describe_airflow
-from bomgen.catalog.identity import key_of
-from bomgen.core.document import Cell, Column, Drawing, Note, Path, Row, Section, Table, row_of
+from bomgen.catalog.files import built_in_assumption
+from bomgen.catalog.identity import AIRFLOWS, INFINIBAND, describe_airflow, key_of
+from bomgen.core.document import Cell, Drawing, Note, Path, Row, Section, Table, row_of
 from bomgen.core.language import HEAT
 from bomgen.core.provenance import Figure
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.fabric.types import tiers_in_words
-from bomgen.optics.uses import Chosen
+from bomgen.documents.tables import make_table
+from bomgen.fabric.types import SERVER_LEAF, tiers_in_words
 from bomgen.plan.types import RACK_KINDS
-from bomgen.results.elevations import Elevation, Elevations, named_text, pdu_words, spans_text
+from bomgen.results.elevations import Elevation, named_text, pdu_words, spans_text
 from bomgen.results.reasons import rejection
-from bomgen.results.warnings import INFINIBAND
 from bomgen.results.what_if import LEAF, OtherDesign, full_build_out, losses, with_oversubscription, with_split_servers
 
 if TYPE_CHECKING:
@@ -32,7 +31,14 @@ FEEDS = "compute_rack_feeds"
 
 def site(writer: Writer) -> Section | None:
     """Return the chapter of racks, power, weight, heat and supply; None if the plan requests none of them."""
-    of_tables = {id: [_row(writer, path) for path in writer.paths_of(id)] for id in TABLES}
+
+    def row(path: Path) -> Row:
+        of_number = writer.row(path)
+        if path[1] != FEEDS:
+            return of_number
+        return replace(of_number, cells=(Cell(writer.word("label-feed", feed=path[-1])), *of_number.cells[1:]))
+
+    of_tables = {id: [row(path) for path in writer.paths_of(id)] for id in TABLES}
     tables = tuple(writer.table(id, rows=rows) for id, rows in of_tables.items() if rows)
     if not tables:
         return None
@@ -41,101 +47,72 @@ def site(writer: Writer) -> Section | None:
     return Section(SITE, writer.word("section-site"), text=text, tables=tables)
 
 
-def _row(writer: Writer, path: Path) -> Row:
-    row = writer.row(path)
-    if path[1] != FEEDS:
-        return row
-    return replace(row, cells=(Cell(writer.word("label-feed", feed=path[-1])), *row.cells[1:]))
-
-
 # racks --------------------------------------------------------------------------------------------------------------
 # The chapter of the racks: groups of equal ones with their devices.
 
-RACK_CHAPTER = "racks"
 MOST_SPANS = 6
 """Maximum number of rack or name ranges in a cell; bom.json has all."""
 MOST_GROUPS = 200
 """Maximum number of groups of equal racks in tables."""
+SUMS = (
+    *(("power_w", "W", "power_w"), ("weight_kg", "kg", "weight_kg")),
+    *(("units_used", "U", ""), ("heat", HEAT, "power_w")),
+)
+"""The sums of a rack, their units, and the figure that makes each a lower bound."""
 
 
 def racks(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
     """Return the chapter of groups of equal racks with their devices; None without racks."""
-    found = writer.report.elevations
-    if found is None:
+    elevations, word, integer = writer.report.elevations, writer.word, writer.language.integer
+    if elevations is None:
         return None
-    tables = (_groups(writer, found), _slots(writer, found))
-    text = tuple(_text(writer, found))
-    return Section(RACK_CHAPTER, writer.word("section-racks"), text=text, tables=tables, drawings=drawings)
-
-
-def _text(writer: Writer, elevations: Elevations) -> Iterator[str]:
-    language = writer.language
-    number = sum(group.number for group in elevations.groups)
-    alike, rows = len(elevations.groups), len(elevations.rows)
-    yield writer.word(
-        "racks-are", racks=language.integer(number), rows=language.integer(rows), alike=language.integer(alike)
-    )
-    if len(elevations.groups) > MOST_GROUPS:
-        yield writer.word("racks-not-listed", most=language.integer(MOST_GROUPS))
-    for each in elevations.unplaced:
-        missing, all_of_them = language.integer(each.number), language.integer(each.of)
-        yield writer.word(
-            f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.message(each.name)
-        )
-
-
-def _groups(writer: Writer, elevations: Elevations) -> Table:
-    word = writer.word
-    columns = (
-        Column("racks", word("column-racks"), "text", 20, main=True),
-        Column("row", word("column-row"), "text", 7),
-        Column("number", word("column-racks-number"), "number", 8, main=True),
-        Column("power", word("column-power"), "number", 12, main=True),
-        Column("weight", word("column-weight"), "number", 11),
-        Column("units", word("column-units-used"), "number", 10),
-        Column("outlets", word("column-outlets"), "text", 20),
-        Column("pdus", word("column-pdus"), "text", 14),
-        Column("heat", word("column-heat"), "number", 16),
-    )
-    shown = elevations.groups[:MOST_GROUPS]
-    rows = [_group(writer, group) for kind in RACK_KINDS for group in shown if group.kind == kind]
-    if len(elevations.groups) > 1:
-        rows.append(_all(writer, elevations.groups))
-    return Table(RACK_CHAPTER, word("table-racks"), columns, tuple(rows), word("caption-racks"))
-
-
-def _group(writer: Writer, group: Elevation) -> Row:
-    sums, feeds = group.sums, writer.word("list-comma").join(group.feeds)
-    cells = (
-        Cell(spans_text(group.racks, MOST_SPANS)),
-        Cell(spans_text(group.rows, MOST_SPANS)),
-        Cell(group.number),
-        _cell(sums.power_w, "W", "power_w" in sums.lower_bounds),
-        _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
-        _cell(sums.units_used, "U"),
-        Cell(_outlets(writer, group)),
-        Cell(writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""),
-        _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
-    )
-    return Row(cells, writer.word(f"label-{group.kind}_racks"))
-
-
-def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
+    groups, shown = elevations.groups, elevations.groups[:MOST_GROUPS]
     number = sum(group.number for group in groups)
-    pdus = sum(group.number * len(group.pdus) for group in groups)
-    bounds = {name for group in groups for name in group.sums.lower_bounds}
-    cells = (
-        Cell(writer.word("racks-all")),
-        Cell(""),
-        Cell(number),
-        replace(_sum([(group.number, group.sums.power_w) for group in groups], "W"), least="power_w" in bounds),
-        replace(_sum([(group.number, group.sums.weight_kg) for group in groups], "kg"), least="weight_kg" in bounds),
-        _sum([(group.number, group.sums.units_used) for group in groups], "U"),
-        Cell(""),
-        Cell(writer.language.integer(pdus) if pdus else ""),
-        replace(_sum([(group.number, group.sums.heat) for group in groups], HEAT), least="power_w" in bounds),
+    text = [word("racks-are", racks=integer(number), rows=integer(len(elevations.rows)), alike=integer(len(groups)))]
+    if len(groups) > MOST_GROUPS:
+        text.append(word("racks-not-listed", most=integer(MOST_GROUPS)))
+    for missing in elevations.unplaced:
+        counts = {"number": integer(missing.number), "of": integer(missing.of)}
+        text.append(word(f"racks-without-{missing.why}", name=writer.language.message(missing.name), **counts))
+    rows = [_group_row(writer, group) for kind in RACK_KINDS for group in shown if group.kind == kind]
+    if len(groups) > 1:
+        pdus = sum(group.number * len(group.pdus) for group in groups)
+        counted = [(group.number, group) for group in groups]
+        texts = "", integer(pdus) if pdus else ""
+        rows.append(_rack_row((word("racks-all"), ""), number, counted, texts, word("racks-sum")))
+    slots = (row for group in shown for row in _slot_rows(writer, group))
+    tables = (
+        make_table("racks", writer.language, rows, word("caption-racks")),
+        make_table("rack-slots", writer.language, slots, word("caption-rack-slots")),
     )
-    return Row(cells, writer.word("racks-sum"))
+    return Section("racks", word("section-racks"), text=tuple(text), tables=tables, drawings=drawings)
+
+
+def _group_row(writer: Writer, group: Elevation) -> Row:
+    feeds = writer.word("list-comma").join(group.feeds)
+    pdus = writer.language.beside(f"{len(group.pdus)}", feeds) if group.pdus else ""
+    texts, heading = (_outlets(writer, group), pdus), writer.word(f"label-{group.kind}_racks")
+    return _rack_row(_where(group), group.number, [(1, group)], texts, heading)
+
+
+def _where(group: Elevation) -> tuple[str, str]:
+    return spans_text(group.racks, MOST_SPANS), spans_text(group.rows, MOST_SPANS)
+
+
+def _rack_row(
+    where: tuple[str, str],
+    number: int,
+    groups: Sequence[tuple[int, Elevation]],
+    texts: tuple[str, str],
+    heading: str,
+) -> Row:
+    """Return the row of some racks, with the sums over so many racks of each group."""
+    bounds = {name for _, group in groups for name in group.sums.lower_bounds}
+    power, weight, units, heat = (
+        replace(_sum([(count, getattr(group.sums, name)) for count, group in groups], unit), least=bound in bounds)
+        for name, unit, bound in SUMS
+    )
+    return row_of(*where, number, power, weight, units, *texts, heat, group=heading)
 
 
 def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
@@ -152,40 +129,21 @@ def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
 
 
 def _outlets(writer: Writer, group: Elevation) -> str:
-    sums = group.sums
-    needed = writer.word("list-comma").join(f"{int(each.value)} {form.upper()}" for form, each in sums.outlets.items())
-    offered = writer.word("list-comma").join(
-        f"{int(each.value)} {writer.word(f'outlet-{form}')}" for form, each in sums.pdu_outlets.items()
-    )
-    if needed and "outlets" in sums.lower_bounds:
+    sums, comma = group.sums, writer.word("list-comma")
+    needed = comma.join(f"{int(count.value)} {form.upper()}" for form, count in sums.outlets.items()) or "–"
+    offered = (f"{int(count.value)} {writer.word(f'outlet-{form}')}" for form, count in sums.pdu_outlets.items())
+    if sums.outlets and "outlets" in sums.lower_bounds:
         needed = writer.word("ui-at-least", amount=needed)
-    return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
+    return writer.word("outlets-of", needed=needed, offered=comma.join(offered)) if sums.pdu_outlets else needed
 
 
-def _slots(writer: Writer, elevations: Elevations) -> Table:
-    word = writer.word
-    columns = (
-        Column("racks", word("column-racks"), "text", 20, main=True),
-        Column("row", word("column-row"), "text", 7),
-        Column("units", word("column-units"), "text", 13, main=True),
-        Column("pieces", word("column-pieces"), "number", 8),
-        Column("power", word("column-power"), "number", 11),
-        Column("weight", word("column-weight"), "number", 11),
-        Column("devices", word("column-devices"), "text", 34, main=True),
-        Column("part", word("column-part"), "text", 20),
-    )
-    rows = tuple(row for group in elevations.groups[:MOST_GROUPS] for row in _group_rows(writer, group))
-    return Table("rack-slots", word("table-rack-slots"), columns, rows, word("caption-rack-slots"))
-
-
-def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
-    where = (Cell(spans_text(group.racks, MOST_SPANS)), Cell(spans_text(group.rows, MOST_SPANS)))
+def _slot_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
     for slot in group.slots:
         positioned = slot.unit is not None and slot.top is not None
         names = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
         more = len(slot.names) - MOST_SPANS
         yield row_of(
-            *where,
+            *_where(group),
             spans_text(((slot.unit or 0, slot.top or 0),)) if positioned else writer.word("units-unknown"),
             slot.pieces,
             _sum([(slot.pieces, slot.drawn_w)], "W"),
@@ -194,15 +152,10 @@ def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
             writer.language.message(slot.identity.name) if slot.identity else "",
         )
     if group.pdus:
-        lying = [pdu for pdu in group.pdus if pdu.unit]
-        spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
-        unit = spans_text(spans) if lying else writer.word("units-beside")
+        spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in group.pdus if pdu.unit)
+        unit = spans_text(spans) if spans else writer.word("units-beside")
         names = writer.word("list-semicolon").join(pdu_words(writer.language, pdu) for pdu in group.pdus)
-        yield row_of(*where, unit, len(group.pdus), None, None, names, "PDU")
-
-
-def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
-    return replace(_sum([(1, figure)], unit), unit=unit, least=least)
+        yield row_of(*_where(group), unit, len(group.pdus), None, None, names, "PDU")
 
 
 # installation -------------------------------------------------------------------------------------------------------
@@ -215,20 +168,31 @@ LOAD = ("compute_pdu_load_w", "feed_power_w")
 
 def installation(writer: Writer) -> Section | None:
     """Return the chapter for those who install and run the network; None without a network with switches."""
-    fabrics = [built for built in writer.report.design.fabrics if built.fabric.tiers]
+    fabrics, word = [built for built in writer.report.design.fabrics if built.fabric.tiers], writer.word
     if not fabrics:
         return None
     from bomgen.cabling.wiring import wire  # needs NumPy
 
-    cables = wire(writer.report.design).each_cable
-    tables = (_switches(writer, fabrics), _failures(writer, fabrics), *_racks(writer, cables))
+    cables, usual = wire(writer.report.design).each_cable, word("airflow-usual")
+    switches = (
+        row_of(
+            writer.fabric_title(built.plan.name),
+            writer.label((tier.name,)),
+            writer.language.message(tier.switch.identity.name),
+            tier.count.value,
+            tier.switch.identity.sku or word("no-part-number"),
+            writer.language.message(describe_airflow(airflow)) if (airflow := tier.switch.airflow) else usual,
+        )
+        for built in fabrics
+        for tier in built.fabric.tiers
+    )
+    tables = make_table("switches", writer.language, switches), *_failures(writer, fabrics), *_racks(writer, cables)
     plan, cluster = writer.report.plan_file, writer.report.plan.cluster_name
     plan = f"{plan} --cluster {cluster}" if cluster else plan
-    listing = writer.word("install-cables", plan=plan, count=writer.language.integer(cables.pieces))
+    listing = word("install-cables", plan=plan, count=writer.language.integer(cables.pieces))
     notes = tuple(Note("info", text) for text in (listing, *_managers(writer, fabrics)))
     notes += tuple(Note("warning", text) for text in _mixed_airflows(writer, fabrics))
-    title = writer.word("section-installation")
-    return Section("installation", title, tables=tuple(table for table in tables if table.rows), notes=notes)
+    return Section("installation", word("section-installation"), tables=tables, notes=notes)
 
 
 def _mixed_airflows(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:
@@ -264,34 +228,8 @@ def _managers(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[str]:
         yield writer.word(f"install-manager-{where}", fabric=writer.fabric_title(built.plan.name), names=names)
 
 
-def _switches(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
-    word = writer.word
-    columns = (
-        Column("fabric", word("column-fabric"), "text", 20, main=True),
-        Column("tier", word("column-tier"), "text", 14),
-        Column("switch", word("column-description"), "text", 30, main=True),
-        Column("quantity", word("column-quantity"), "number", 10),
-        Column("sku", word("column-sku"), "text", 28),
-        Column("airflow", word("column-airflow"), "text", 34, main=True),
-    )
-    usual = word("airflow-usual")
-    rows = tuple(
-        row_of(
-            writer.fabric_title(built.plan.name),
-            writer.label((tier.name,)),
-            writer.language.message(tier.switch.identity.name),
-            tier.count.value,
-            tier.switch.identity.sku or word("no-part-number"),
-            writer.language.message(describe_airflow(airflow)) if (airflow := tier.switch.airflow) else usual,
-        )
-        for built in fabrics
-        for tier in built.fabric.tiers
-    )
-    return Table("switches", word("table-switches"), columns, rows)
-
-
-def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
-    """Return a table of uplinks, of the loss of one switch, and of the rating and the load of the PDUs."""
+def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Iterator[Table]:
+    """Yield a table of uplinks, of the loss of one switch, and of the rating and the load of the PDUs, if known."""
     rows = []
     for built in fabrics:
         leaf = (built.fabric.plane or built.fabric).tier(LEAF)
@@ -304,93 +242,76 @@ def _failures(writer: Writer, fabrics: list[BuiltFabric]) -> Table:
         label = writer.word("install-pdu-rating", name=site.pdu.identity.name)
         rows.append(writer.row_of_figure(label, site.pdu.power_w))
     rows += [writer.row((SITE, key)) for key in LOAD if (SITE, key) in writer.numbers]
-    return writer.table("failures", rows=rows) if rows else Table("failures", "", (), ())
+    if rows:
+        yield writer.table("failures", rows=rows)
 
 
 def _racks(writer: Writer, cables: Wiring) -> Iterator[Table]:
     """Yield a table of the cables between racks, the pairs with the most cables if there are many."""
     from bomgen.cabling.patch_panels import cables_by_racks  # needs NumPy
 
-    pairs = cables_by_racks(cables)
+    shown = pairs = cables_by_racks(cables)
     if not pairs:
         return
     word, language = writer.word, writer.language
-    shown = pairs
     caption = word("caption-rack-pairs")
     if len(pairs) > MOST_PAIRS:
         most = sorted(range(len(pairs)), key=lambda at: -pairs[at].cables)[:MOST_PAIRS]
         shown = [pairs[at] for at in sorted(most)]
         left = language.integer(len(pairs) - MOST_PAIRS)
         caption = word("caption-rack-pairs-most", shown=language.integer(MOST_PAIRS), left=left)
-    columns = (
-        Column("from", word("column-rack-from"), "number", 10),
-        Column("to", word("column-rack-to"), "number", 10),
-        Column("cables", word("column-cables"), "number", 10),
-        Column("lengths", word("column-lengths"), "text", 70),
-    )
-    rows = tuple(
-        row_of(
-            pair.first,
-            pair.second,
-            pair.cables,
-            word("list-comma").join(
-                word("install-pieces", count=language.integer(number), name=language.value(length, "m"))
-                for length, number in pair.lengths
-            ),
+    rows = []
+    for pair in shown:
+        lengths = (
+            word("install-pieces", count=language.integer(number), name=language.value(length, "m"))
+            for length, number in pair.lengths
         )
-        for pair in shown
-    )
-    yield Table("rack-pairs", word("table-rack-pairs"), columns, rows, caption)
+        rows.append(row_of(pair.first, pair.second, pair.cables, word("list-comma").join(lengths)))
+    yield make_table("rack-pairs", language, rows, caption)
 
 
 # fabrics ------------------------------------------------------------------------------------------------------------
-# The chapters of the design and the order: fabrics, links, bill, and required parts.
-
-# links --------------------------------------------------------------------------------------------------------------
-# The options selected for the links of a fabric, and the rejected ones.
+# The chapter of the networks: their numbers, and the options selected for their links, with the rejected ones.
 
 
-def links_table(writer: Writer, built: BuiltFabric) -> Table:
-    """Return a table with a row per kind of link: the option selected, its reason, and the rejected options."""
-    columns = (
-        Column("link", writer.word("column-link"), "text", 20),
-        Column("way", writer.word("column-way"), "text", 30),
-        Column("reason", writer.word("column-why"), "text", 40),
-        Column("others", writer.word("column-others"), "text", 60),
-    )
-    rows = tuple(
-        row
-        for chosen in built.interconnect.choices
-        for row in (_link_row(writer, chosen), *_short_rows(writer, built, chosen))
-    )
-    name = built.plan.name
-    return Table(f"links-{name}", writer.word("table-links", name=writer.fabric_title(name)), columns, rows)
+def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
+    """Return the chapter of the fabrics with their drawings; None if there are none."""
+    if not writer.report.design.fabrics:
+        return None
+    tables = []
+    for built in writer.report.design.fabrics:
+        tables.append(_fabric_table(writer, built))
+        if built.interconnect.choices:
+            name = built.plan.name
+            title = writer.word("table-links", name=writer.fabric_title(name))
+            tables.append(
+                make_table("links", writer.language, _link_rows(writer, built), id=f"links-{name}", title=title)
+            )
+    return Section("network", writer.word("section-network"), tables=tuple(tables), drawings=drawings)
 
 
-def _link_row(writer: Writer, chosen: Chosen) -> Row:
-    selected = writer.language.value(chosen.option, "word")
-    parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
-    reason = writer.word(f"chosen-{chosen.reason}")
-    others = writer.word("list-semicolon").join(
-        writer.joined(
-            writer.language.value(option.name, "word"),
-            f"{writer.language.message(rejection(option))}{_cost(writer, option.cost)}",
+def _link_rows(writer: Writer, built: BuiltFabric) -> Iterator[Row]:
+    """Yield a row per kind of link: the option selected, its reason, and the rejected options."""
+    language, word = writer.language, writer.word
+    for chosen in built.interconnect.choices:
+        parts = word("link-parts", names=word("list-comma").join(chosen.parts)) if chosen.parts else ""
+        others = word("list-semicolon").join(
+            writer.joined(
+                language.value(option.name, "word"),
+                f"{language.message(rejection(option))}{_cost(writer, option.cost)}",
+            )
+            for option in chosen.others
         )
-        for option in chosen.others
-    )
-    return row_of(writer.place(chosen.kind), f"{selected}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
-
-
-def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
-    for short in built.interconnect.short_links(chosen.kind):
-        names = writer.word("list-comma").join(short.medium.part_ids)
-        length = writer.language.value(short.longest_m, "m")
-        yield row_of(
-            writer.word("short-links", kind=writer.place(chosen.kind), length=length),
-            f"{writer.language.value(short.medium.option, 'word')}{writer.word('link-parts', names=names)}",
-            writer.word("chosen-short", links=writer.language.number(short.links.value)),
-            "",
-        )
+        reason = f"{word(f'chosen-{chosen.reason}')}{_cost(writer, chosen.cost)}"
+        yield row_of(writer.place(chosen.kind), f"{language.value(chosen.option, 'word')}{parts}", reason, others)
+        for short in built.interconnect.short_links(chosen.kind):
+            parts = word("link-parts", names=word("list-comma").join(short.medium.part_ids))
+            yield row_of(
+                word("short-links", kind=writer.place(chosen.kind), length=language.value(short.longest_m, "m")),
+                f"{language.value(short.medium.option, 'word')}{parts}",
+                word("chosen-short", links=language.number(short.links.value)),
+                "",
+            )
 
 
 def _cost(writer: Writer, cost: Fraction | None) -> str:
@@ -400,21 +321,7 @@ def _cost(writer: Writer, cost: Fraction | None) -> str:
     return writer.word("cost-of-link", amount=writer.language.money(rounded(cost, currency), currency))
 
 
-# build --------------------------------------------------------------------------------------------------------------
-
-
-def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
-    """Return the chapter of the fabrics with their drawings; None if there are none."""
-    if not writer.report.design.fabrics:
-        return None
-    tables = []
-    for built in writer.report.design.fabrics:
-        tables += [fabric_table(writer, built), *([links_table(writer, built)] if built.interconnect.choices else [])]
-    return Section("network", writer.word("section-network"), tables=tuple(tables), drawings=drawings)
-
-
-def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
-    """Return a table of all numbers of a fabric."""
+def _fabric_table(writer: Writer, built: BuiltFabric) -> Table:
     base = ("fabrics", built.plan.name)
     rows = tuple(
         row_of(_label(writer, built, path[2:]), *writer.row(path).cells[1:])
@@ -464,3 +371,86 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
             writer.label(path[:1]), writer.language.value(named[path[:2]], "word"), writer.group_label(path[2:])
         )
     return writer.group_label(path)
+
+
+# acceptance ---------------------------------------------------------------------------------------------------------
+# Handing a cluster over: the software of its machines to agree on, and tests with their targets, which are numbers of
+# the design: what was promised is what is measured. A number is never a target of its own here.
+
+MEASURED: dict[str, tuple[Path, ...]] = {
+    "burn-in": (("site", "compute_rack_power_w"), ("site", "power_w")),
+    "feed": (("site", "feed_power_w"),),
+    "storage": (("storage", "delivered_read_bytes_per_second"), ("storage", "delivered_write_bytes_per_second")),
+    "workload": (
+        ("workload", "mfu"),
+        ("workload", "tokens_per_second"),
+        ("workload", "requests_per_minute"),
+        ("workload", "latency", "ttft_seconds"),
+        ("workload", "latency", "decode_seconds_per_token"),
+    ),
+}
+"""Numbers of the cluster that are measured, by the test that measures them."""
+OF_FABRIC = (
+    ("all-reduce", ("per_gpu", "network_gbps")),
+    ("bisection", ("bisection_gbps",)),
+    ("oversubscription", ("oversubscription", "leaf")),
+)
+LOSSES = {"leaf-endpoints": "leaf", "leaf-server": "leaf", "spine-share": "spine"}
+"""The switch that a test turns off, by the name of what its loss costs."""
+
+
+def acceptance(writer: Writer) -> Section | None:
+    """Return the chapter with the software of the machines and the tests; None without servers and switches."""
+    cluster, word, message = writer.report.plan.cluster, writer.word, writer.language.message
+    fabrics = [built for built in writer.report.design.fabrics if built.fabric.tiers]
+    if not fabrics or not cluster.server:
+        return None
+    machines = [("server", message(cluster.server.identity.name))]
+    machines += [("nic", message(part.identity.name)) for part in (cluster.server_nic, cluster.storage_nic) if part]
+    machines += [("switch", message(tier.switch.identity.name)) for built in fabrics for tier in built.fabric.tiers]
+    if any(_protocol(built) == INFINIBAND for built in fabrics):
+        machines.append(("manager", word("software-of-manager")))
+    # Versions are agreed on, and noted at delivery.
+    versions = (row_of(name, word(f"software-{kind}"), "", "") for kind, name in dict.fromkeys(machines))
+    software = make_table("software", writer.language, versions, word("caption-software"))
+
+    def tests(test: str, paths: Sequence[Path]) -> Iterator[Row]:
+        for path in paths:
+            if path in writer.numbers:
+                yield row_of(writer.label(path), writer.key_figure(path), word(f"measure-{test}"), "")
+
+    rows = (
+        *tests("machines", (("cluster", "servers"), ("cluster", "gpus"))),
+        *(row for built in fabrics for row in _tests_of_fabric(writer, built)),
+        *(row for test, paths in MEASURED.items() for row in tests(test, paths)),
+    )
+    tables = software, make_table("acceptance", writer.language, rows)
+    return Section("acceptance", word("section-acceptance"), (word("acceptance-lead"),), tables)
+
+
+def _tests_of_fabric(writer: Writer, built: BuiltFabric) -> Iterator[Row]:
+    name, kind, reserved = built.plan.name, _protocol(built), built.plan.reserved_ports
+
+    def row(label: str, target: Cell, test: str) -> Row:
+        return row_of(writer.joined(writer.fabric_title(name), label), target, writer.word(f"measure-{test}"), "")
+
+    for links in built.fabric.links:
+        # Reserved ports are among the links, and have no cable yet.
+        without_cable = int(reserved.value) if reserved and links.kind == SERVER_LEAF.name else 0
+        count = Cell(int(links.count.value) - without_cable, "links")
+        yield row(writer.group_label(("links", links.kind)), count, f"links-{kind}")
+    for test, steps in ((f"rate-{kind}", ("link_gbps",)), *OF_FABRIC):
+        path = ("fabrics", name, *steps)
+        if path in writer.numbers:
+            yield row(writer.group_label(steps), writer.cell(path), test)
+    figures = [(f"install-{loss}", figure, LOSSES[loss]) for loss, figure in losses(built.fabric) if loss in LOSSES]
+    if kind == INFINIBAND:
+        errors = "acceptance-bit-errors"
+        figures.insert(0, (errors, built_in_assumption(errors), "bit-errors"))
+    for key, figure, test in figures:
+        yield row(writer.word(key), Cell(writer.held(figure), figure.unit, estimate=figure.bounds), test)
+
+
+def _protocol(built: BuiltFabric) -> str:
+    protocols = {tier.switch.protocol for tier in built.fabric.tiers}
+    return INFINIBAND if protocols == {INFINIBAND} else "ethernet"

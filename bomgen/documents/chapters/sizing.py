@@ -7,22 +7,21 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Note, Path, Section, Table, row_at, row_of
+from bomgen.core.document import Cell, Note, Path, Section, Table, row_at, row_of
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.core.units import SECONDS_AN_HOUR
 from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.tables import columns_of, make_table
 from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
 from bomgen.pricing.costs import MILLION
-from bomgen.sizing.prediction.measurements import generation_name
-from bomgen.sizing.prediction.predict import Predicted, Prediction, kind_of_model, nearest_to_run
+from bomgen.sizing.prediction.coefficients import generation_name, kind_of_model
+from bomgen.sizing.prediction.predict import Predicted, Prediction, nearest_to_run
 from bomgen.sizing.prediction.serving import MEASURED
-from bomgen.sizing.reinforcement import ReinforcedStep
 from bomgen.sizing.servers import given_gpus
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage, engine_command
-from bomgen.sizing.serving.service import Need, Serving
-from bomgen.sizing.storage import Stored
+from bomgen.sizing.serving.service import Serving
 from bomgen.sizing.training.parallelism import describe_faster
 from bomgen.sizing.training.run import Opinions
 from bomgen.sizing.training.states import adapts
@@ -33,53 +32,34 @@ from bomgen.sizing.training.states import adapts
 
 def storage(writer: Writer) -> Section | None:
     """Return the chapter of storage bandwidth, capacity and servers; None if the plan requests none."""
-    stored = writer.report.design.sizing.stored
+    stored, word, language = writer.report.design.sizing.stored, writer.word, writer.language
     if stored is None:
         return None
-    parts = (_parts(writer, stored),) if len(stored.units) > 1 else ()
-    tables = (writer.table("storage"), *parts, _levels(writer, stored))
-    notes = (Note("info", writer.word("capacity-unknown")),) if stored.dataset_bytes is None else ()
-    return Section("storage", writer.word("section-storage"), tables=tables, notes=notes)
-
-
-def _parts(writer: Writer, stored: Stored) -> Table:
-    columns = (
-        Column("name", writer.word("column-name"), "text", 34),
-        Column("servers", writer.word("column-quantity"), "number", 14),
-        Column("capacity", writer.word("column-usable"), "number", 20),
-        Column("read", writer.word("column-read"), "number", 20),
-        Column("write", writer.word("column-write"), "number", 20),
-    )
-    rows = tuple(
-        row_of(
-            writer.language.message(part.of.identity.name),
-            *(
-                Cell(figure.value, figure.unit) if figure else ""
-                for figure in (part.number, part.capacity_bytes, part.read, part.write)
-            ),
+    tables = [writer.table("storage")]
+    if len(stored.units) > 1:
+        parts = (
+            row_of(
+                language.message(part.of.identity.name),
+                *(
+                    Cell(figure.value, figure.unit) if figure else ""
+                    for figure in (part.number, part.capacity_bytes, part.read, part.write)
+                ),
+            )
+            for part in stored.units
         )
-        for part in stored.units
-    )
-    return Table("storage-parts", writer.word("table-storage-parts"), columns, rows)
-
-
-def _levels(writer: Writer, stored: Stored) -> Table:
-    columns = (
-        Column("name", writer.word("column-level"), "text", 34),
-        Column("read", writer.word("column-read"), "number", 20),
-        Column("write", writer.word("column-write"), "number", 20),
-        Column("why", writer.word("column-level-for"), "text", 70),
-    )
-    rows = tuple(
+        tables.append(make_table("storage-parts", language, parts))
+    levels = (
         row_of(
-            writer.language.value(level.name, "word"),
+            language.value(level.name, "word"),
             Cell(level.read.value, level.read.unit),
             Cell(level.write.value, level.write.unit),
-            writer.word(f"level-{level.name}"),
+            word(f"level-{level.name}"),
         )
         for level in stored.levels
     )
-    return Table("storage-levels", writer.word("table-storage-levels"), columns, rows, writer.word("levels-caption"))
+    tables.append(make_table("storage-levels", language, levels, word("levels-caption")))
+    notes = (Note("info", word("capacity-unknown")),) if stored.dataset_bytes is None else ()
+    return Section("storage", word("section-storage"), tables=tuple(tables), notes=notes)
 
 
 def time_lost(writer: Writer) -> Iterator[Note]:
@@ -136,13 +116,13 @@ def sizing(writer: Writer) -> Section:
     return Section(
         "sizing",
         writer.word("section-sizing"),
-        text=tuple(_texts(writer)),
+        text=tuple(_conventions(writer)),
         tables=tuple(table for table in tables if table.rows),
         notes=tuple(_notes(writer)),
     )
 
 
-def _texts(writer: Writer) -> Iterator[str]:
+def _conventions(writer: Writer) -> Iterator[str]:
     plan = writer.report.plan
     if plan.training:
         tuning = plan.training.tuning
@@ -197,14 +177,6 @@ def describe_evidence(writer: Writer, step: Prediction) -> str:
 
 
 def _nearest(writer: Writer, predicted: Predicted) -> Table:
-    columns = (
-        Column("source", writer.word("column-source"), "text", 30, main=True),
-        Column("gpus", writer.word("column-gpus"), "text", 20),
-        Column("model", writer.word("column-model"), "text", 24),
-        Column("split", writer.word("column-split"), "text", 40),
-        Column("step", writer.word("column-step"), "number", 16, main=True),
-        Column("rate", writer.word("column-token-rate"), "number", 20, main=True),
-    )
     rows = []
     sized, workload = writer.report.design.sizing, writer.report.plan.training
     near = nearest_to_run(workload, predicted, sized.fit, sized.gpus) if workload and sized.fit else []
@@ -220,7 +192,7 @@ def _nearest(writer: Writer, predicted: Predicted) -> Table:
         measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
         rows.append(row_of(*(Cell(text) for text in cells), split, *measured))
     caption = writer.word("caption-nearest-steps")
-    return Table("nearest-steps", writer.word("table-nearest-steps"), columns, tuple(rows), caption)
+    return make_table("nearest-steps", writer.language, rows, caption)
 
 
 def _captioned(writer: Writer, id: str, **values: str) -> Table:
@@ -228,12 +200,6 @@ def _captioned(writer: Writer, id: str, **values: str) -> Table:
 
 
 def _published(writer: Writer, opinions: Opinions) -> Table:
-    columns = (
-        Column("run", writer.word("column-run"), "text", 34),
-        Column("mfu", writer.word("column-mfu-of-run"), "share", 20),
-        Column("days", writer.word("column-days-at-mfu"), "number", 14),
-        Column("source", writer.word("column-source"), "text", 70),
-    )
     rows = []
     for each in opinions.runs:
         base = (*PUBLISHED, each.run.identity.id)
@@ -247,16 +213,10 @@ def _published(writer: Writer, opinions: Opinions) -> Table:
         source = _where(writer, each.run.gpu_hours)
         rows.append(row_of(run, writer.cell((*base, "mfu")), writer.cell((*base, "days")), source))
     caption = writer.word("caption-published-runs", mfu=writer.shown(opinions.effective_mfu))
-    return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
+    return make_table("published-runs", writer.language, rows, caption)
 
 
 def _basis(writer: Writer) -> Table:
-    columns = (
-        Column("name", writer.word("column-name"), "text", 34),
-        Column("value", writer.word("column-value"), "number", 18),
-        Column("basis", writer.word("column-basis"), "text", 16),
-        Column("source", writer.word("column-source"), "text", 60),
-    )
     figures = [
         figure
         for path, figure in writer.numbers.items()
@@ -267,7 +227,7 @@ def _basis(writer: Writer) -> Table:
         for name, figure in _leaves(writer, figures)
     )
     caption = writer.word("caption-basis")
-    return Table("basis", writer.word("table-basis"), columns, rows, caption)
+    return make_table("basis", writer.language, rows, caption)
 
 
 def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
@@ -346,7 +306,6 @@ def serving(writer: Writer) -> Section | None:
 
 def _prediction(writer: Writer) -> Table:
     """Return a table of the prediction: low, typical and high; a high rate needs few GPUs."""
-    columns = (*_range_columns(writer), Column("unit", writer.word("column-unit"), "text", 14))
     rows = []
     for name in RANGES:
         path, span = (*BASE, *name), (*BASE, *name[:-1], f"{name[-1]}_range")
@@ -356,13 +315,7 @@ def _prediction(writer: Writer) -> Table:
         high = writer.cell(end) if end in writer.numbers else Cell(writer.word("not-within-targets"))
         unit = Cell(writer.language.unit(typical.unit, typical.value))
         rows.append(row_of(writer.label(path), low, typical, high, unit))
-    return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
-
-
-def _range_columns(writer: Writer) -> Iterator[Column]:
-    yield Column("name", writer.word("column-name"), "text", 34, main=True)
-    for key in ("low", "typical", "high"):
-        yield Column(key, writer.word(f"column-{key}"), "number", 16, main=True)
+    return make_table("serving-estimate", writer.language, rows)
 
 
 def _trade_off(writer: Writer, served: Serving) -> Iterator[Table]:
@@ -370,19 +323,10 @@ def _trade_off(writer: Writer, served: Serving) -> Iterator[Table]:
     points = load_points(served)
     if not points:
         return
-    word, hourly = writer.word, writer.report.running.figures.get("cost_per_gpu_hour")
+    hourly = writer.report.running.figures.get("cost_per_gpu_hour")
     power, gpus = writer.report.design.power_w, writer.report.design.sizing.gpus
-    columns = [
-        Column("load", word("column-load"), "number", 22),
-        Column("of-gpu", word("column-tokens-of-gpu"), "number", 22),
-        Column("of-user", word("column-tokens-of-request"), "number", 22),
-        Column("ttft", word("column-ttft"), "number", 16),
-    ]
-    if power:
-        columns.append(Column("per-kw", word("column-requests-per-kw"), "number", 22))
-    if hourly:
-        columns.append(Column("cost", word("column-cost-per-million"), "money", 22))
-    rows = []
+    unknown = [key for key, figure in (("per-kw", power), ("cost", hourly)) if not figure]
+    columns, rows = columns_of("serving-trade-off", writer.language, without=unknown), []
     for point in points:
         cells = [Cell(_rounded(each)) for each in (point.in_flight, point.of_gpu, point.of_user)]
         cells.append(Cell(_rounded(point.ttft), "s"))
@@ -393,7 +337,7 @@ def _trade_off(writer: Writer, served: Serving) -> Iterator[Table]:
             cost = Decimal(float(hourly.value) / (point.of_gpu * SECONDS_AN_HOUR) * MILLION).quantize(Decimal("0.0001"))
             cells.append(Cell(cost, writer.report.quote.totals.currency))
         rows.append(row_of(*cells))
-    yield Table("serving-trade-off", word("table-serving-trade-off"), tuple(columns), tuple(rows))
+    yield make_table("serving-trade-off", writer.language, rows, columns=columns)
 
 
 def load_points(served: Serving) -> list[LoadPoint]:
@@ -426,8 +370,7 @@ def _serving_notes(writer: Writer, served: Serving) -> Iterator[Note]:
         texts.append(writer.word("serving-unknown-rate", lacks=writer.word(f"lacks-{need.missing}")))
     elif served.speed and served.in_flight:
         in_flight = writer.language.number(served.in_flight.value)
-        said = [writer.word(f"serving-predicted-{served.speed.kind}")]
-        said += [*_few_rows(writer, need), *_low_end(writer, served)]
+        said = [writer.word(f"serving-predicted-{served.speed.kind}"), *_reservations(writer, served)]
         texts.append(writer.word("list-sentences").join(said))
         texts.append(writer.word("serving-load", requests=in_flight))
     if found.request is None:
@@ -447,19 +390,14 @@ FEW_MODELS = 3
 """Models below which the measurements of an accelerator say little of another model."""
 
 
-def _few_rows(writer: Writer, need: Need) -> Iterator[str]:
-    """Yield a sentence if few published measurements are of the accelerator and the kind of model."""
-    inference = writer.report.plan.inference
+def _reservations(writer: Writer, served: Serving) -> Iterator[str]:
+    """Yield sentences about few published measurements of such a model, and about a low end that misses the demand."""
+    inference, need, span = writer.report.plan.inference, served.need, served.requests_range
     if need.speed and inference and not inference.measured and need.speed.coefficients.kind != MEASURED:
         rows, models = need.speed.evidence
         facts = {"gpu": writer.report.plan.cluster.gpu.identity.name, "rows": rows.value, "models": models.value}
         if models.value < FEW_MODELS:
             yield writer.word("serving-few-rows" if rows.value else "serving-no-rows", **facts)
-
-
-def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
-    """Yield a sentence if the low end of the estimate misses the requests per minute."""
-    inference, span = writer.report.plan.inference, served.requests_range
     asked = inference.requests_per_minute if inference else None
     if asked and span and span.low and span.low.value < asked.value:
         number = writer.language.number
@@ -545,16 +483,6 @@ def reinforcement(writer: Writer) -> Section | None:
         which = "asynchronous" if learning.schedule.value == ASYNCHRONOUS else "two"
         generation, training = writer.shown(step.generation_gpus), writer.shown(step.training_gpus)
         text = writer.word(f"text-reinforcement-{which}", generation=generation, training=training)
-    return Section(
-        "reinforcement",
-        writer.word("section-reinforcement"),
-        text=(text,),
-        tables=(_step_parts(writer, step), writer.table("reinforcement")),
-    )
-
-
-def _step_parts(writer: Writer, step: ReinforcedStep) -> Table:
-    how = Column("how", writer.word("column-how"), "text", 70, main=True, code=True)
     whole = ((*STEP, "step_seconds"), [(*STEP, "step_seconds_range", end) for end in ENDS])
     parts = [((*STEP, "parts", name), [(*STEP, f"parts_{end}", name) for end in ENDS]) for name in step.parts]
     rows = []
@@ -562,5 +490,5 @@ def _step_parts(writer: Writer, step: ReinforcedStep) -> Table:
         low, high = map(writer.cell, ends)
         rows.append(row_of(writer.label(path), low, writer.cell(path), high, writer.origin(writer.numbers[path])))
     caption = writer.word("caption-reinforcement-parts", evidence=describe_evidence(writer, step.update))
-    columns = (*_range_columns(writer), how)
-    return Table("reinforcement-parts", writer.word("table-reinforcement-parts"), columns, tuple(rows), caption)
+    tables = make_table("reinforcement-parts", writer.language, rows, caption), writer.table("reinforcement")
+    return Section("reinforcement", writer.word("section-reinforcement"), text=(text,), tables=tables)

@@ -9,12 +9,13 @@ from typing import Any
 
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import GENERIC
-from bomgen.core.document import Cell, Column, Path, Row, Table, row_at, row_of
+from bomgen.core.document import Cell, Path, Row, Table, row_at, row_of
 from bomgen.core.language import HEAT, Language, describe_formula, is_prefixed
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.core.units import MONEY, rounded
 from bomgen.design.assembly import BuiltFabric
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.documents.tables import make_table
+from bomgen.plan.schema import CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.results.numbers import Paths, dotted
@@ -214,10 +215,4 @@ class Writer:
     def table(self, id: str, *parts: str, rows: Sequence[Row] = ()) -> Table:
         """Return a table of numbers with their origin: of rows, or of its parts in sequence."""
         rows = rows or [self.row(path) for part in parts or (id,) for path in self.paths_of(part)]
-        columns = (
-            Column("name", self.word("column-name"), "text", 34, main=True),
-            Column("value", self.word("column-value"), "number", 20, main=True),
-            Column("unit", self.word("column-unit"), "text", 14),
-            Column("how", self.word("column-how"), "text", 70, main=True, code=True),
-        )
-        return Table(id, self.word(f"table-{id}"), columns, tuple(rows))
+        return make_table("numbers", self.language, rows, id=id, title=self.word(f"table-{id}"))

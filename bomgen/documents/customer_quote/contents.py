@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from operator import attrgetter
 
 from bomgen.core import units
-from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Sum, Table, group_by, row_of
+from bomgen.core.document import Cell, Cover, Document, Drawing, Row, Section, Table, group_by, row_of
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
@@ -16,11 +17,12 @@ from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster,
 from bomgen.documents.tables import (
     TOTAL,
     amount_of,
+    columns_of,
     decimal_places,
     headline_total,
     line_amount,
     literal,
-    part_columns,
+    make_table,
     rate_names,
     reference,
     splice,
@@ -29,7 +31,6 @@ from bomgen.documents.tables import (
 )
 from bomgen.plan.commercial_terms import DELIVERY, PROMISED
 from bomgen.pricing.quote import Indications, is_total, lines_to_price
-from bomgen.reading.quote_workbook import INCLUSIVE_AMOUNT, INCLUSIVE_PRICE
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "freight", "installation")
@@ -39,6 +40,8 @@ WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
 FACTS = (PROMISED, "delivery_place", "incoterm")
 """Conditions of delivery that the first page states; the terms state the others."""
 _ROOM_TO_WRITE = "…" * 12
+_PRICED_ALIKE = attrgetter("category", "part_number", "description", "unit_price", "discount", "in_stock")
+"""What lines that are one on paper have in common; charges that are shares of different things are not."""
 REQUIRED = "required"
 """The table of required parts that have no price."""
 AS_IT_WAS: tuple[str, ...] = ("capitals", "indicative")
@@ -92,7 +95,7 @@ def _document(
         fact_keys=tuple(key for key, _ in facts),
         sections=tuple(section for section in sections if section),
         totals=quote.totals,
-        sums=_sums(quote, language),
+        sums=sums_of(quote.totals, _counted(quote), quote.indicative, language),
         footer=word("name-in").join(filter(None, (_number(quote, language), revision))),
         parties=quote.parties,
         logo=quote.logo,
@@ -111,16 +114,8 @@ def _is_offer(quote: CustomerQuote) -> bool:
     return is_total(quote.totals, _counted(quote)) and quote.indicative is None
 
 
-def _sums(quote: CustomerQuote, language: Language) -> tuple[Sum, ...]:
-    return sums_of(quote.totals, _counted(quote), quote.indicative, language)
-
-
 def _counted(quote: CustomerQuote) -> list[QuotedLine]:
     return [line for line in quote.lines if line.counted]
-
-
-def _ordered(quote: CustomerQuote) -> list[QuotedLine]:
-    return [line for line in _counted(quote) if not line.in_stock]
 
 
 def _number(quote: CustomerQuote, language: Language) -> str:
@@ -155,7 +150,7 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     notes, lead = _cover_notes(quote, language), None
     if totals.priced_lines and not _is_offer(quote):
         text = language.word("name-in").join((label, total))
-        same = _same_total(totals) if is_total(totals, lines) else _same_lines(totals)
+        same = _same_total(totals) if is_total(totals, lines) else f"bom_unpriced={totals.lines - totals.priced_lines}"
         lead = Cell(text, formula=f'IF({same},{literal(text)},"")')
     formulas = _live_notes(quote, language, notes)
     cells = tuple(Cell(text, formula=formulas.get(kind, "")) for kind, text in notes.items())
@@ -171,7 +166,7 @@ def _cover_notes(quote: CustomerQuote, language: Language) -> dict[str, str]:
     if quote.indicative:
         notes["indicative"] = _period(quote.indicative, language)
         if not is_total(totals, lines):
-            shown = language.cell(_sums(quote, language)[-1].cell)
+            shown = language.cell(sums_of(quote.totals, _counted(quote), quote.indicative, language)[-1].cell)
             said = word("quote-indicative-sum", range=shown), notes["indicative"]
             notes["indicative"] = word("list-sentences").join(said)
     elif is_total(totals, lines) and language.code == CHINESE and totals.currency == units.CURRENCY:
@@ -202,7 +197,8 @@ def _live_notes(quote: CustomerQuote, language: Language, notes: Mapping[str, st
     some = splice(word("xlsx-some-unpriced", lines="{lines}"), lines="bom_unpriced")
     of_lines = f"IF(bom_unpriced=0,{every},{some})"
     if not (totals.complete and totals.priced_lines):
-        of_lines = f"IF({_same_lines(totals)},{literal(notes.get('lines', ''))},{of_lines})"
+        as_it_was = f"bom_unpriced={totals.lines - totals.priced_lines}"
+        of_lines = f"IF({as_it_was},{literal(notes.get('lines', ''))},{of_lines})"
     shares = f"&{literal(word('list-comma'))}&".join(
         f'ROUND({rate}*{PERCENT},4)&"{language.percent}"' for rate in rates
     )
@@ -214,7 +210,9 @@ def _live_notes(quote: CustomerQuote, language: Language, notes: Mapping[str, st
     formulas: dict[str, str] = {
         "lines": of_lines,
         "tax": f"IF({'+'.join(f'N({rate})' for rate in rates)}=0,{untaxed},{taxed})",
-        "required": added if _ordered(quote) else "",  # else no sheet lists the required parts
+        "required": added
+        if any(not line.in_stock for line in _counted(quote))
+        else "",  # else no sheet lists the required parts
     }
     same = _same_total(totals)
     return formulas | {kind: f'IF({same},{literal(notes[kind])},"")' for kind in AS_IT_WAS if kind in notes}
@@ -223,11 +221,6 @@ def _live_notes(quote: CustomerQuote, language: Language, notes: Mapping[str, st
 def _same_total(totals: Totals) -> str:
     """Return a formula for whether the total is the one that the quote was written with."""
     return f"ROUND(bom_amount-({totals.amount:f}),{decimal_places(totals.currency)})=0"
-
-
-def _same_lines(totals: Totals) -> str:
-    """Return a formula for whether as many lines have no price as when the quote was written."""
-    return f"bom_unpriced={totals.lines - totals.priced_lines}"
 
 
 def _period(indicative: Indications, language: Language) -> str:
@@ -292,26 +285,24 @@ def _subtotals(quote: CustomerQuote, language: Language) -> Table:
     """Return the table of the amount of each category, including tax if the lines include it, and the sums."""
     word, currency = language.word, quote.totals.currency
     lines = including_tax(_counted(quote), quote.totals) if quote.inclusive else _counted(quote)
-    columns = (
-        Column("category", word("xlsx-category"), "text", 40),
-        Column("pieces", word("quote-pieces"), "number", 12),
-        Column("amount", word("column-inclusive-amount" if quote.inclusive else "column-net-amount"), "money", 20),
-    )
+    *columns, amount = columns_of("subtotals", language)
+    if quote.inclusive:
+        amount = replace(amount, title=word("column-inclusive-amount"))
     rows = [
         row_of(word(f"category-{category}"), _count_pieces(of_category), _sum(of_category, currency))
         for category, of_category in group_by(lines, lambda line: line.category).items()
     ]
     rows += [
         row_of(each.label, "", each.cell, id=TOTAL if each.final else None)
-        for each in _sums(quote, language)
+        for each in sums_of(quote.totals, _counted(quote), quote.indicative, language)
         if each.key not in BEFORE_DISCOUNT
     ]
-    return Table("subtotals", word("quote-subtotals"), columns, tuple(rows), open=True)
+    return make_table("subtotals", language, rows, columns=(*columns, amount))
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Return the section of every part number once, with pieces to order and amount; None without lines."""
-    ordered = _ordered(quote)
+    ordered = [line for line in _counted(quote) if not line.in_stock]
     part, description = reference("part"), reference("description")
     of_part = f"EXACT(bom_part_numbers,${part})*EXACT(bom_descriptions,${description})"
     rows = tuple(
@@ -324,22 +315,23 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         )
         for lines in _by_part(ordered)
     )
-    columns = part_columns(language, amount=True, vendor=True)
+    columns = columns_of("parts", language)
     if quote.inclusive:
-        columns = (*columns, inclusive_columns(language)[1])
+        columns = (*columns, columns_of("inclusive", language)[1])
         taxed = _by_part(including_tax(ordered, quote.totals))
         rows = tuple(
             replace(row, cells=(*row.cells, _sum(lines, quote.totals.currency)))
             for row, lines in zip(rows, taxed, strict=True)
         )
-    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
+    table = make_table("order-list", language, rows, columns=columns)
     text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     required = tuple(
         row_of(lines[0].vendor or "", _part_number(lines[0], language), lines[0].description, _count_pieces(lines))
         for lines in _required_parts(quote)
     )
-    title, caption = language.word("quote-required"), language.word("quote-required-lead")
-    others = Table(REQUIRED, title, part_columns(language, vendor=True), required, caption, open=True)
+    caption, title = language.word("quote-required-lead"), language.word("quote-required")
+    unpriced = columns_of("parts", language, without=("amount",))
+    others = make_table(REQUIRED, language, required, caption, title=title, columns=unpriced, open=True)
     tables = (table, others) if required else (table,)
     return Section("order-list", table.title, text=text, tables=tables) if rows else None
 
@@ -394,30 +386,19 @@ def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
 
 def _bill(quote: CustomerQuote, language: Language, required: tuple[Table, ...], printed: bool) -> Section:
     word, currency = language.word, quote.totals.currency
-    columns: tuple[Column, ...] = (
-        Column("number", word("quote-line"), "number", 6),
-        Column("vendor", word("quote-manufacturer"), "text", 16),
-        Column("sku", word("column-sku"), "text", 30),
-        Column("description", word("column-description"), "text", 40, main=True),
-        Column("details", word("quote-details"), "text", 40),
-        Column("place", word("quote-place"), "text", 28),
-        Column("quantity", word("column-quantity"), "number", 9, main=True),
-        Column("piece", word("quote-unit"), "text", 8),
-        Column("spare", word("column-spare"), "number", 7),
-        Column("unit_price", word("column-unit-price"), "money", 13),
-        Column("discount", word("column-discount"), "share", 10),
-        Column("amount", word("column-net-amount"), "money", 15, main=not quote.inclusive),
-    )
+    *columns, amount = columns_of("quote-bill", language)
+    columns.append(replace(amount, main=not quote.inclusive))
     lines = _counted(quote)
     rows = tuple(_bill_row(number, line, language, currency) for number, line in enumerate(lines, 1))
     if quote.inclusive:
-        columns = (*columns, *inclusive_columns(language))
+        columns += columns_of("inclusive", language)
         added = (_price_cells(line, currency) for line in including_tax(lines, quote.totals))
         rows = tuple(replace(row, cells=(*row.cells, *cells)) for row, cells in zip(rows, added, strict=True))
-    title, lead = word("section-bill"), word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
+    lead = word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
     if printed:
         lead = word("list-sentences").join((lead, word("quote-bill-pieces")))
-    return Section("bill", title, tables=(Table("bill", title, columns, rows, lead, open=True), *required))
+    table = make_table("quote-bill", language, rows, lead, id="bill", columns=columns)
+    return Section("bill", table.title, tables=(table, *required))
 
 
 def _merge_lines(quote: CustomerQuote, language: Language) -> CustomerQuote:
@@ -426,7 +407,9 @@ def _merge_lines(quote: CustomerQuote, language: Language) -> CustomerQuote:
     The same if with so few lines its sum were a total, or no longer one.
     """
     merged = list[QuotedLine]()
-    for lines in group_by(_counted(quote), _price_key).values():
+    for lines in group_by(
+        _counted(quote), lambda line: (_PRICED_ALIKE(line), line.place if line.charge else "")
+    ).values():
         one = _merge(lines, quote.totals.currency, language)
         merged += [one] if one else [_with_spares(line, language) for line in lines]
     charged = lines_to_price(merged)
@@ -435,11 +418,6 @@ def _merge_lines(quote: CustomerQuote, language: Language) -> CustomerQuote:
     if is_total(totals, merged) != is_total(quote.totals, _counted(quote)):
         return quote
     return quote._replace(lines=(*merged, *(line for line in quote.lines if not line.counted)), totals=totals)
-
-
-def _price_key(line: QuotedLine) -> tuple[object, ...]:
-    place = line.place if line.charge else ""
-    return line.category, line.part_number, line.description, line.unit_price, line.discount, line.in_stock, place
 
 
 def _merge(lines: Sequence[QuotedLine], currency: str, language: Language) -> QuotedLine | None:
@@ -573,14 +551,6 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
 #
 # Tax is calculated on sums, so that lines rounded one by one may differ from the total by some minor units. The line
 # with the largest amount takes the difference.
-
-
-def inclusive_columns(language: Language) -> tuple[Column, Column]:
-    """Return the columns of unit prices and amounts including tax."""
-    return (
-        Column(INCLUSIVE_PRICE, language.word("column-inclusive-price"), "money", 13),
-        Column(INCLUSIVE_AMOUNT, language.word("column-inclusive-amount"), "money", 15, main=True),
-    )
 
 
 def including_tax(lines: Sequence[QuotedLine], totals: Totals) -> list[QuotedLine]:

@@ -9,21 +9,21 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen.core.document import Column, Section, Table, row_of
+from bomgen.core.document import Section, Table, row_of
 from bomgen.core.units import ANY_AMOUNT, Totals, rounded
+from bomgen.documents.chapters.contents import count_categories
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
     QuotedExpansion,
     QuotedLine,
-    count_categories,
     customer_quote,
     longest_lead_time,
     name_links,
     open_items,
 )
 from bomgen.documents.diff.difference import Difference, Expansion, OrderedLine
-from bomgen.documents.tables import part_columns
+from bomgen.documents.tables import make_table
 from bomgen.pricing.quote import lines_to_price
 
 EXPANSION = " / E1"
@@ -52,7 +52,8 @@ def expansion_quote(writer: Writer, difference: Difference) -> CustomerQuote | N
     lines = (*parts, *charges)
     grown = dict(_grown(writer, difference))
     totals = _totals(lines, expansion, quote.totals)
-    offered = count_categories(writer, [line for line in parts if line.counted])
+    pieces = ((line.category, line.pieces) for line in parts if line.counted)
+    offered = writer.word("list-comma").join(count_categories(writer, pieces))
     return quote._replace(
         title=writer.word("expansion-title", title=quote.title),
         number=quote.number and f"{quote.number}{EXPANSION}",
@@ -138,15 +139,6 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
 def _changes(writer: Writer, difference: Difference, expansion: Expansion) -> Section:
     """Return the section about recabling and surplus parts."""
     word, text, tables, moves = writer.word, list[str](), list[Table](), difference.moves
-    columns = (
-        Column("fabric", word("column-fabric"), "text", 26),
-        Column("links", word("quote-place"), "text", 36),
-        Column("before", word("expansion-before"), "number", 12),
-        Column("stay", word("expansion-stay"), "number", 12),
-        Column("moved", word("expansion-moved"), "number", 16),
-        Column("free", word("expansion-free"), "number", 16),
-        Column("added", word("expansion-added"), "number", 12),
-    )
     cables = [cable for cable in moves.cables if cable.old] if moves else []
     rows = []
     for cable in cables:
@@ -155,8 +147,7 @@ def _changes(writer: Writer, difference: Difference, expansion: Expansion) -> Se
         counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
         rows.append(row_of(name, name_links(writer, cable.kind), *counts))
     if rows:
-        lead = word("expansion-moves-lead")
-        tables.append(Table("moves", word("expansion-moves"), columns, tuple(rows), lead, open=True))
+        tables.append(make_table("moves", writer.language, rows, word("expansion-moves-lead")))
     if moves is None:
         text.append(word("expansion-moves-unknown"))
     elif not any(cable.moved or cable.free for cable in cables):
@@ -165,12 +156,11 @@ def _changes(writer: Writer, difference: Difference, expansion: Expansion) -> Se
     if moved:
         text.append(word("expansion-machines", machines=writer.language.integer(moved)))
     if expansion.free:
-        surplus = tuple(
+        surplus = (
             row_of(row.sku or word("no-part-number"), writer.language.message(row.description), row.pieces)
             for row in expansion.free
         )
-        title, caption = word("expansion-left-over"), word("expansion-left-over-lead")
-        tables.append(Table("left-over", title, part_columns(writer.language), surplus, caption, open=True))
+        tables.append(make_table("left-over", writer.language, surplus, word("expansion-left-over-lead")))
     else:
         text.append(word("expansion-nothing-left"))
     return Section("changes", word("expansion-changes"), text=tuple(text), tables=tuple(tables))

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
@@ -25,7 +24,6 @@ from bomgen.core.document import (
     Column,
     Logo,
     Note,
-    Path,
     Row,
     Section,
     Table,
@@ -35,13 +33,13 @@ from bomgen.core.document import (
 )
 from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
-from bomgen.documents.chapters.contents import summarize_cluster, summarize_machines
-from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties
+from bomgen.documents.chapters.contents import PROTECTED, describe_cluster, summarize_cluster
+from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties, valid_until
 from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.customer_quote.requirements import requirements
-from bomgen.documents.tables import TOTAL, total_label
+from bomgen.documents.offers import requirements
+from bomgen.documents.tables import TOTAL, columns_of, make_table, total_label
 from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
-from bomgen.plan.commercial_terms import ORDER, QuotePlan
+from bomgen.plan.commercial_terms import ORDER
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES, Line
@@ -52,12 +50,10 @@ from bomgen.site.rack_loads import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 Pieces = tuple[int | Fraction, Decimal | None]
 NO_PIECES: Pieces = (0, Decimal(0))
 DAYS_A_WEEK = 7
-MANAGEMENT, SERVER, ACCESSORY, SWITCH = "management", "server", "accessory", "switch"
+MANAGEMENT, SERVER, ACCESSORY = "management", "server", "accessory"
 COOLING = "cooling"
 POWER = ("cluster", "power_w")
 RACKS = "racks"
-PROTECTED = "protected"
-"""The plan's value for a workbook in which only input cells can be edited."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
 MOST_NAMED = 4
@@ -196,7 +192,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         number=plan.number,
         revision=plan.revision,
         date=plan.date,
-        valid_until=_valid_until(plan),
+        valid_until=valid_until(plan),
         valid_days=days,
         lead_time=longest_lead_time(writer),
         payment=plan.payment,
@@ -219,12 +215,6 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         inclusive=report.quote.totals.taxed and plan.inclusive,
     )
     return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
-
-
-def _valid_until(plan: QuotePlan) -> str | None:
-    if not (plan.date and plan.valid_days):
-        return None
-    return (date.fromisoformat(plan.date) + timedelta(days=int(plan.valid_days.value))).isoformat()
 
 
 def _notes(writer: Writer, problems: Iterable[Problem]) -> Iterator[str]:
@@ -270,12 +260,6 @@ def open_items(writer: Writer, counted: bool = True) -> Iterator[Note]:
 def choices(writer: Writer) -> Iterator[Table]:
     """Yield a table of the parts to select from, each with what it is, for required parts with many of them."""
     word, message = writer.word, writer.language.message
-    columns = (
-        Column("vendor", word("quote-manufacturer"), "text", 16),
-        Column("part", word("column-sku"), "text", 24),
-        Column("description", word("column-description"), "text", 40, main=True),
-        Column("details", word("quote-details"), "text", 30, main=True),
-    )
     items = {item.parts: item for item in writer.report.bill.open_items if item.included is not None}
     for number, (parts, item) in enumerate(items.items(), 1):
         if len(parts) > MOST_NAMED:
@@ -286,7 +270,7 @@ def choices(writer: Writer) -> Iterator[Table]:
                 )
                 for part in parts
             )
-            yield Table(f"choice-{number}", title, columns, rows, open=True)
+            yield make_table("choice", writer.language, rows, id=f"choice-{number}", title=title)
 
 
 def _join_facts(writer: Writer, part: Identity) -> str:
@@ -344,7 +328,8 @@ def _lines(writer: Writer) -> Iterator[QuotedLine]:
 
 def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
     line = priced.line
-    share = line.charge.share if line.charge else None
+    share, days = line.charge.share if line.charge else None, priced.lead_days
+    lead_time = [writer.word("quote-line-lead-time", time=duration(days, writer.language))] if days else []
     return QuotedLine(
         id=line.id,
         category=line.category,
@@ -365,13 +350,8 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         unnumbered=_word_without_number(writer, line),
         vendor=None if line.vendor == GENERIC else line.vendor,
         unit=writer.word(f"quote-unit-{line.category}"),
-        details=(*_details(writer, line), *_lead_time(writer, priced)),
+        details=(*_details(writer, line), *lead_time),
     )
-
-
-def _lead_time(writer: Writer, priced: QuoteLine) -> Iterator[str]:
-    if priced.lead_days:
-        yield writer.word("quote-line-lead-time", time=duration(priced.lead_days, writer.language))
 
 
 def _word_without_number(writer: Writer, line: Line) -> str:
@@ -486,72 +466,30 @@ def name_links(writer: Writer, kind: str) -> str:
 
 
 def _cluster(writer: Writer) -> QuotedCluster:
-    word, name = writer.word, writer.report.plan.cluster_name
-    columns = (
-        Column("name", word("column-fabric"), "text", 20),
-        Column("topology", word("compare-topology"), "text", 20),
-        Column("rate", word("quote-rate"), "number", 12),
-        Column("endpoints", word("quote-endpoints"), "number", 10),
-        Column("oversubscription", word("quote-oversubscription"), "text", 20),
-        Column("switches", word("compare-switches"), "text", 44),
-    )
-    rows = [
-        row_of(
-            writer.fabric_name(built.plan.name),
-            writer.language.value(built.fabric.topology, "word"),
-            Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
-            int(built.fabric.endpoints.value),
-            _oversubscription(writer, ("fabrics", built.plan.name, "oversubscription", "leaf")),
-            writer.describe_switches(built),
-        )
-        for built in writer.report.design.fabrics
-        if built.fabric.tiers
-    ]
-    networks = Table(f"networks-{name}", writer.named(word("section-network")), columns, tuple(rows), open=True)
-    labelled = Column("name", word("quote-item"), "text", 50), Column("value", word("column-value"), "number", 20)
-    site = Table(f"site-{name}", writer.named(word("section-site")), labelled, tuple(_site(writer)), open=True)
-    return QuotedCluster(
-        name,
-        writer.named(describe_cluster(writer)),
-        tuple(summarize_cluster(writer)),
-        requirements(writer),
-        networks,
-        site,
-    )
-
-
-def describe_cluster(writer: Writer) -> str:
-    """Return what a cluster is, on one line: servers, compute network, storage, racks.
-
-    Where no servers are offered: the pieces of each category, and the existing network that they are for.
-    """
-    word, number, design = writer.word, writer.language.number, writer.report.design
-    lines = [line for line in writer.report.bill.lines if not line.charge]
-    if writer.report.plan.scope is not None or (lines and all(line.category != SERVER for line in lines)):
-        parts = count_categories(writer, lines)
-        existing = group_by(writer.report.bill.existing, lambda line: line.category)
-        names = [_count_category(writer, *held) for held in existing.items() if held[0] in (SERVER, SWITCH)]
-        return word("quote-headline-existing", offered=parts, existing=word("list-and").join(names)) if names else parts
-    said = [summarize_machines(writer).rstrip(".。")]
-    if design.plan.left_out or design.plan.no_compute:
-        said.append(word("quote-headline-no-fabric"))
-    for built in design.fabrics:
-        if built.plan.role == COMPUTE and built.fabric.tiers:
-            said.append(
-                word(
-                    "quote-headline-fabric",
-                    rate=number(built.fabric.links[0].rate_gbps.value),
-                    topology=writer.language.value(built.fabric.topology, "word"),
-                    switches=number(built.fabric.switches.value),
-                    switch=writer.language.message(built.fabric.tiers[0].switch.identity.name),
-                )
+    name, language = writer.report.plan.cluster_name, writer.language
+    networks = []
+    for built in writer.report.design.fabrics:
+        if not built.fabric.tiers:
+            continue
+        ratio = writer.numbers.get(("fabrics", built.plan.name, "oversubscription", "leaf"))
+        blocking = ratio is not None and ratio.value > 1
+        unblocked = writer.word("quote-non-blocking") if ratio is not None else ""
+        networks.append(
+            row_of(
+                writer.fabric_name(built.plan.name),
+                language.value(built.fabric.topology, "word"),
+                Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
+                int(built.fabric.endpoints.value),
+                f"{language.number(ratio.value)}:1" if ratio and blocking else unblocked,
+                writer.describe_switches(built),
             )
-    stored = design.sizing.stored
-    if stored and stored.sold_capacity_bytes:
-        said.append(word("quote-headline-storage", capacity=writer.shown(stored.sold_capacity_bytes)))
-    if design.facility.racks and writer.report.plan.scope is None:
-        said.append(writer.shown(design.facility.racks))
-    return word("list-semicolon").join(said)
+        )
+    tables = (
+        make_table(kind, language, rows, id=f"{kind}-{name}", title=writer.named(writer.word(f"section-{of}")))
+        for kind, of, rows in (("networks", "network", networks), ("site", "site", _site(writer)))
+    )
+    headline, sentences = writer.named(describe_cluster(writer)), tuple(summarize_cluster(writer))
+    return QuotedCluster(name, headline, sentences, requirements(writer), *tables)
 
 
 def _site(writer: Writer) -> Iterator[Row]:
@@ -568,27 +506,6 @@ def _site(writer: Writer) -> Iterator[Row]:
         yield row_of(label, replace(number, unit="") if number.unit == RACKS else number)
 
 
-def count_categories(writer: Writer, lines: Sequence[Line | QuotedLine]) -> str:
-    """Return the pieces of each category, within a sentence."""
-    held = group_by(lines, lambda line: line.category)
-    return writer.word("list-comma").join(_count_category(writer, *each) for each in held.items())
-
-
-def _count_category(writer: Writer, category: str, lines: Sequence[Line | QuotedLine]) -> str:
-    """Return the pieces of a category, within a sentence."""
-    name = writer.word(f"category-{category}")
-    name = name if name[:2].isupper() else name[:1].lower() + name[1:]
-    pieces = writer.language.number(sum(line.pieces for line in lines))
-    return writer.word("quote-headline-pieces", count=pieces, name=name)
-
-
-def _oversubscription(writer: Writer, path: Path) -> str:
-    figure = writer.numbers.get(path)
-    if figure is None:
-        return ""
-    return f"{writer.language.number(figure.value)}:1" if figure.value > 1 else writer.word("quote-non-blocking")
-
-
 def _alternatives(writer: Writer) -> Iterator[Section]:
     """Yield the section of the alternatives, if there are any: the amounts of each, and what it changes."""
     report, word, currency = writer.report, writer.word, writer.report.quote.totals.currency
@@ -598,7 +515,7 @@ def _alternatives(writer: Writer) -> Iterator[Section]:
     names = [name for name, _ in comparison.sides]
     compared = {row.key: row for row in comparison.rows if row.unit}
     columns = (
-        Column("name", word("xlsx-category"), "text", 30),
+        *columns_of("alternatives", writer.language),
         *(Column(f"amount-{at}", name, "money", 20) for at, name in enumerate(names)),
     )
     rows = [row_of(row.label, *row.cells) for key, row in compared.items() if key in CATEGORIES]
@@ -608,15 +525,15 @@ def _alternatives(writer: Writer) -> Iterator[Section]:
         differences = (Cell(total.amount - totals[0].amount, currency) for total in totals)
         rows.append(row_of(word("quote-difference"), *differences, id="difference"))
     title, text = word("section-alternatives"), [word("quote-alternatives")]
-    tables = [Table("alternatives", title, columns, tuple(rows), open=True)]
+    tables = [make_table("alternatives", writer.language, rows, title=title, columns=columns, open=True)]
     for number, (name, other) in enumerate(zip(names[1:], report.alternatives, strict=True), 1):
         changes = _changed_parts(writer, other, f"alternative-{number}", word("quote-changes-of", name=name))
         tables += [changes] if changes.rows else []
         said = [] if changes.rows else [word("quote-alternative-same")]
-        lead_time, until = longest_lead_time(writer, report=other), _valid_until(other.plan.quote)
+        lead_time, until = longest_lead_time(writer, report=other), valid_until(other.plan.quote)
         if lead_time and lead_time != longest_lead_time(writer):
             said.append(word("quote-longest", time=duration(lead_time[0], writer.language), part=lead_time[1]))
-        if until and until != _valid_until(report.plan.quote):
+        if until and until != valid_until(report.plan.quote):
             said.append(word("quote-valid-until", date=writer.language.date(until)))
         if said := [*said, *_notes(writer, other.problems)]:
             text.append(word("quote-said-of", name=name, text=word("list-sentences").join(said)))
@@ -632,13 +549,6 @@ def duration(days: int, language: Language) -> str:
 def _changed_parts(writer: Writer, other: Report, id: str, title: str) -> Table:
     """Return the parts of which an alternative has other pieces, or at another amount, in the order of a bill."""
     word, currency = writer.word, writer.report.quote.totals.currency
-    columns = (
-        Column("part", word("column-sku"), "text", 30),
-        Column("description", word("column-description"), "text", 44),
-        Column("before", word("column-as-planned"), "number", 12),
-        Column("after", word("quote-alternative"), "number", 12),
-        Column("difference", word("quote-difference"), "money", 18),
-    )
     before, after = (_pieces_by_part(writer, report) for report in (writer.report, other))
     rows, differences = list[Row](), list[Decimal | None]()
     for key in sorted({**before, **after}, key=lambda key: CATEGORIES.index(key[0])):
@@ -651,7 +561,7 @@ def _changed_parts(writer: Writer, other: Report, id: str, title: str) -> Table:
     if rows and len(known) == len(rows):
         whole = Cell(sum(known, Decimal(0)), currency)
         rows.append(row_of(word("quote-difference-net"), "", "", "", whole, id=TOTAL))
-    return Table(id, title, columns, tuple(rows), open=True)
+    return make_table("changed-parts", writer.language, rows, id=id, title=title)
 
 
 def _pieces_by_part(writer: Writer, report: Report) -> dict[tuple[str, str | None, str], Pieces]:

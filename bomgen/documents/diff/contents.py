@@ -31,8 +31,8 @@ from bomgen.documents.diff.data import ARROW, headline
 from bomgen.documents.diff.difference import EXCHANGE, Difference, Ordered, line_change
 from bomgen.documents.diff.matching import ADDED, FABRICS, REMOVED, RENAMED, Pair, describe_fabric, described_cluster
 from bomgen.documents.diff.side import BillTotals, Item, sum_amounts
-from bomgen.documents.tables import part_columns, section_of
-from bomgen.plan.clusters import KEY as CLUSTERS
+from bomgen.documents.tables import columns_of, make_table, section_of
+from bomgen.plan.schema import CLUSTERS
 from bomgen.pricing.bill_line import CATEGORIES
 
 if TYPE_CHECKING:
@@ -146,11 +146,12 @@ class _Writer:
 
     def totals(self) -> Table:
         word, difference = self.word, self.difference
-        columns = (Column("name", word("column-category"), "text", 34), *self.changes("money"))
+        columns = (*columns_of("diff-money", self.language), *self.changes("money"))
         known = difference.money if not difference.unpriced_side else None
         change = Cell(known.change, self.currency) if known else Cell(None)
         row = row_of(word("ui-total"), *(_total_of(side.totals) for side in difference.sides), change)
-        return Table("money", word("compare-money"), columns, (row,), open=True)
+        title = word("compare-money")
+        return make_table("diff-money", self.language, (row,), id="money", title=title, columns=columns)
 
     def money(self, chart: Drawing | None) -> Section | None:
         word, currency, split = self.word, self.currency, self.difference.money
@@ -163,14 +164,10 @@ class _Writer:
         if split and (tax := split.parts["tax"]):
             amounts = (*(side.totals.tax for side in self.difference.sides), tax)
             rows.append(row_of(word("quote-tax"), *(Cell(amount, currency) for amount in amounts)))
-        tables = [Table("money", word("diff-by-category"), totals.columns, (*rows, *totals.rows), open=True)]
+        tables = [replace(totals, title=word("diff-by-category"), rows=(*rows, *totals.rows))]
         if split:
-            columns = (
-                Column("cause", word("diff-cause"), "text", 50),
-                Column("amount", word("column-amount"), "money", 20),
-            )
             causes = (row_of(word(f"diff-{name}"), Cell(part, currency)) for name, part in split.parts.items() if part)
-            tables.append(Table("causes", word("diff-by-cause"), columns, tuple(causes), open=True))
+            tables.append(make_table("causes", self.language, causes))
         return Section("money", word("compare-money"), tables=tuple(tables), drawings=(chart,) if chart else ())
 
     def reviewed_money(self) -> Section | None:
@@ -189,11 +186,6 @@ class _Writer:
             rates = self.difference.rates.items() if name == EXCHANGE else ()
             ends = ", ".join(f"1 {currency}: {was} {ARROW} {became}" for currency, (was, became) in rates)
             changes += [(word(f"diff-{name}") + (f" ({ends})" if name == EXCHANGE else ""), amount)] if amount else []
-        columns = (
-            Column("cause", word("diff-cause")),
-            Column("amount", word("diff-change"), "money"),
-            Column("share", word("diff-share"), "number"),
-        )
         rows = tuple(
             row_of(
                 *(name, Cell(amount, self.currency, base=0)),
@@ -202,7 +194,7 @@ class _Writer:
             )
             for name, amount in changes
         )
-        return section_of(Table("money", word("compare-money"), columns, rows))
+        return section_of(make_table("review-money", self.language, rows, id="money"))
 
     # order of an expansion
 
@@ -220,7 +212,8 @@ class _Writer:
                 )
                 for part in parts
             )
-            return Table(id, self.word(title), part_columns(self.language, amount=priced), tuple(rows), open=True)
+            columns = columns_of("parts", self.language, without=("vendor", "" if priced else "amount"))
+            return make_table(id, self.language, rows, title=self.word(title), columns=columns, open=True)
 
         tables = (
             table("order", "diff-order", self.difference.expansion.order, True, "+"),
@@ -252,13 +245,6 @@ class _Writer:
             unknown = self.difference.moves_unknown
             notes = self.notes([message("diff-moves-unknown", why=unknown)] if unknown else [])
             return Section("moves", title, notes=notes) if notes else None
-        keys = ("before", "stay", "moved", "free", "added")
-        columns = (
-            Column("fabric", word("column-fabric")),
-            Column("kind", word("expansion-moves")),
-            *(Column(key, word(f"expansion-{key}"), "number") for key in keys),
-            Column("remarks", word("diff-remarks")),
-        )
         rows = []
         for cable in (cable for cable in moves.cables if cable.old):
             rows.append(
@@ -272,7 +258,8 @@ class _Writer:
         texts = [] if any(row.sign for row in rows) else [message("diff-no-moves")]
         if machines := sum(moves.elsewhere.values()):
             texts.append(message("diff-machines-move", machines=machines))
-        return section_of(Table("moves", title, columns, tuple(rows), keys=2), notes=self.notes(texts))
+        table = make_table("review-moves", self.language, rows, id="moves", keys=2)
+        return section_of(table, notes=self.notes(texts))
 
     # bill
 
@@ -286,15 +273,6 @@ class _Writer:
         return section_of(self.reviewed_lines(shown) if self.review else self.lines(shown), text)
 
     def lines(self, pairs: Sequence[Pair]) -> Table:
-        word = self.word
-        columns = (
-            Column("part", word("column-sku"), "text", 36),
-            Column("description", word("column-description"), "text", 44),
-            Column("line", word("diff-line"), "text", 40),
-            Column("before", word("diff-before"), "number", 10),
-            Column("after", word("diff-after"), "number", 10),
-            Column("change", word("column-amount"), "money", 20),
-        )
         ranks, currency = {name: rank for rank, name in enumerate(CATEGORIES)}, self.difference.currency
         rows = tuple(
             row_of(
@@ -305,17 +283,12 @@ class _Writer:
             )
             for pair in sorted(pairs, key=lambda pair: ranks.get(pair.item.category, len(ranks)))
         )
-        return Table("lines", word("section-bill"), columns, rows, open=True)
+        return make_table("diff-lines", self.language, rows, id="lines")
 
     def reviewed_lines(self, pairs: Sequence[Pair]) -> Table:
         word, currency = self.word, self.difference.currency
-        columns = (
-            Column("pieces", word("quote-pieces"), "number"),
-            Column("part", word("column-description")),
-            Column("line", word("diff-line")),
-            Column("what", word("diff-what")),
-            *((Column("amount", word("column-amount"), "money"),) if currency else ()),
-        )
+        kind = "review-lines"
+        columns = columns_of(kind, self.language, without=() if currency else ("amount",))
         signs: dict[str, Sign] = {ADDED: "+", REMOVED: "-"}
         rows = tuple(
             row_of(
@@ -326,7 +299,7 @@ class _Writer:
             )
             for pair in pairs
         )
-        return Table("lines", word("section-bill"), columns, rows, most=MOST_ROWS, keys=2)
+        return make_table(kind, self.language, rows, id="lines", columns=columns, most=MOST_ROWS, keys=2)
 
     def name(self, item: Item) -> str:
         """Return the name of a bill line."""
@@ -340,10 +313,9 @@ class _Writer:
     def design(self, ranked: bool = False) -> Section:
         """Return the section of changed numbers, `ranked` by importance or by group; unimportant ones are folded."""
         word = self.word
-        status = (Column("name", word("column-fabric"), "text", 40), Column("status", word("diff-status"), "text", 40))
-        columns = (Column("name", word("column-name"), "text", 40), *self.changes("number"))
+        columns = (*columns_of("diff-numbers", self.language), *self.changes("number"))
         heading = "" if self.review else word("diff-status")
-        tables = [Table("fabrics", heading, status, tuple(self.added_and_removed()), open=True)]
+        tables = [make_table("diff-fabrics", self.language, self.added_and_removed(), id="fabrics", title=heading)]
         for id, title, important in (("design", "diff-design", True), ("numbers", "diff-other-numbers", False)):
             rows = [row for row in self.difference.rows if (row.rank is not None) is important]
             if ranked:
@@ -394,41 +366,32 @@ class _Writer:
 
     def plan(self) -> Section:
         """Return the section of changed plan keys."""
-        word = self.word
-        columns = (
-            Column("key", word("diff-key"), "text", 50),
-            Column("before", word("diff-before"), "text", 24),
-            Column("after", word("diff-after"), "text", 24),
-            Column("place", word("diff-place"), "text", 44),
-        )
         keys = self.difference.keys or ()
         rows = tuple(row_of(*key, sign=_sign_of(key.old, key.new)) for key in keys)
-        return section_of(Table("plan", word("diff-plan"), columns, rows, open=True, most=MOST_ROWS))
+        return section_of(make_table("diff-plan", self.language, rows, id="plan", most=MOST_ROWS))
 
     def alternatives(self) -> Section:
         """Return the section of alternatives that changed their total, were added or removed."""
-        title = self.word("section-alternatives")
-        columns = (Column("name", title, "text", 40), *self.changes("money")[:2])
+        columns = (*columns_of("diff-alternatives", self.language), *self.changes("money")[:2])
         missing = Cell("" if self.review else None)
         rows = tuple(
             row_of(name, *(_total_of(money) if money else missing for money in totals), sign=_sign_of(*totals))
             for name, totals in self.difference.alternatives.items()
         )
-        return section_of(Table("alternatives", title, columns, rows, open=True))
+        return section_of(make_table("diff-alternatives", self.language, rows, id="alternatives", columns=columns))
 
     def warnings(self) -> Section:
         """Return the section of added and removed warnings; a review shows their rule ids."""
-        word, title = self.word, self.word("diff-warnings")
-        status, warning = Column("status", word("diff-status"), "text", 12), Column("warning", title, "text", 90)
-        rows = []
+        word, rows = self.word, list[Row]()
         signs: tuple[tuple[str, Sign], ...] = (("diff-new", "+"), ("diff-gone", "-"))
         both = (self.difference.added_warnings, self.difference.removed_warnings)
         for (key, sign), warnings in zip(signs, both, strict=True):
             for warned in warnings:
                 cells = (word(key), self.language.message(warned.message), warned.id)
                 rows.append(row_of(*(cells[1:] if self.review else cells[:2]), sign=sign))
-        columns = (warning, Column("id", word("diff-rule"))) if self.review else (status, warning)
-        return section_of(Table("warnings", title, columns, tuple(rows), open=True, most=MOST_ROWS))
+        columns = columns_of("diff-warnings", self.language, without=("status",) if self.review else ("id",))
+        table = make_table("diff-warnings", self.language, rows, id="warnings", columns=columns, most=MOST_ROWS)
+        return section_of(table)
 
 
 def _remarks(moved: Moved, language: Language) -> Iterator[str]:

@@ -15,9 +15,8 @@ from bomgen.core.units import ANY_AMOUNT
 from bomgen.core.yaml_source import OVERRIDES, Source
 from bomgen.documents.comparison import ComparedRow, difference
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, sum_amounts
-from bomgen.plan.clusters import BESIDE as OF_CLUSTER
-from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import SECRET_KEYS
+from bomgen.plan.schema import CLUSTERS, OF_CLUSTER
 from bomgen.reading.bills import SentBill, SentLine
 
 ONLY = ""

@@ -17,8 +17,8 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.units import ANY_AMOUNT
 from bomgen.core.yaml_source import Source
-from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import DEFAULT
+from bomgen.plan.schema import CLUSTERS
 
 DERIVATIONS = "derivations"
 SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")

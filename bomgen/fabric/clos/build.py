@@ -302,7 +302,7 @@ def build(topology: str, demand: Demand, figures: PlainDemand, chosen: ClosShape
             if c.cores or not d.pod_leaves
             else None,
             free_ports={tier: step("free_ports", "ports", ports, "Unused ports.") for tier, ports in free.items()},
-            growth=step("growth", "endpoints", c.leaves * room - on_leaves, "Free ports whose traffic uplinks carry."),
+            growth=step("growth", "ports", c.leaves * room - on_leaves, "Free ports whose traffic uplinks carry."),
             rails_per_leaf=c.ports_of_rail if has_rails else None,
             pods=c.pods,
             reserved_above=above,

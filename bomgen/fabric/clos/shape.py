@@ -130,16 +130,18 @@ def divisors(number: int) -> list[int]:
 # demands ------------------------------------------------------------------------------------------------------------
 # A demand as the input of the search.
 
-ONE_RAIL = constant("one_rail_for_all", "rails", 1, "One rail: leaves are filled regardless of the rail of a port.")
-PORTS_MAY_IDLE = constant("ports_may_idle", "count", 1, "Ports of switches may remain unused.")
+ONE_RAIL = constant("one_rail_for_all", "rails", 1)()
+"""One rail: leaves are filled regardless of the rail of a port."""
+PORTS_MAY_IDLE = constant("ports_may_idle", "count", 1)()
+"""Ports of switches may remain unused."""
 SPLITTING = {
     None: UNSET,
-    True: constant("divided_servers", "count", SPLIT, "The ports of a server may connect to several leaves."),
-    False: constant("whole_servers", "count", WHOLE, "The ports of a server connect to one leaf."),
+    True: constant("divided_servers", "count", SPLIT)(),
+    False: constant("whole_servers", "count", WHOLE)(),
 }
 TIERS_ASKED = {
-    2: constant("two_tiers", "tiers", 2, "Tiers of leaves and spines."),
-    MAX_TIERS: constant("three_tiers", "tiers", MAX_TIERS, "Tiers of leaves, spines and cores."),
+    2: constant("two_tiers", "tiers", 2)(),
+    MAX_TIERS: constant("three_tiers", "tiers", MAX_TIERS)(),
 }
 ALL_RAILS = "all"
 """The word for pods that hold leaves of every rail."""

@@ -281,7 +281,7 @@ def _count(demand: Demand, d: DragonflyDemand) -> Fabric:
         if d.small_groups
         else step("endpoints", "endpoints", largest, "Of the largest one.", f"{SOURCE}: N = a p (a h + 1)"),
         free_ports={"leaf": step("free_ports", "ports", room - d.endpoints, "Unused endpoint ports.")},
-        growth=step("growth", "endpoints", switches * p - d.endpoints, "Unused endpoint ports of all routers."),
+        growth=step("growth", "ports", switches * p - d.endpoints, "Unused endpoint ports of all routers."),
         dimensions=dimensions,
         seats=seat_in_order(demand, switches, p, up),
         exact_bisection=False,

@@ -302,7 +302,7 @@ def _count(demand: Demand, d: DragonflyPlusDemand) -> Fabric:
         ),
         largest=None if others else step("endpoints", "endpoints", largest, "Of the largest one.", SOURCE),
         free_ports={"leaf": free, "spine": together.room_of_spines},
-        growth=step("growth", "endpoints", together.leaves * p - d.endpoints, "Unused endpoint ports of all leaves."),
+        growth=step("growth", "ports", together.leaves * p - d.endpoints, "Unused endpoint ports of all leaves."),
         pods=g,
         dimensions=dimensions,
         seats=seats,

@@ -247,7 +247,7 @@ def _count(demand: Demand, d: MeshDemand) -> Fabric:
         hops=step("hops", "switches", 2, "Every switch is linked to every other."),
         largest=step("endpoints", "endpoints", c.most * c.switches, "Of a mesh of as many switches."),
         free_ports={"leaf": step("free_ports", "ports", c.switches * c.left - d.endpoints, "Unused ports.")},
-        growth=step("growth", "endpoints", c.switches * growing - d.endpoints, "Free ports whose traffic is carried."),
+        growth=step("growth", "ports", c.switches * growing - d.endpoints, "Free ports whose traffic is carried."),
         homing=demand.homing,
         dimensions={SWITCHES: c.switches, "peer_links": c.peer_links},
         seats=seats,

@@ -6,7 +6,7 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 
 from __future__ import annotations
 
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import constant
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology, connect_tiers
@@ -23,10 +23,8 @@ DRAWING = """\
 """
 
 
-@formula("ports")
-def one_rail() -> int:
-    """Ports per server on a rail."""
-    return 1
+one_rail = constant("one_rail", "ports", 1)
+"""Ports per server on a rail."""
 
 
 def build(demand: Demand) -> Fabric:

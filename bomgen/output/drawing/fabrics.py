@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from math import cos, pi, prod, sin
+from math import comb, cos, pi, prod, sin
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -33,11 +33,6 @@ from bomgen.output.drawing.canvas import (
 from bomgen.plan.types import ROLES
 
 CORE = "core"
-
-
-def links_within_tier(fabric: Fabric) -> list[Links]:
-    """Return the links between switches of one tier."""
-    return [links for links in fabric.links if links.within_tier]
 
 
 def find_arrangement(fabric: Fabric) -> TierRows | SwitchGroups | NodeGrid:
@@ -73,11 +68,11 @@ def links_of_pods(fabric: Fabric, links: Links) -> tuple[int, int]:
     """Return the links between every two pods, and between one of the last and any other."""
     pods, others, arrangement = count_pods(fabric), count_last_pods(fabric), find_arrangement(fabric)
     if not others or not isinstance(arrangement, TierRows):
-        each = int(links.count.value) // (pods * (pods - 1) // 2)
+        each = int(links.count.value) // (comb(pods, 2))
         return each, each
     to_last = int(fabric.dimensions[arrangement.links_to_last].value)
-    pairs, large = pods * (pods - 1) // 2, pods - others
-    pairs_of_large = large * (large - 1) // 2
+    pairs, large = comb(pods, 2), pods - others
+    pairs_of_large = comb(large, 2)
     left = int(links.count.value) - to_last * (pairs - pairs_of_large)
     return left // pairs_of_large if pairs_of_large else to_last, to_last
 
@@ -128,17 +123,6 @@ class Groups:
         start = (index - behind) * self.size + behind * self.small_size
         return range(start, start + (self.small_size if index >= self.count - self.small else self.size))
 
-    @property
-    def pairs(self) -> int:
-        """Return the number of pairs of groups."""
-        return self.count * (self.count - 1) // 2
-
-    @property
-    def pairs_inside(self) -> int:
-        """Return the number of pairs of routers in the same group, over all groups."""
-        large = self.count - self.small
-        return large * (self.size * (self.size - 1) // 2) + self.small * (self.small_size * (self.small_size - 1) // 2)
-
 
 def find_groups(fabric: Fabric) -> Groups:
     """Return the groups of a fabric, from the numbers that its topology declares."""
@@ -166,11 +150,6 @@ class Torus(NamedTuple):
     def nodes(self) -> int:
         """Return the number of nodes."""
         return prod(self.sizes.values())
-
-    @property
-    def shape(self) -> str:
-        """Return its sizes as text."""
-        return " × ".join(map(str, self.sizes.values()))
 
     def steps(self, axis: str) -> int:
         """Return the number of pairs of neighbours on a line along an axis."""
@@ -232,15 +211,8 @@ class Wording:
             return f"{self.language.word(f'compare-{self.name}')}{self.language.word('name-in')}{parts}"
         return self.language.word("ui-fabric", name=self.name, parts=parts)
 
-    def plane(self) -> list[str]:
-        """Return the label of the drawn plane, if there are several."""
-        return [self.language.word("ui-planes", count=self._integer(self.planes))] if self.planes > 1 else []
-
-    def _integer(self, number: int) -> str:
-        return self.language.integer(number)
-
     def _in_all(self, count: int) -> list[str]:
-        return [self.language.word("ui-all-planes", count=self._integer(count))] if self.planes > 1 else []
+        return [self.language.word("ui-all-planes", count=self.language.integer(count))] if self.planes > 1 else []
 
     # Switches
 
@@ -251,7 +223,7 @@ class Wording:
 
     def switches(self, tier: Tier, count: int | None = None) -> str:
         """Return a label for all switches of a tier, or for some."""
-        shown = self._integer(tier.count.value if count is None else count)
+        shown = self.language.integer(tier.count.value if count is None else count)
         return self.language.word("ui-switches", count=shown, name=tier.switch.identity.name)
 
     def tier(self, tier: Tier) -> list[str]:
@@ -261,75 +233,61 @@ class Wording:
 
     def _existing(self, kind: str) -> list[str]:
         count = self.existing.get(kind, 0)
-        return [self.language.word("ui-existing", count=self._integer(count))] if count else []
-
-    def groups(self) -> str:
-        """Return the number of router groups and their size."""
-        groups = find_groups(self.drawn)
-        return self.language.word("ui-groups", count=self._integer(groups.count), size=self._integer(groups.size))
-
-    def pod(self, first: int, last: int | None = None) -> str:
-        """Return the label of a pod or a range of pods."""
-        if last is None or last == first:
-            return self.language.word(f"ui-{self.group}", number=first)
-        return self.language.word(f"ui-{self.group}s-range", first=first, last=last)
-
-    def pods(self) -> str:
-        """Return the number of pods."""
-        return self.language.word(f"ui-{self.group}s", count=self._integer(count_pods(self.drawn)))
+        return [self.language.word("ui-existing", count=self.language.integer(count))] if count else []
 
     def grid(self) -> str:
         """Return the grid sizes of a fabric without switches."""
         torus = find_torus(self.drawn)
-        return self.language.word("ui-torus" if torus.wrapped else "ui-mesh", shape=torus.shape)
+        shape = " × ".join(map(str, torus.sizes.values()))
+        return self.language.word("ui-torus" if torus.wrapped else "ui-mesh", shape=shape)
 
     # Links
-
-    def rate(self, links: Links) -> str:
-        """Return the rate of one link."""
-        return self.language.value(links.rate_gbps.value, _GBPS)
 
     def links(self, links: Links) -> list[str]:
         """Return the links of a kind with their rate, per plane and in total."""
         kind = f"ui-links-{links.kind}"
         key = kind if kind in self.language.words else "ui-links"
         whole = self.all.links_of(links.kind)
-        text = self.language.word(key, count=self._integer(links.count.value), rate=self.rate(links))
+        rate = self.language.value(links.rate_gbps.value, _GBPS)
+        text = self.language.word(key, count=self.language.integer(links.count.value), rate=rate)
         return [text, *(self._in_all(whole.count.value) if whole else [])]
 
     def spread(self, count: int, parts: int) -> str:
         """Return a number divided over several parts: one number, or two adjacent ones."""
         least, left = divmod(count, max(parts, 1))
-        text = self._integer(least)
-        return f"{text}–{self._integer(least + 1)}" if left else text
+        text = self.language.integer(least)
+        return f"{text}–{self.language.integer(least + 1)}" if left else text
 
     def joining(self, lower: Tier, upper: Tier) -> list[str]:
         """Return how the links between two tiers spread over pairs of switches and pods."""
         up, above = lower.up.value if lower.up is not None else 0, count_reachable(self.drawn, upper)
         even = above and up % above == 0 and not count_last_pods(self.drawn)
         key, count = ("ui-per-pair", up // above) if even else ("ui-per-switch", up)
-        lines = [self.language.word(key, count=self._integer(count))]
-        return [*lines, self.pods()] if above < upper.count.value else lines
+        lines = [self.language.word(key, count=self.language.integer(count))]
+        pods = self.language.word(f"ui-{self.group}s", count=self.language.integer(count_pods(self.drawn)))
+        return [*lines, pods] if above < upper.count.value else lines
 
     def between_pods(self, links: Links) -> list[str]:
         """Return the links between pods, and the number per pair."""
         pods = count_pods(self.drawn)
-        each = self.spread(links.count.value, pods * (pods - 1) // 2)
+        each = self.spread(links.count.value, comb(pods, 2))
         if count_last_pods(self.drawn):
-            each = "–".join(self._integer(count) for count in sorted(set(links_of_pods(self.drawn, links))))
+            each = "–".join(self.language.integer(count) for count in sorted(set(links_of_pods(self.drawn, links))))
         return [*self.links(links), self.language.word("ui-per-pair-group", count=each)]
 
     def side_by_side(self, links: Links) -> list[str]:
         """Return how links within a tier spread: over pairs of routers in a group, or of groups."""
         groups = find_groups(self.drawn)
         within = is_link_inside_group(self.drawn, links)
-        pairs = groups.pairs_inside if within else groups.pairs
+        pairs = comb(groups.count, 2)
+        if within:
+            pairs = (groups.count - groups.small) * comb(groups.size, 2) + groups.small * comb(groups.small_size, 2)
         if pairs and links.count.value >= pairs:
             key = "ui-per-pair-router" if within else "ui-per-pair-group"
             return [self.language.word(key, count=self.spread(links.count.value, pairs))]
         if links.ports is None:
             return []
-        return [self.language.word("ui-per-router", count=self._integer(links.ports.value))]
+        return [self.language.word("ui-per-router", count=self.language.integer(links.ports.value))]
 
     # Servers
 
@@ -349,18 +307,18 @@ class Wording:
         """Return the endpoints, per plane and in total, by kind of host."""
         fabric, links = self.drawn, self.server_links()
         word = self.language.word
-        lines = [word("ui-endpoints", count=self._integer(fabric.endpoints.value))]
+        lines = [word("ui-endpoints", count=self.language.integer(fabric.endpoints.value))]
         lines += self._in_all(self.all.endpoints.value)
-        lines.append(word("ui-per-server", count=self._integer(fabric.ports_per_server.value)))
+        lines.append(word("ui-per-server", count=self.language.integer(fabric.ports_per_server.value)))
         lines += self._existing(SERVER)
         if links is None:
             return lines
         others = links.cabled.value - self.server_count() * fabric.ports_per_server.value
         reserved = links.count.value - links.cabled.value
         if others > 0:
-            lines.append(word("ui-other-endpoints", count=self._integer(others)))
+            lines.append(word("ui-other-endpoints", count=self.language.integer(others)))
         if reserved > 0:
-            lines.append(word("ui-reserved", count=self._integer(reserved)))
+            lines.append(word("ui-reserved", count=self.language.integer(reserved)))
         return lines
 
 
@@ -385,7 +343,7 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         links = find_links(fabric, lower.name, upper.name)
         if links is not None:
             rows[index] = rows[index]._replace(links=[*wording.links(links), *wording.joining(lower, upper)])
-    beside = links_within_tier(fabric)
+    beside = [links for links in fabric.links if links.within_tier]
     if beside:
         rows[0] = rows[0]._replace(links=[line for links in beside for line in wording.between_pods(links)])
     middles = canvas.rows([*rows, label_servers(wording)])
@@ -450,7 +408,8 @@ def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[DrawnBox], middl
         if pod.more:
             canvas.words("more", pod.middle, centre, f"+{pod.number}", pod.width)
         else:
-            canvas.words("pod", pod.x + _POD_WORD / 2, centre, wording.pod(pod.number), height, turned=True)
+            name = wording.language.word(f"ui-{wording.group}", number=pod.number)
+            canvas.words("pod", pod.x + _POD_WORD / 2, centre, name, height, turned=True)
 
 
 def _draw_links(
@@ -494,9 +453,10 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
     shown = list(lay_out_frames(groups.count, _SHOWN_GROUPS))
     label = [wording.tier_name(tier.name), *wording.tier(tier)]
     if groups.count > 1:
-        label.append(wording.groups())
+        integer = wording.language.integer
+        label.append(wording.language.word("ui-groups", count=integer(groups.count), size=integer(groups.size)))
     above: list[str] = []
-    for links in (each for each in links_within_tier(fabric) if each.count.value):
+    for links in (links for links in fabric.links if links.within_tier and links.count.value):
         (label if is_link_inside_group(fabric, links) else above).extend(
             [*wording.links(links), *wording.side_by_side(links)]
         )
@@ -701,7 +661,8 @@ def fabric_svg(
     use.
     """
     wording, canvas = Wording(fabric, name, language, servers, existing), Canvas()
-    canvas.header(wording.plane())
+    if wording.planes > 1:
+        canvas.header([language.word("ui-planes", count=language.integer(wording.planes))])
     arrangement = find_arrangement(wording.drawn)
     if isinstance(arrangement, NodeGrid):
         draw_grid(canvas, wording, arrangement.axes)

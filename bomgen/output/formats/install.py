@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bomgen.core.document import Cell, Column, Row, Section, Table, row_of
+from bomgen.core.document import Column, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.units import NO_TOTALS
 from bomgen.results.result import Report
@@ -45,14 +45,13 @@ def _without_money(section: Section) -> Section:
     if section.id.startswith(NETWORK):
         return replace(section, tables=(), text=(), notes=(), drawings=drawings)
     tables = (
-        replace(table, rows=tuple(row for row in table.rows if not any(_is_money(cell) for cell in row.cells)))
+        replace(
+            table,
+            rows=tuple(row for row in table.rows if not any(isinstance(cell.value, Decimal) for cell in row.cells)),
+        )
         for table in section.tables
     )
     return replace(section, tables=tuple(table for table in tables if table.rows), drawings=drawings)
-
-
-def _is_money(cell: Cell) -> bool:
-    return isinstance(cell.value, Decimal)
 
 
 def _port_map(report: Report, words: Language) -> Iterator[Section]:

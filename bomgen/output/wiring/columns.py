@@ -1,4 +1,4 @@
-"""The wiring as tables with a row per cable, in the columns of the wiring file, batch by batch.
+"""The wiring as tables with a row per cable, batch by batch, and its formats that are tables: CSV, labels, Parquet.
 
 Columns are NumPy arrays: of numbers, or of the texts that numbers refer to. Texts are looked up for a whole batch at a
 time, which is many times as fast as an object per row.
@@ -6,18 +6,22 @@ time, which is many times as fast as an object per row.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from io import StringIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.types import NOWHERE, CableChanges, Column, Wiring
 from bomgen.catalog.parts import Module
+from bomgen.core.safety import escape_formula
 from bomgen.fabric.types import link_kinds
 from bomgen.optics.compatibility import TRANSCEIVER, Medium
+from bomgen.output.registry import Progress, Unsuitable
 from bomgen.pricing.bill_line import cable_id, cable_sku
 
 BATCH = 131_072
@@ -60,15 +64,12 @@ class _Labels:
         cable_types = wiring.cable_types
         self.fabric = _objects([cable_type.fabric for cable_type in cable_types])
         self.kind = _objects([cable_type.kind for cable_type in cable_types])
-        self.medium = _objects([_medium(cable_type.medium) for cable_type in cable_types])
+        self.medium = _objects([_name_medium(cable_type.medium) for cable_type in cable_types])
         self.rate = np.array([cable_type.rate_gbps for cable_type in cable_types], dtype=np.int64)
+        media = [cable_type.medium for cable_type in cable_types]
         self.modules = {
-            "a": _objects(
-                [_module(cable_type.medium.lower if cable_type.medium else None) for cable_type in cable_types]
-            ),
-            "b": _objects(
-                [_module(cable_type.medium.upper if cable_type.medium else None) for cable_type in cable_types]
-            ),
+            "a": _objects([_module(medium.lower if medium else None) for medium in media]),
+            "b": _objects([_module(medium.upper if medium else None) for medium in media]),
         }
         self.first, self.stems, self.digits = self._labels()
 
@@ -162,7 +163,7 @@ def _objects(values: Sequence[str | None]) -> NDArray[Any]:
     return found
 
 
-def _medium(medium: Medium | None) -> str | None:
+def _name_medium(medium: Medium | None) -> str | None:
     """Return the medium of a link: modules, or the medium of a cable with both ends."""
     if medium is None:
         return None
@@ -359,3 +360,69 @@ def _state_once(value: str | int | None) -> str:
     text = "" if value is None else str(value)
     values = text.split(SEVERAL)
     return values[0] if len(set(values)) == 1 else text
+
+
+# formats ------------------------------------------------------------------------------------------------------------
+
+_QUOTE = '"'
+_QUOTED = {_QUOTE, ",", "\r", "\n"}
+"""Characters that require quotes."""
+LABEL_COLUMNS = ("label", "near", "far", "length_m", "sku")
+
+
+def write_csv(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write every cable; all texts are quoted if any needs quotes."""
+    wiring = wiring.each_cable
+    out.write((",".join(column_names(wiring)) + "\n").encode())
+    quoted = any(_QUOTED & set(word) for word in words_of(wiring))
+    for table in tables(wiring):
+        fields = [_fields(column, quoted) for column in table.values()]
+        out.write(("\n".join(map(",".join, zip(*fields, strict=True))) + "\n").encode())
+        progress(len(fields[0]))
+
+
+def _fields(column: NDArray[Any], quoted: bool) -> list[str]:
+    """Return the values of a column for CSV: integers without a decimal point, empty for None."""
+    if column.dtype != object:  # each distinct number is formatted once
+        different, found = np.unique(column, return_inverse=True)
+        texts = np.array([f"{number:.15g}" for number in different.tolist()], dtype=object)
+        return list(texts[found])
+    values: list[Any] = column.tolist()
+    if not quoted and None not in values:
+        return values
+    texts_of = {
+        value: f'"{value.replace(_QUOTE, _QUOTE * 2)}"' for value in {*values} if quoted and isinstance(value, str)
+    }
+    return ["" if value is None else texts_of.get(value, str(value)) for value in values]
+
+
+def write_labels(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write two labels per cable."""
+    out.write((",".join(LABEL_COLUMNS) + "\n").encode())
+    for table in tables(wiring.each_cable):
+        text = StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        cables = (table["label"], describe_ends(table, "a"), describe_ends(table, "b"), table["length_m"], table["sku"])
+        for label, a, b, length_m, sku in zip(*cables, strict=True):
+            for near, far in ((a, b), (b, a)):
+                writer.writerow(map(escape_formula, (label, near, far, f"{length_m:g}", sku or "")))
+        out.write(text.getvalue().encode())
+        progress(len(table["label"]))
+
+
+def write_parquet(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write every cable, a row group per batch. Raises Unsuitable if pyarrow is not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        raise Unsuitable("pyarrow is not installed; pip install pyarrow, or take csv") from None
+    wiring = wiring.each_cable
+    names = column_names(wiring)
+    numbers = () if has_joined_ends(wiring) else NUMBERED
+    types: dict[str, Any] = dict.fromkeys(names, pa.string()) | dict.fromkeys(("rate_gbps", *numbers), pa.int64())
+    schema = pa.schema(types | {"length_m": pa.float64()})
+    with ParquetWriter(out, schema, compression="zstd") as writer:
+        for table in tables(wiring):
+            writer.write_table(pa.table([pa.array(table[name], schema.field(name).type) for name in names], schema))
+            progress(len(table["fabric"]))

@@ -215,17 +215,16 @@ def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     port = np.concatenate((wiring.a_port, wiring.b_port))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
     lane = np.concatenate((wiring.a_lane, wiring.b_lane))
-    known = [tuple(_interface(cable_type, upper) for upper in (False, True)) for cable_type in wiring.cable_types]
+    known = []
+    for kind in wiring.cable_types:
+        ends = (kind.medium.lower, kind.medium.upper) if kind.medium else (None, None)
+        names = (module.identity.part_number or module.identity.name if module else "" for module in ends)
+        # Type, speed and module of the ports at each end.
+        known.append(
+            [(_type(kind, module), kind.rate_gbps * KBPS, name) for module, name in zip(ends, names, strict=True)]
+        )
     for row in np.lexsort((lane, cage, device)).tolist():
         yield (wiring.names[device[row]], wiring.ports[port[row]], *known[cable_type[row]][end[row]])
-
-
-def _interface(cable_type: CableType, upper: bool) -> tuple[str, int, str]:
-    """Return type, speed [kbit/s] and module of the ports at one end of links."""
-    medium = cable_type.medium
-    module = (medium.upper if upper else medium.lower) if medium else None
-    described = module.identity.part_number or module.identity.name if module else ""
-    return _type(cable_type, module), cable_type.rate_gbps * KBPS, described
 
 
 def _type(cable_type: CableType, module: Module | None) -> str:

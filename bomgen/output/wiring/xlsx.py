@@ -1,6 +1,7 @@
-"""The wiring as the point-to-point workbook that installers work from: a sheet a fabric, a row a cable, and a cover.
+"""The wiring as workbooks: the sheets that installers work from, and the file of NVIDIA's cable validation.
 
-Rows are those of the CSV, with the texts for the flags at both ends and empty columns to tick off.
+The sheets of installers, one a fabric behind a cover, have a row a cable: that of the CSV, with the texts for the flags
+at both ends and empty columns to tick off.
 """
 
 from __future__ import annotations
@@ -20,15 +21,13 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
 from bomgen.output.face import count_columns
 from bomgen.output.registry import Progress, Unsuitable
-from bomgen.output.wiring.columns import ACTION, NUMBERED, ON_FLAG, TODAY, Table, describe_ends, tables
+from bomgen.output.wiring.columns import ACTION, NUMBERED, ON_FLAG, TODAY, Table, batches, describe_ends, tables
 from bomgen.output.xlsx.cells import clean, header_text, pack
 
-ABOUT = "Point-to-point sheet for installers: one row per cable, with its label texts."
-BINARY = True
-SEVERAL_FILES = False
-ONE_FABRIC = False
 LAST_ROW = 1_048_576
 """Of a sheet (Excel's specifications and limits)."""
 MOST_CABLES = 1_200_000
@@ -112,7 +111,7 @@ Counts = Counter[tuple[object, ...]]
 """Cables by fabric, kind, medium, part number and length."""
 
 
-def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+def write_xlsx(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write the workbook. Raises Unsuitable when it would be too large to open."""
     wiring = wiring.each_cable
     if wiring.pieces > MOST_CABLES:
@@ -288,3 +287,34 @@ def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> N
     sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in LEGEND])
     for shown in columns(words, wiring.changes is not None):
         sheet.append([shown.title, shown.meaning])
+
+
+# point to point -----------------------------------------------------------------------------------------------------
+# The point-to-point file of NVIDIA's cable validation: a sheet a fabric, a row a link. Adapters have the names of Linux
+# where they are known for a server.
+
+_HEADINGS = ("Rack", "U", "Name", "HCA/Port", "Rack", "U", "Name", "Port")
+_LINK_COLUMNS = tuple(f"{end}_{what}" for end in ("a", "b") for what in ("rack", "unit", "device", "port"))
+_ADAPTERS = "adapter-names.yaml"
+
+
+def write_p2p(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write every link. Raises Unsuitable when a sheet cannot hold them."""
+    if len(wiring) >= LAST_ROW:
+        raise Unsuitable(f"{len(wiring)} links are too many for a sheet; take ptm or csv, or one --fabric")
+    book, sheets = Workbook(write_only=True), dict[str, Any]()
+    adapters = own(folder("data") / _ADAPTERS, _ADAPTERS).data
+    names = [adapters.get(kind.identity.id if kind.identity else "", {}).get("ports", {}) for kind in wiring.kinds]
+    for links, table in batches(wiring):
+        kinds = wiring.kind_numbers[wiring.a_device[links]].tolist()
+        rows = zip(*(table[name].tolist() for name in _LINK_COLUMNS), strict=True)
+        for fabric, kind, (rack, unit, device, port, *far) in zip(table["fabric"].tolist(), kinds, rows, strict=True):
+            if fabric not in sheets:
+                sheets[fabric] = create_sheet(book, fabric, wiring)
+                sheets[fabric].append(_HEADINGS)
+            values = (rack, unit, device, names[kind].get(port, port), *far)
+            sheets[fabric].append([safe_cell(sheets[fabric], value) for value in values])
+        progress(len(kinds))
+    if not sheets:
+        create_sheet(book, wiring.site, wiring).append(_HEADINGS)
+    pack(book, out)

@@ -1,4 +1,4 @@
-"""Cells of sheets: their values, formats and notes, and the package file that holds them."""
+"""Cells of sheets: their looks, values, formats and notes, and the package file that holds them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from io import BytesIO
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from openpyxl import Workbook
@@ -24,7 +24,65 @@ from bomgen.core.document import Cell, Derivation, Step, Value
 from bomgen.core.language import HEAT, PREFIXED, SIGNIFICANT_DIGITS, Language, as_power, is_prefixed, steps_of
 from bomgen.core.units import minor_unit
 from bomgen.output.face import count_columns
-from bomgen.output.xlsx import looks
+
+# looks --------------------------------------------------------------------------------------------------------------
+# How cells of sheets look, and their usual number formats.
+
+GENERAL = "General"
+WHOLE = "#,##0"
+SHARE_FORMAT = "0.0#%"
+FONT = "Arial"
+TEXT_SIZE = 10
+BLACK = "000000"
+WHITE = "FFFFFF"
+NAVY = "1F3864"
+PALE = "E9EEF6"
+GREY = "666666"
+BLUE = "0B5FB0"
+LINE = "C9D2E0"
+AMBER = "FFF2CC"
+
+
+class Look(NamedTuple):
+    """How a cell looks, apart from its number format."""
+
+    color: str = BLACK
+    size: int = TEXT_SIZE
+    bold: bool = False
+    fill: str = ""
+    lined: bool = True
+    right: bool = False
+    middle: bool = False
+    wrap: bool = True
+    indent: int = 0
+    open: bool = False
+    """Whether the reader of a protected workbook may change the cell."""
+
+
+TITLE = Look(color=NAVY, size=16, bold=True, lined=False, wrap=False)
+HEADING = Look(color=NAVY, size=12, bold=True, lined=False, wrap=False)
+HEADER = Look(color=WHITE, bold=True, fill=NAVY, middle=True)
+NUMBER_HEADER = HEADER._replace(right=True)
+PARAGRAPH = Look(lined=False)
+CAPTION = Look(color=GREY, lined=False)
+GROUP = Look(color=NAVY, bold=True, fill=PALE, wrap=False)
+TABLE_BAND = GROUP._replace(size=11, fill="")
+PATH = GROUP._replace(wrap=True)
+TEXT = Look()
+LABEL = Look(bold=True)
+EXPLANATION = Look(color=GREY)
+NUMBER = Look(right=True, wrap=False)
+WORD_OF_NUMBERS = Look(right=True)
+INPUT = NUMBER._replace(color=BLUE, open=True)
+INPUT_TEXT = TEXT._replace(color=BLUE, open=True)
+WARNING = Look(bold=True, fill=AMBER)
+TOTAL_LABEL = Look(right=True, wrap=False, lined=False)
+GRAND_LABEL = TOTAL_LABEL._replace(bold=True)
+GRAND = NUMBER._replace(bold=True, fill=PALE)
+GRAND_TEXT = Look(bold=True, fill=PALE)
+
+
+# values -------------------------------------------------------------------------------------------------------------
 
 PADDING = 2
 """What the indent of a cell takes from its column, in characters."""
@@ -86,11 +144,11 @@ def storable(value: int | float | Fraction | Decimal) -> int | float:
 def number_format(value: Value, unit: str, language: Language, named: bool = True) -> str:
     """The format of a value by its unit and size; `named` puts the unit behind the number."""
     if isinstance(value, str) or value is None:
-        return looks.GENERAL
+        return GENERAL
     if isinstance(value, Decimal):
         return money_format(unit, language) if named else fixed(places(minor_unit(unit)))
     if unit == _SHARE:
-        return looks.SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
+        return SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
     if unit == HEAT:
         form = number_format(*as_power(value, unit), language)
         return f'{form[:-1]} ({language.number(round(value))} {unit})"' if language.heat else form
@@ -114,7 +172,7 @@ _AMOUNT = "#"
 
 def estimate_format(form: str, cell: Cell, language: Language) -> str:
     """Return the number format of an estimate; the cell keeps the plain number for formulas."""
-    if cell.estimate is None or form == looks.GENERAL:
+    if cell.estimate is None or form == GENERAL:
         return form
     _, _, after = language.about(_AMOUNT, cell.estimate, lambda end: language.bare(end, cell.unit)).partition(_AMOUNT)
     if not after:
@@ -135,7 +193,7 @@ def money_format(currency: str, language: Language) -> str:
 
 def fixed(decimals: int) -> str:
     """The format of a number with so many decimal places."""
-    return looks.WHOLE + ("." + "0" * decimals if decimals else "")
+    return WHOLE + ("." + "0" * decimals if decimals else "")
 
 
 def places(amount: Decimal) -> int:
@@ -181,7 +239,7 @@ def _plain_format(value: int | float | Fraction) -> str:
     if size >= _LARGE or 0 < size < _SMALL:
         return _POWER_OF_TEN
     if size == 0 or value == int(value):
-        return looks.WHOLE
+        return WHOLE
     most = max(SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)), 0)
     return fixed(len(f"{float(value):.{most}f}".partition(".")[2].rstrip("0")))
 

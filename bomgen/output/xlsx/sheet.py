@@ -26,8 +26,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.core.language import BEST, Language, as_power
 from bomgen.core.units import minor_unit
+from bomgen.documents.tables import HEADING
 from bomgen.output.face import is_wide
-from bomgen.output.xlsx import cells, looks
+from bomgen.output.xlsx import cells
 from bomgen.output.xlsx.cells import Result
 from bomgen.reading.quote_workbook import CELLS, CellPlace, QuoteCell
 
@@ -119,6 +120,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 _ILLEGAL_IN_NAME = re.compile(r"[\[\]:*?/\\\s\x00-\x1f\ud800-\udfff\ufffe\uffff]+")
 _REFERENCE = re.compile("\0([^\0]+)\0")
 """A reference in a formula (documents/tables.py)."""
+_ADDRESS = re.compile("([A-Z]+)([0-9]+)")
 _RESERVED_NAME = "history"
 _MAX_NAME = 31
 
@@ -134,6 +136,11 @@ _MAX_FOOTER = 130
 """The parts of a header or footer, with their commands, may have 255 characters together."""
 
 
+def absolute(area: str) -> str:
+    """Return an address that stays when a formula is copied."""
+    return _ADDRESS.sub(r"$\1$\2", area)
+
+
 class Book:
     """A workbook in the making: its language, its styles, and the results of its formulas."""
 
@@ -141,7 +148,7 @@ class Book:
         self.workbook = Workbook()
         self.workbook.remove(self.workbook.worksheets[0])
         # The usual font is the measure of all widths of columns.
-        usual = Font(name=looks.FONT, size=looks.TEXT_SIZE)
+        usual = Font(name=cells.FONT, size=cells.TEXT_SIZE)
         self.workbook._fonts = IndexedList([usual])  # type: ignore[attr-defined]
         self.workbook._named_styles["Normal"].font = usual  # type: ignore[attr-defined]
         self.workbook.properties.creator = cells.clean(document.author)
@@ -157,11 +164,13 @@ class Book:
         """Where the derivation of each path begins."""
         self.derived: dict[str, Derivation] = {}
         """The same derivations."""
-        self.areas: dict[str, str] = {}
-        """The areas of columns of tables that formulas refer to, such as `required.amount`."""
+        self.areas: dict[str, tuple[Sheet, str]] = {}
+        """What formulas of any sheet refer to, such as `required.amount`: its sheet and address."""
+        self.formulas: list[tuple[Sheet, SheetCell, str, Mapping[str, str], int]] = []
+        """The formulas, with the letters of the columns and the row of the header above them."""
         self.cells: dict[CellPlace, QuoteCell] = {}
         """Cells whose edits go back into the plan, by where they stand."""
-        self._styles: dict[tuple[looks.Look, str, bool], object] = {}
+        self._styles: dict[tuple[cells.Look, str, bool], object] = {}
 
     @cached_property
     def decimals(self) -> int:
@@ -189,12 +198,33 @@ class Book:
         self.sheets.append(Sheet(self, unique, title))
         return self.sheets[-1]
 
-    def style(self, cell: SheetCell, look: looks.Look, form: str, quoted: bool) -> None:
+    def finish(self) -> None:
+        """Fill in the references of all formulas, and set the widths of columns and how the sheets are printed."""
+        for sheet, cell, formula, letters, header in self.formulas:
+            pieces = _REFERENCE.split(formula)
+            pieces[1::2] = [self._address(sheet, key, letters, cell.row, header) for key in pieces[1::2]]
+            text = cells.clean("".join(pieces))
+            cell.value = ArrayFormula(cell.coordinate, f"={text[1:-1]}") if text.startswith("{") else f"={text}"
+        for sheet in self.sheets:
+            sheet.finish()
+
+    def _address(self, sheet: Sheet, key: str, letters: Mapping[str, str], row: int, header: int) -> str:
+        """Return the address that a reference in a formula of a sheet and row means."""
+        if key in letters:
+            return f"{letters[key]}{row}"
+        if key.startswith(HEADING):
+            return f"{letters[key.removeprefix(HEADING)]}${header}"
+        other, area = self.areas[key]
+        if other is sheet:
+            return area
+        return f"{other.quoted}!{absolute(area) if ':' in area else area}"
+
+    def style(self, cell: SheetCell, look: cells.Look, form: str, quoted: bool) -> None:
         """Give a cell its look, number format and quote prefix; a style is made once, then shared."""
         key = (look, form, quoted)
         if key not in self._styles:
             cell._style = copy(cell._style)  # type: ignore[attr-defined]
-            cell.font = Font(name=self.language.font or looks.FONT, size=look.size, bold=look.bold, color=look.color)
+            cell.font = Font(name=self.language.font or cells.FONT, size=look.size, bold=look.bold, color=look.color)
             cell.alignment = Alignment(
                 horizontal="right" if look.right else "left",
                 vertical="center" if look.middle else "top",
@@ -202,7 +232,7 @@ class Book:
                 indent=look.indent + (look.lined and not look.right),
             )
             if look.lined:
-                line = Side(style="thin", color=looks.LINE)
+                line = Side(style="thin", color=cells.LINE)
                 cell.border = Border(top=line, bottom=line)
             if look.fill:
                 cell.fill = PatternFill("solid", start_color=look.fill)
@@ -214,7 +244,7 @@ class Book:
         cell._style = self._styles[key]  # type: ignore[attr-defined]
 
 
-Written = tuple[Value | Cell, looks.Look] | tuple[Value | Cell, looks.Look, str]
+Written = tuple[Value | Cell, cells.Look] | tuple[Value | Cell, cells.Look, str]
 """A cell to write: its value, or a cell with a formula, its look, and its number format."""
 
 
@@ -231,6 +261,7 @@ class Sheet:
         self.widths: list[float] = []
         self.letters: dict[str, str] = {}
         """The letters of the columns of the last header, by their keys."""
+        self.header_row = 0
         self.printed: int | None = None
         """How many columns are printed, where that is not all of them."""
         self.folded: set[int] = set()
@@ -239,7 +270,7 @@ class Sheet:
         """First and last row of what is not to be split by the end of a page."""
 
     def put(
-        self, column: int, written: Value | Cell, look: looks.Look, form: str = looks.GENERAL, columns: int = 1
+        self, column: int, written: Value | Cell, look: cells.Look, form: str = cells.GENERAL, columns: int = 1
     ) -> SheetCell:
         """Write a value, or a formula with its result, into the current row and return its cell.
 
@@ -248,8 +279,7 @@ class Sheet:
         cell = cast(SheetCell, self.page.cell(self.row, column))
         value, quoted = written.value if isinstance(written, Cell) else written, False
         if isinstance(written, Cell) and written.formula:
-            text = cells.clean(_REFERENCE.sub(self._address, written.formula))
-            cell.value = ArrayFormula(cell.coordinate, f"={text[1:-1]}") if text.startswith("{") else f"={text}"
+            self.book.formulas.append((self, cell, written.formula, self.letters, self.header_row))
             result = value if isinstance(value, str | Decimal) else "" if value is None else cells.storable(value)
             self.results[cell.coordinate] = result
             if not isinstance(result, str):
@@ -272,10 +302,6 @@ class Sheet:
         self.book.style(cell, look, form, quoted)
         return cell
 
-    def _address(self, match: re.Match[str]) -> str:
-        """Return the address that a formula of the current row refers to."""
-        return self.book.areas.get(match[1]) or f"{self.letters[match[1]]}{self.row}"
-
     def line(self, *written: Written, start: int = 1) -> list[str]:
         """Write cells beside each other from a column on, go on to the next row, and return their addresses."""
         addresses = [self.put(position, *cell).coordinate for position, cell in enumerate(written, start)]
@@ -290,28 +316,37 @@ class Sheet:
     def value(self, position: int, column: Column, cell: Cell, named: bool = True) -> None:
         """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""
         language = self.book.language
-        value, unit = as_power(cell.value, cell.unit)
         if cell.formula:
-            return self._live(position, column, cell, named)
+            look = cells.LABEL if column.kind == "text" else cells.NUMBER
+            self.live(position, column, cell, look, named)
+            return
+        value, unit = as_power(cell.value, cell.unit)
         value = language.value(value, unit) if isinstance(value, str) else value
         value = _UNKNOWN if value is None else value
         if column.kind != "text":
-            look = looks.WORD_OF_NUMBERS if isinstance(value, str) else looks.NUMBER
+            look = cells.WORD_OF_NUMBERS if isinstance(value, str) else cells.NUMBER
         else:
-            look = looks.EXPLANATION if column.key in _NOTE_COLUMNS else looks.TEXT
+            look = cells.EXPLANATION if column.key in _NOTE_COLUMNS else cells.TEXT
         form = cells.estimate_format(cells.number_format(cell.value, cell.unit, language, named), cell, language)
-        if cell.least and form != looks.GENERAL:
+        if cell.least and form != cells.GENERAL:
             form = cells.LEAST + form
         if cell.best:
-            look, form = look._replace(bold=True, fill=looks.PALE), f'"{BEST} "{form}'
+            look, form = look._replace(bold=True, fill=cells.PALE), f'"{BEST} "{form}'
         self.link(self.put(position, value, look, form), cell)
 
-    def _live(self, position: int, column: Column, cell: Cell, named: bool) -> None:
-        """Write a cell with a formula in the format of numbers of its kind, whatever its result is at present."""
-        number = Decimal(0) if column.kind == "money" and not isinstance(cell.value, Decimal) else cell.value
-        form = cells.number_format(number, cell.unit, self.book.language, named)
+    def live(
+        self, position: int, column: Column, cell: Cell, look: cells.Look, named: bool = False, form: str = ""
+    ) -> None:
+        """Write a cell with a formula in the format of its column, whatever its result is at present."""
+        if column.kind == "money":
+            amount = cell.value if isinstance(cell.value, Decimal) else Decimal(0)
+            form = form or cells.number_format(amount, cell.unit, self.book.language, named)
+        elif column.kind == "share":
+            form = cells.SHARE_FORMAT
+        else:
+            form = cells.number_format(cell.value, cell.unit, self.book.language, named)
         result = self.book.language.word("xlsx-no-price") if cell.value is None else cell.value
-        self.put(position, replace(cell, value=result), looks.NUMBER, form)
+        self.put(position, replace(cell, value=result), look, form)
 
     def link(self, cell: SheetCell, source: Cell) -> None:
         """Link the cell of a number to the derivation that explains the number."""
@@ -319,9 +354,14 @@ class Sheet:
         if place and not isinstance(source.value, str):
             cell.hyperlink = Hyperlink(ref=cell.coordinate, location=place)
 
+    def area(self, name: str, rows: range) -> None:
+        """Let formulas refer to rows of the columns of the last header, by this name of their table."""
+        for key, letter in self.letters.items():
+            self.book.areas[f"{name}.{key}"] = self, f"{letter}{rows.start}:{letter}{rows.stop - 1}"
+
     def subheading(self, text: str) -> None:
         """Write the title of a part of the sheet."""
-        self.put(1, text, looks.HEADING)
+        self.put(1, text, cells.HEADING)
         self._at_least(_HEADER_HEIGHT)
         self.row += 1
 
@@ -336,11 +376,11 @@ class Sheet:
 
     def heading(self, title: str, *captions: str | None) -> None:
         """Write the title of the sheet and what is said below it."""
-        self.put(1, title, looks.TITLE)
+        self.put(1, title, cells.TITLE)
         self.page.row_dimensions[self.row].height = _TITLE_HEIGHT
         self.row += 1
         for caption in filter(None, captions):
-            self.across(1, caption, looks.CAPTION)
+            self.across(1, caption, cells.CAPTION)
         if not any(captions):
             self.row += 1
 
@@ -349,14 +389,19 @@ class Sheet:
         word = self.book.language.word
         for note in notes:
             text = word("xlsx-note-at", text=note.text, place=note.place) if note.place else note.text
-            self.put(1, word(f"xlsx-{note.level}"), looks.WARNING if note.level == "warning" else looks.LABEL)
-            self.across(2, text, looks.TEXT)
+            self.put(1, word(f"xlsx-{note.level}"), cells.WARNING if note.level == "warning" else cells.LABEL)
+            self.across(2, text, cells.TEXT)
 
-    def across(self, column: int, text: str, look: looks.Look) -> None:
-        """Write text from a column to the end of the row, and make the row as high as the text needs."""
+    def across(self, column: int, text: str | Cell, look: cells.Look) -> None:
+        """Write text from a column to the end of the row, and make the row as high as the text needs.
+
+        A cell may have a formula for its text.
+        """
         end = self.printed or len(self.widths)
         columns = end - column + 1
-        self.put(column, text, look, columns=columns)
+        self.put(column, text.value if isinstance(text, Cell) else text, look, columns=columns)
+        if isinstance(text, Cell) and text.formula:
+            self.put(column, text, look)
         for other in range(column + 1, column + columns):
             self.put(other, None, look)
         if columns > 1:
@@ -366,10 +411,10 @@ class Sheet:
 
     def header(self, columns: Iterable[Column]) -> None:
         """Write the header of a table: the titles of its columns."""
-        self.letters = {}
+        self.letters, self.header_row = {}, self.row
         for position, column in enumerate(columns, 1):
             self.letters[column.key] = get_column_letter(position)
-            self.put(position, column.title, looks.HEADER if column.kind == "text" else looks.NUMBER_HEADER)
+            self.put(position, column.title, cells.HEADER if column.kind == "text" else cells.NUMBER_HEADER)
         self._at_least(_HEADER_HEIGHT)
         self.row += 1
 
@@ -403,8 +448,8 @@ class Sheet:
             (page.oddFooter.left, cells.header_text(document.footer, _MAX_FOOTER)),
             (page.oddFooter.right, self.book.language.word("xlsx-page", page="&P", pages="&N")),
         ):
-            part.text, part.size, part.color = text, _PRINTED_SIZE, looks.GREY
-            part.font = f"{looks.FONT},Regular"
+            part.text, part.size, part.color = text, _PRINTED_SIZE, cells.GREY
+            part.font = f"{cells.FONT},Regular"
         if document.protected:
             # The reader changes inputs only; what a locked sheet still allows is False here.
             lock = page.protection

@@ -15,18 +15,19 @@ from math import ceil
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.estimates import estimate_unpublished, with_gpus
 from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.identity import metres_of
 from bomgen.catalog.parts import Component, Rack, Server, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, Given, formula
+from bomgen.core.provenance import Figure, Given, constant, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
-from bomgen.plan.attachment import attach, ports_of_nics
 from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
-from bomgen.plan.binding.quote import operation, owned, paths, quote
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
+from bomgen.plan.commercial_terms import operation, owned, paths, quote
+from bomgen.plan.fabric_demand import attach, ports_of_nics
 from bomgen.plan.schema import declaration_at
 from bomgen.plan.types import (
     OUT_OF_BAND,
@@ -43,6 +44,8 @@ from bomgen.plan.types import (
     UsualNic,
 )
 
+SIZES = frozenset(("gpus", "servers", "racks", "budget", "power", "round_up_to"))
+"""Keys of the cluster that say how large it is, or in which steps; without one, its chassis hold the cards needed."""
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
 """Keys of the configuration that a server is ordered with."""
 _BUDGET = re.compile(r"(.+?)\s*([A-Z]{3})?")
@@ -78,7 +81,15 @@ def cluster(section: PlanSection) -> Cluster | None:
         return None
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
-    server = server and _with_cards(section, estimate_unpublished(server, gpu), gpu, figures["gpus"])
+    server = server and estimate_unpublished(server, gpu)
+    with_cards = None
+    if server and server.gpu_slots:
+        own_compute_nics = section.below("server").below("nics").has("compute")
+        with_cards = partial(_with_cards, server, gpu, follow_nics=not own_compute_nics)
+    fitted = _cards_of_plan(section, server, figures["gpus"]) if server else None
+    of_workload = fitted is None and not SIZES & section.data.keys()
+    if with_cards and fitted:
+        server = with_cards(fitted)
 
     @cache
     def usual_nics() -> tuple[UsualNic, ...]:
@@ -95,6 +106,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         round_up_to=rounding,
         storage_nic=_own_nic(section, server and server.storage_nic, "storage_nic"),
         usual_nics=usual_nics,
+        with_cards=with_cards if of_workload else None,
         **figures,
     )
 
@@ -150,8 +162,16 @@ def _server(section: PlanSection, gpu: parts.Gpu | None) -> Server | None:
     return server
 
 
-def _with_cards(section: PlanSection, server: Server, gpu: parts.Gpu, total: Figure | None) -> Server:
-    """Return a chassis for cards with the GPUs that the plan puts into each; any other server as it is.
+def _with_cards(server: Server, gpu: parts.Gpu, fitted: Figure, *, follow_nics: bool) -> Server:
+    """Return a chassis for cards with another number of GPUs; `follow_nics`: its NICs for compute follow them."""
+    if fitted.value == server.gpus.value:
+        return server
+    chassis = with_gpus(server, gpu, fitted)
+    return chassis if follow_nics else chassis._replace(compute=server.compute)
+
+
+def _cards_of_plan(section: PlanSection, server: Server, total: Figure | None) -> Figure | None:
+    """Return the GPUs that the plan puts into each server; None: as many as it usually has, or as are needed.
 
     Without `server.gpus`, a number that is no multiple of the usual one is shared equally by the fewest servers.
     """
@@ -166,10 +186,7 @@ def _with_cards(section: PlanSection, server: Server, gpu: parts.Gpu, total: Fig
     elif fitted is None and most and total and total.value % usual:
         servers = ceil(Fraction(total.value, most.value))
         fitted = gpus_of_each(total, most) if total.value % servers == 0 else None
-    if fitted is None or most is None or fitted.value == usual:
-        return server
-    chassis = with_gpus(server, gpu, fitted)
-    return chassis._replace(compute=server.compute) if ordered.below("nics").has("compute") else chassis
+    return fitted
 
 
 @formula("GPUs")
@@ -179,13 +196,11 @@ def gpus_of_each(gpus: int, gpu_slots: int) -> int:
 
 
 def _component(section: PlanSection, key: str) -> Component:
-    """Return a part of the configuration of a server."""
     pieces = section.figure("count") or Figure(1, "count", Given(section.mark, f"server.{key}"))
     return Component(key, str(section.text("name")), pieces, section.text("part_number"))
 
 
 def _with_gpu_by_id(section: PlanSection, key: str, server: Server, gpu: parts.Gpu | None) -> Server:
-    """Return a server with the id of its GPU, which a part file may call by another name."""
     try:
         return server._replace(gpu=section.catalog.find_original("gpu", str(server.gpu)).id)
     except UnknownPart as error:
@@ -345,10 +360,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     return bound
 
 
-@formula("count")
-def pdus_of_system() -> int:
-    """PDUs of the rack of a rack-scale system, which has its own power supply."""
-    return 0
+pdus_of_system = constant("pdus_of_system", "count", 0)
+"""PDUs of the rack of a rack-scale system, which has its own power supply."""
 
 
 def _site(section: PlanSection, server: Server | None) -> Site:
@@ -383,7 +396,7 @@ def _layout(site: PlanSection, rack: Rack | None) -> Layout:
         tuple((kind, block.setting(kind)) for block in listed.items(row) for kind in block.data)
         for row in range(len(listed.given or ()))
     )
-    beside = part_records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
+    beside = metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
     return Layout(
         mark=section.mark if section.data else site.mark,
         given=site.has("layout"),

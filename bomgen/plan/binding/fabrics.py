@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bomgen.catalog import part_records, parts
+from bomgen.catalog import part_records, parts, switch_records
 from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Assumed, Figure, Mark, first_given, floor_div, formula
+from bomgen.core.provenance import Assumed, Figure, Mark, constant, first_given, floor_div
 from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import SERVER_LEAF, LinkKind, TierChoice, Topology, describe_topologies, link_kinds
 from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
-from bomgen.plan.attachment import ETHERNET, compute_protocols, own_port_gbps
 from bomgen.plan.binding.section import AUTO, WORD, PlanSection
+from bomgen.plan.fabric_demand import ETHERNET, compute_protocols, own_port_gbps
 from bomgen.plan.schema import unknown_part
 from bomgen.plan.types import (
     COMPUTE,
@@ -87,7 +88,12 @@ def fabric(
     leaf = _compute_leaf(fabrics, bought)
     usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
     if role == COMPUTE and usual is None:
-        fabrics.problem(name, _no_default(bought), "protocol")
+        servers = bought.server.identity.name if bought and bought.server else "the server"
+        facts = _platform(bought, None)
+        ports = f"{servers}, {facts.get('protocol', 'of no known protocol')} at {facts.get('gbps', 'unknown')} Gb/s"
+        text = f"no default compute fabric is known for the ports of {ports}; "
+        text += "describe a `switch:` that they speak to, or write `compute: none`"
+        fabrics.problem(name, text, "protocol")
         return None
     section = usual or _default_fabric(fabrics, name, shared, bought, leaf)
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
@@ -122,9 +128,9 @@ def _read_fabric(
     topology = (section if section.has("topology") or usual is None else usual).setting("topology")
     kind = _topology(section, str(topology.value))
     usual = None if kind.switchless else usual
-    switch = like or section.part("switch", "switch", part_records.switch)
-    switch = switch or (usual.part("switch", "switch", part_records.switch) if usual else None)
-    above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
+    switch = like or section.part("switch", "switch", switch_records.switch)
+    switch = switch or (usual.part("switch", "switch", switch_records.switch) if usual else None)
+    above = switch or section.below("leaf").part("switch", "switch", switch_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
     if not (tier_plans["leaf"] or kind.switchless or _names_leaf(section)):
@@ -168,7 +174,6 @@ def _read_fabric(
 
 
 def _names_leaf(section: PlanSection) -> bool:
-    """Return whether a fabric names the switch of its leaves."""
     return section.has("switch") or section.below("leaf").has("switch")
 
 
@@ -241,10 +246,8 @@ def _customers_switch(section: PlanSection) -> Iterator[Hosts]:
     yield Hosts(name, one_switch(), count, link=link, customers=True, modules_offered=offered)
 
 
-@formula("machines")
-def one_switch() -> int:
-    """The customer's switch that uplinks lead to."""
-    return 1
+one_switch = constant("one_switch", "machines", 1)
+"""The customer's switch that uplinks lead to."""
 
 
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
@@ -258,8 +261,17 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
         hosts = []
         for here in fabric_plan.hosts:
             where, first = buyers.get(here.name, (fabric_plan.name, here))
-            if where != fabric_plan.name:
-                problems.extend(_conflicts(fabric_plan, here, where, first))
+            stated = [(str(here.pieces.value), str(first.pieces.value))]
+            if here.part and first.part:
+                stated.append((here.part.identity.name, first.part.identity.name))
+            for value, first_value in stated if where != fabric_plan.name else ():
+                if value != first_value:
+                    text = (
+                        f"'{here.name}' are {value} here and {first_value} on {where}; one name is for the same "
+                        "machines: use the same value, or give these another name"
+                    )
+                    mark = first_given(here.pieces) or fabric_plan.mark
+                    problems.append(Problem(mark, "error", text, "hosts", f"fabrics.{fabric_plan.name}.hosts"))
             if where == fabric_plan.name or first.part is None:
                 buyers[here.name] = (fabric_plan.name, here)
                 hosts.append(here)
@@ -297,20 +309,6 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     )
     problems.append(Problem(first_given(asked or planes) or fabric.mark, "error", message, "rate"))
     return fabric
-
-
-def _conflicts(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
-    said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
-    if here.part and first.part:
-        said.append((here.part.identity.name, first.part.identity.name))
-    for value, first_value in said:
-        if value != first_value:
-            message = (
-                f"'{here.name}' are {value} here and {first_value} on {where}; one name is for the same machines: "
-                "use the same value, or give these another name"
-            )
-            mark = first_given(here.pieces) or fabric.mark
-            yield Problem(mark, "error", message, "hosts", f"fabrics.{fabric.name}.hosts")
 
 
 def plug_of(nic: parts.Nic) -> Plug | None:
@@ -397,8 +395,8 @@ def _compute_leaf(fabrics: PlanSection, bought: Cluster | None) -> parts.Switch 
         if _role(fabrics, name) == COMPUTE:
             section = fabrics.below(name)
             section = section if _names_leaf(section) else _usual_compute_fabric(fabrics, name, bought) or section
-            return section.below("leaf").part("switch", "switch", part_records.switch) or section.part(
-                "switch", "switch", part_records.switch
+            return section.below("leaf").part("switch", "switch", switch_records.switch) or section.part(
+                "switch", "switch", switch_records.switch
             )
     return None
 
@@ -450,16 +448,6 @@ def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | 
     return facts
 
 
-def _no_default(bought: Cluster | None) -> str:
-    """Return the problem of servers whose ports no switch of the catalogue serves."""
-    name = bought.server.identity.name if bought and bought.server else "the server"
-    facts = _platform(bought, None)
-    return (
-        f"no default compute fabric is known for the ports of {name}, {facts.get('protocol', 'of no known protocol')} "
-        f"at {facts.get('gbps', 'unknown')} Gb/s; describe a `switch:` that they speak to, or write `compute: none`"
-    )
-
-
 def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
     """Return whether the compute leaves of a vendor other than NVIDIA also suit a default storage fabric."""
     rate = server.storage.gbps if server and server.storage else None
@@ -484,14 +472,13 @@ def _default_fabric(
         kind += "-managed"
     id, ids = f"fabric-{kind}-default", fabrics.catalog.ids("assumption")
     if leaf:
-        names = (f"{id}-{leaf.protocol}", f"{id}-{part_records.slug(leaf.identity.vendor or '')}")
+        names = (f"{id}-{leaf.protocol}", f"{id}-{slug(leaf.identity.vendor or '')}")
         id = next((of_leaf for of_leaf in names if of_leaf in ids), id)
     record = _best_default(fabrics.catalog, id, _platform(bought, None))
     return _assumed_section(fabrics, name, record or fabrics.catalog.find("assumption", id))
 
 
 def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSection:
-    """Return the section of a fabric that an assumption describes, every figure of it assumed."""
     origin = fabrics.catalog.assumption(record.id).origin
     value, declared = record.value("value"), fabrics.declared.at(name)
     return PlanSection(record.source, ("value",), value, fabrics.catalog, fabrics.problems, declared, origin)
@@ -499,12 +486,12 @@ def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSec
 
 def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierChoice | None:
     tier_section = section.below(tier)
-    model = tier_section.part("switch", "switch", part_records.switch) or switch
+    model = tier_section.part("switch", "switch", switch_records.switch) or switch
     if model is None:
         return None
     if line_cards := tier_section.figure("line_cards"):
         try:
-            model = part_records.fitted_with(model, line_cards)
+            model = switch_records.fitted_with(model, line_cards)
         except ValueError as error:
             tier_section.problem("line_cards", str(error), "chassis")
     fixed = {key: tier_section.figure(key) for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}

@@ -177,7 +177,6 @@ _READERS: dict[Any, Callable[[PlanSection, str], Any]] = {
 
 @cache
 def _plain_keys(record: type[tuple[Any, ...]]) -> dict[str, Callable[[PlanSection, str], Any]]:
-    """Return how each plain key of a record is read."""
     hints = get_type_hints(record, include_extras=True).items()
     return {field: _READERS[get_args(hint)[0]] for field, hint in hints if get_args(hint)[1:] == (KEY,)}
 

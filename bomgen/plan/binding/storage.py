@@ -7,9 +7,11 @@ ships with the parts that the plan names is added, and where there is a choice, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from bomgen.catalog import part_records, parts
+from bomgen.catalog import part_records, parts, switch_records
 from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Mark
@@ -20,6 +22,11 @@ from bomgen.plan.types import Plug, Storage, StorageLevel, StorageServers
 
 STORAGE_SERVER = "storage server"
 """The name of a storage server without one."""
+STATED = {
+    **{"capacity_bytes": "capacity", "read": "read", "write": "write", "ports": "ports"},
+    **{"power_w": "power", "rack_units": "rack_units", "weight_kg": "weight"},
+}
+"""The figures of a storage system that a plan may state, with their keys."""
 PARTS = "storage.servers"
 """The plan key of the parts of the storage system."""
 
@@ -63,7 +70,6 @@ def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
 
 
 def _named_parts(storage: PlanSection) -> Iterator[StorageServers]:
-    """Yield the parts of the storage system that the plan names; a part named twice is a problem."""
     value = storage.data.get("servers")
     listed = storage.below("servers")
     entries = [(listed, at) for at in range(len(value))] if isinstance(value, list) else [(storage, "servers")]
@@ -88,25 +94,15 @@ def _named_part(parent: PlanSection, key: str | int) -> StorageServers | None:
     mark = section.mark if key == "servers" and not by_id else parent.value_mark(key)
     part = _of_system(named or _described_system(section), mark, section)
     nic = section.part("nic", "nic", part_records.nic)
-    return part._replace(
-        pieces=section.figure("count"),
-        capacity_bytes=section.figure("capacity") or part.capacity_bytes,
-        read=section.figure("read") or part.read,
-        write=section.figure("write") or part.write,
-        power_w=section.figure("power") or part.power_w,
-        rack_units=section.figure("rack_units") or part.rack_units,
-        weight_kg=section.figure("weight") or part.weight_kg,
-        ports=section.figure("ports") or part.ports,
-        plug=plug_of(nic) if nic else part.plug,
-    )
+    stated: dict[str, Any] = {field: section.figure(key) or getattr(part, field) for field, key in STATED.items()}
+    return part._replace(**stated, pieces=section.figure("count"), plug=plug_of(nic) if nic else part.plug)
 
 
 def _described_system(section: PlanSection) -> parts.StorageSystem:
-    """Return a storage system that only the plan describes."""
     name = section.text("name") or STORAGE_SERVER
     identity = parts.Identity(
         kind="storage",
-        id=part_records.slug(name) or part_records.slug(STORAGE_SERVER),
+        id=slug(name) or slug(STORAGE_SERVER),
         name=name,
         vendor=section.text("vendor"),
         part_number=section.text("part_number"),
@@ -122,23 +118,8 @@ def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) ->
     plug = None
     if system.cage != parts.ANY and system.ports_per_cage:
         plug = Plug(system.cage, system.ports_per_cage, system.port_gbps)
-    return StorageServers(
-        mark=mark,
-        identity=system.identity,
-        capacity_bytes=system.capacity_bytes,
-        read=system.read,
-        write=system.write,
-        power_w=system.power_w,
-        rack_units=system.rack_units,
-        weight_kg=system.weight_kg,
-        ports=ports if ports.value else None,
-        plug=plug,
-        least=system.least,
-        bmc_ports=system.bmc_ports,
-        supplies=system.supplies,
-        partners=system.partners,
-        back_end=system.back_end,
-    )
+    shared = {field: value for field, value in system._asdict().items() if field in StorageServers._fields}
+    return StorageServers(mark=mark, **shared | {"ports": ports if ports.value else None, "plug": plug})
 
 
 def _complete(named: Iterator[StorageServers], storage: PlanSection) -> tuple[StorageServers, ...]:
@@ -174,7 +155,7 @@ def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServe
     if part.back_end is None:
         return None
     try:
-        switch = storage.catalog.build_part("switch", part.back_end.switch, part_records.switch)
+        switch = storage.catalog.build_part("switch", part.back_end.switch, switch_records.switch)
     except UnknownPart as error:
         text = f"the parts of {part.identity.name} are joined by an unknown switch: {error}"
         storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))

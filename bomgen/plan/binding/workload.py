@@ -15,30 +15,9 @@ from bomgen.catalog.models import format_of_checkpoint
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, difference, formula, product, sum_of
 from bomgen.core.units import MINUTES_A_DAY
+from bomgen.plan import types
 from bomgen.plan.binding.section import WORD, PlanSection
 from bomgen.plan.schema import declaration_at
-from bomgen.plan.types import (
-    DPO,
-    ESTIMATE,
-    PPO,
-    PREDICTED,
-    TWO_POOLS,
-    CacheTier,
-    CapacityErrors,
-    Compute,
-    Degrees,
-    Experience,
-    Inference,
-    OwnSpeed,
-    OwnStep,
-    Parallelism,
-    Reinforcement,
-    ServedAdapters,
-    Targets,
-    Training,
-    Tuning,
-    UseCase,
-)
 
 WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
 """Precisions of 16 bits and more."""
@@ -54,7 +33,7 @@ MOST_P95_OVER_MEAN = exp(Z95**2 / 2)
 """Largest ratio of the 95th percentile of a log-normal distribution to its mean."""
 
 
-def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
+def training(section: PlanSection, gpu: parts.Gpu | None) -> types.Training | None:
     """Return a training run on a GPU; None when it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     return _run(section, gpu, model, section.figure("tokens"))
@@ -62,63 +41,52 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
 
 def _run(
     section: PlanSection, gpu: parts.Gpu | None, model: parts.Model | None, tokens: Figure | None
-) -> Training | None:
-    keys, degrees = section.keys(Training), section.below("parallelism")
+) -> types.Training | None:
+    keys, degrees = section.keys(types.Training), section.below("parallelism")
     precision = keys["precision"]
     measured = keys["achieved_tflops"] or keys["tokens_per_second_per_gpu"]
-    usual_mfu = _usual_mfu(model, precision)
-    predicted = section.figure("mfu", unit=WORD) if section.data.get("mfu") == PREDICTED else None
+    usual_mfu = "training-mfu"
+    if model and model.moe:
+        usual_mfu += "-experts" if precision.value in WIDE else "-experts-narrow"
+    predicted = section.figure("mfu", unit=WORD) if section.data.get("mfu") == types.PREDICTED else None
     mfu = section.catalog.assumption(usual_mfu) if predicted else section.figure("mfu", None if measured else usual_mfu)
     flash = section.setting("flash_attention")
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
+    sequence, context = section.figure("sequence"), model.shape.get("context") if model else None
+    if sequence is None and context:
+        sequence = min(context, section.catalog.assumption("training-sequence"), key=lambda tokens: tokens.value)
     pure = section.data.get("master_weights") is False and precision.value not in ("fp64", "fp32", "tf32")
     run = partial(
-        Training,
+        types.Training,
         **keys,
         mark=section.mark,
         mfu=mfu,
         flash_attention=flash,
-        goodput=section.setting("goodput", unit=WORD if section.data.get("goodput") == ESTIMATE else None),
-        sequence=section.figure("sequence") or (_usual_sequence(section, model) if model else None),
+        goodput=section.setting("goodput", unit=WORD if section.data.get("goodput") == types.ESTIMATE else None),
+        sequence=sequence,
         gradient_precision=section.setting(
             "gradient_precision", "training-gradient-precision" + ("-bf16" if pure else "")
         ),
         zero=section.setting("zero", "training-zero" + ("-fsdp" if section.data.get("stack") in FSDP_STACKS else "")),
-        parallelism=Parallelism(**degrees.keys(Parallelism), mark=degrees.mark) if degrees.data else None,
+        parallelism=types.Parallelism(**degrees.keys(types.Parallelism), mark=degrees.mark) if degrees.data else None,
         flops_per_parameter_token=section.catalog.assumption("flops-per-parameter-token"),
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
         published_runs=partial(part_records.published_runs, Catalog()),
         predicted=predicted,
-        measured=tuple(OwnStep(**step.keys(OwnStep)) for step in section.items("measured")),
+        measured=tuple(types.OwnStep(**step.keys(types.OwnStep)) for step in section.items("measured")),
         network=section.catalog.assumption("prediction-network"),
         block=str(section.path[-1]),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
 
 
-def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:
-    """Return the assumption for the utilisation: by kind of model, for mixtures of experts by precision."""
-    if model is None or not model.moe:
-        return "training-mfu"
-    return "training-mfu-experts" if precision.value in WIDE else "training-mfu-experts-narrow"
-
-
-def _usual_sequence(section: PlanSection, model: parts.Model) -> Figure | None:
-    """Return the usual training sequence length, at most a model's context; None where that is unknown."""
-    context = model.shape.get("context")
-    if context is None:
-        return None
-    usual = section.catalog.assumption("training-sequence")
-    return usual if usual.value < context.value else context
-
-
-def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
+def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> types.Training | None:
     """Return a fine-tuning run on a GPU; None when it is wrong, which the section notes."""
     run = training(section, gpu)
     modules = section.data.get("target_modules")
-    tuning = Tuning(
-        **section.keys(Tuning),
+    tuning = types.Tuning(
+        **section.keys(types.Tuning),
         modules=tuple(str(module) for module in modules) if modules else None,
         modules_mark=section.value_mark("target_modules") if modules else section.mark,
         frozen_flops_per_parameter_token=section.catalog.assumption("frozen-flops-per-parameter-token"),
@@ -129,13 +97,15 @@ def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
     return run._replace(tuning=tuning, activation_fusion=fusion) if run else None
 
 
-def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforcement | None, Training | None]:
+def reinforcement(
+    section: PlanSection, gpu: parts.Gpu | None
+) -> tuple[types.Reinforcement | None, types.Training | None]:
     """Return reinforcement learning and the updates of its policy; None when wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
-    keys = section.keys(Reinforcement)
+    keys = section.keys(types.Reinforcement)
     method, steps, prompts, prompt = keys["method"], keys["steps"], keys["prompts"], keys["prompt_tokens"]
     response, spread, _ = _lengths(section, "response_tokens")
-    responses = PAIR if method.value == DPO else section.setting("responses")
+    responses = PAIR if method.value == types.DPO else section.setting("responses")
     if model is None or response is None:
         return None, None
     spread = spread or section.catalog.assumption("inference-length-spread")
@@ -145,19 +115,19 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
     run = _run(section._replace(declared=declaration_at(("workload", "training"))), gpu, model, tokens)
     assumed = section.catalog.assumption
     generation, refit = section.below("generation"), keys["refit"].value
-    learning = Reinforcement(
+    learning = types.Reinforcement(
         **keys,
         mark=section.mark,
-        reward=None if method.value == DPO else section.part("reward", "model", part_records.model),
-        critic=(section.part("critic", "model", part_records.model) or model) if method.value == PPO else None,
+        reward=None if method.value == types.DPO else section.part("reward", "model", part_records.model),
+        critic=(section.part("critic", "model", part_records.model) or model) if method.value == types.PPO else None,
         responses=responses,
         response_tokens=response,
         response_spread=spread,
         longest=longest,
         sequence=sequence,
-        generation=None if method.value == DPO else _generation(generation, model, prompt, response),
+        generation=None if method.value == types.DPO else _generation(generation, model, prompt, response),
         generation_gpus=generation.figure("gpus"),
-        experience=Experience(
+        experience=types.Experience(
             decode=assumed("reinforcement-decode"),
             update=assumed("reinforcement-update"),
             log_probabilities=assumed("reinforcement-log-probabilities"),
@@ -177,10 +147,10 @@ def reinforcement(section: PlanSection, gpu: parts.Gpu | None) -> tuple[Reinforc
     )
 
 
-def _generation(section: PlanSection, model: parts.Model, prompt: Figure, response: Figure) -> Inference:
+def _generation(section: PlanSection, model: parts.Model, prompt: Figure, response: Figure) -> types.Inference:
     """Return the engine that generates responses; it holds requests of mean length, since KV caches grow by blocks."""
-    keys = section.keys(Inference)
-    return Inference(
+    keys = section.keys(types.Inference)
+    return types.Inference(
         **keys,
         mark=section.mark,
         model=model,
@@ -193,12 +163,12 @@ def _generation(section: PlanSection, model: parts.Model, prompt: Figure, respon
     )
 
 
-def inference(section: PlanSection) -> Inference | None:
+def inference(section: PlanSection) -> types.Inference | None:
     """Return a model to be served; None when it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
-    keys = section.keys(Inference)
+    keys = section.keys(types.Inference)
     drafts = section.below("speculative") if section.has("speculative") else None
-    cases = tuple(UseCase(**case.keys(UseCase)) for case in section.items("use_cases"))
+    cases = tuple(types.UseCase(**case.keys(types.UseCase)) for case in section.items("use_cases"))
     prompt, prompt_spread, longest_prompt = _lengths(section, "prompt_tokens")
     output, output_spread, longest_output = _lengths(section, "output_tokens")
     if cases:
@@ -212,10 +182,11 @@ def inference(section: PlanSection) -> Inference | None:
         prompt = prompt_tokens(context, output)
     if keys["tokens_per_day"] and output and output.value and keys["requests_per_minute"] is None:
         keys |= {"requests_per_minute": requests_of_batch(keys["tokens_per_day"], output), "peak": None}
-    pools, targets = section.below("pools"), section.below("targets")
+    pools, targets, adapters = section.below("pools"), section.below("targets"), section.below("adapters")
+    held, rank = adapters.figure("count"), adapters.figure("rank")
     kind, assumed = "mixture" if model and model.moe else "dense", section.catalog.assumption
     serving = partial(
-        Inference,
+        types.Inference,
         **keys,
         mark=section.mark,
         precision=_served_precision(section, model),
@@ -225,22 +196,24 @@ def inference(section: PlanSection) -> Inference | None:
         output_spread=output_spread or section.catalog.assumption("inference-length-spread"),
         use_cases=cases,
         output_tokens=output,
-        targets=Targets(**targets.keys(Targets), mark=targets.mark) if section.has("targets") else None,
+        targets=types.Targets(**targets.keys(types.Targets), mark=targets.mark) if section.has("targets") else None,
         memory_share=section.setting("memory_share", f"inference-memory-share-{keys['engine'].value}"),
         degrees=_degrees(section) or _degrees(pools.below("decode")),
         prefill=_degrees(pools.below("prefill")),
-        pools=TWO_POOLS
+        pools=types.TWO_POOLS
         if isinstance(pools.given, dict) or section.is_set("disaggregated")
         else str(section.text("pools")),
         host_cache=_tier(section.below("cache_tiers"), "host"),
         nvme_cache=_tier(section.below("cache_tiers"), "nvme"),
-        adapters=_adapters(section.below("adapters")),
+        adapters=types.ServedAdapters(held, rank) if held and rank else None,
         drafted=drafts and drafts.figure("drafted"),
         accepted=drafts and drafts.figure("accepted"),
-        measured=tuple(OwnSpeed(**speed.keys(OwnSpeed), mark=speed.mark) for speed in section.items("measured")),
+        measured=tuple(
+            types.OwnSpeed(**speed.keys(types.OwnSpeed), mark=speed.mark) for speed in section.items("measured")
+        ),
         headroom=assumed("inference-headroom"),
         margin=section.setting("margin", f"inference-margin-{kind}"),
-        capacity_errors=CapacityErrors(
+        capacity_errors=types.CapacityErrors(
             low=assumed(f"inference-capacity-low-{kind}"),
             high=assumed(f"inference-capacity-high-{kind}"),
             unmeasured=assumed("inference-capacity-unmeasured"),
@@ -286,18 +259,13 @@ def _of_cases(cases: Sequence[tuple[Figure, Figure]]) -> tuple[Figure, Figure]:
     return mean, spread_of_cases(mean, square)
 
 
-def _tier(section: PlanSection, name: str) -> CacheTier | None:
-    return CacheTier(**section.below(name).keys(CacheTier)) if section.has(name) else None
+def _tier(section: PlanSection, name: str) -> types.CacheTier | None:
+    return types.CacheTier(**section.below(name).keys(types.CacheTier)) if section.has(name) else None
 
 
-def _adapters(section: PlanSection) -> ServedAdapters | None:
-    count, rank = section.figure("count"), section.figure("rank")
-    return ServedAdapters(count, rank) if count and rank else None
-
-
-def _degrees(section: PlanSection) -> Degrees | None:
+def _degrees(section: PlanSection) -> types.Degrees | None:
     degrees = section.below("parallelism")
-    return Degrees(**degrees.keys(Degrees), mark=degrees.mark) if degrees.data else None
+    return types.Degrees(**degrees.keys(types.Degrees), mark=degrees.mark) if degrees.data else None
 
 
 prompt_tokens = difference("prompt_tokens", "tokens", "context", "output_tokens")
@@ -358,6 +326,6 @@ def spread_of_lengths(mean: int, long: int) -> float:
     return sqrt(exp((Z95 - sqrt(max(0.0, Z95**2 - 2 * log(long / mean)))) ** 2) - 1)
 
 
-def compute(section: PlanSection) -> Compute:
+def compute(section: PlanSection) -> types.Compute:
     """Return the target of peak computing power."""
-    return Compute(**section.keys(Compute), mark=section.mark)
+    return types.Compute(**section.keys(types.Compute), mark=section.mark)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cache, reduce
+from functools import reduce
 from math import exp, log, sqrt
 from operator import add, mul
 from typing import Any, NamedTuple
@@ -16,48 +13,36 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require, trace
-from bomgen.core.units import TERA
-from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import OwnStep, Plan, Training
+from bomgen.plan.types import OwnStep, Training
 from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
-from bomgen.sizing.prediction.measurements import (
+from bomgen.sizing.prediction.coefficients import (
     ALL_GATHERS,
+    FACTS,
+    FIT,
     OVERLAPPED,
-    PLAIN,
     SENT_ONCE,
+    Members,
     Nearest,
-    facts,
-    file,
+    SoftwareStack,
     generation,
+    inverse_efficiencies,
+    kind_of_model,
+    load,
     member,
     nearest_steps,
-    stack_name,
+    newest_stack,
+    stack_of,
 )
-from bomgen.sizing.prediction.terms import (
-    EXPERTS,
-    HIDDEN,
-    HIDING,
-    Machine,
-    Split,
-    Terms,
-    Work,
-    add_seconds,
-    line_rate_terms,
-)
-from bomgen.sizing.servers import bytes_of_network, network_of_gpu
+from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work, add_seconds, line_rate_terms
+from bomgen.sizing.servers import GpuLinks, peak_flops
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training import states
 from bomgen.sizing.training.activations import FULL, SELECTIVE
 from bomgen.sizing.training.memory import data_parallel
-from bomgen.sizing.training.parallelism import SERVER_GPUS, MemoryFit
+from bomgen.sizing.training.parallelism import MemoryFit
 from bomgen.sizing.training.run import TrainingRun
 from bomgen.sizing.training.states import ParallelSplit, adapts
 
-# fitted -------------------------------------------------------------------------------------------------------------
-# The prediction coefficients that `make fit` found: inverse efficiencies of the terms, and errors on unseen clusters.
-
-FILE = "fit.json"
-TERMS = Terms._fields
 COVERAGES = (50, 90)
 """Percentages of unseen clusters that an interval covers."""
 WIDE = max(COVERAGES)
@@ -66,101 +51,6 @@ UNMEASURED_FACTOR = 2.0
 
 So on accelerators without rows, and where a served model exchanges experts over the network, of which there are three.
 """
-
-
-class SoftwareStack(NamedTuple):
-    """A software stack, and its effect on a step."""
-
-    name: str
-    kernel: str
-    """The attention kernel."""
-    sequence_parallel: bool
-    overlapped: bool
-    """Whether collectives of replicas overlap matrix products."""
-    messages: int
-    """Collectives in which the weights of a layer are gathered."""
-    exchange: str
-    """How tokens are exchanged with experts; see `docs/training.md`."""
-
-
-class Members(NamedTuple):
-    """What a run is among the measured rows, by level of the fit."""
-
-    generation: str | None
-    precision: str
-    stack: str
-    model: str
-
-
-@cache
-def fit() -> Mapping[str, Any]:
-    """Return the file of the fit."""
-    loaded: dict[str, Any] = json.loads(file(FILE))
-    return loaded
-
-
-def stack_names() -> list[str]:
-    """Return the stacks and versions that a plan may specify."""
-    return sorted(fit()["stack"])
-
-
-def stack_of(name: str) -> SoftwareStack:
-    """Return a stack by its name, or that of one of its versions."""
-    stacks = facts()["stacks"].values()
-    stack = next(stack for stack in stacks if re.fullmatch(rf"{re.escape(stack_name(stack))}(-[0-9].*)?", name))
-    sequence_parallel, overlapped = bool(stack["sequence_parallel"]), bool(stack["overlapped"])
-    messages, exchange = int(stack.get("messages", 1)), str(stack.get("exchange", PLAIN))
-    return SoftwareStack(name, str(stack["kernel"]), sequence_parallel, overlapped, messages, exchange)
-
-
-def newest_stack(generation: str | None, moe: bool) -> str:
-    """Return the newest stack with rows of a generation and a kind of model, in its newest version.
-
-    Of several as new it is the one with the most rows. Without rows of the kind those of the generation count, without
-    rows of the generation all.
-    """
-    years = {str(stack["stack"]): int(stack["year"]) for stack in facts()["stacks"].values()}
-    measured, rows = fit()["measured"], Counter[str]()
-    for kinds in [measured[generation]] if generation in measured else measured.values():
-        kind = kind_of_model(moe)
-        for steps in [kinds[kind]] if kind in kinds else kinds.values():
-            rows.update(steps["stacks"])
-    newest = max((name for name in years if name in rows), key=lambda name: (years[name], rows[name]))
-    versions = [name for name in rows if re.fullmatch(rf"{re.escape(newest)}-[0-9].*", name)]
-    return max(versions, default=newest)
-
-
-def inverse_efficiencies(members: Members) -> Terms[float]:
-    """Return the prediction coefficients: the inverse efficiency of each term.
-
-    A generation or a mixture of experts without rows has those of an average one.
-    """
-    fitted = fit()
-    of_all = sum(fitted[level].get(name, 0.0) for level, name in members._asdict().items())
-    of_experts = fitted["experts"].get(members.stack, 0.0)
-    logs = zip(Terms._fields, fitted["base"], strict=True)
-    inverse = Terms(*(exp(base + of_all + (of_experts if name in EXPERTS else 0.0)) for name, base in logs))
-    most = min(getattr(inverse, name) for name in HIDING)
-    return inverse._replace(**{name: min(getattr(inverse, name), most) for name in HIDDEN})
-
-
-def half_width(moe: bool, coverage: int) -> float:
-    """Return half the width of an interval on a cluster without measurements, as a log."""
-    return float(fit()["widths"][kind_of_model(moe)][str(coverage)])
-
-
-def half_width_within(moe: bool) -> float:
-    """Return half the width of the wide interval on a cluster whose deviation is known, as a log."""
-    return float(fit()["within"][kind_of_model(moe)])
-
-
-def kind_of_model(moe: bool) -> str:
-    """Return the kind of a model, as the fit names it."""
-    return "moe" if moe else "dense"
-
-
-# predict ------------------------------------------------------------------------------------------------------------
-
 SECONDS_A_DAY = 24 * 60 * 60
 FAMILIES = {"bf16": "16-bit", "fp16": "16-bit", "fp8": "fp8", "mxfp8": "mxfp8", "fp4": "nvfp4", "nvfp4": "nvfp4"}
 """Family of a precision, by its name in plans."""
@@ -168,17 +58,6 @@ GATHERS_OF_STAGE = {2: 1.0, 3: ALL_GATHERS}
 """Collectives of all weights per micro-batch, by stage of ZeRO."""
 FIT_REFERENCE = Reference("bomgen, docs/training.md and docs/accuracy.md: fitted to published measurements")
 SPREADS = message("prediction-spread")
-
-
-class GpuLinks(NamedTuple):
-    """The links of a GPU."""
-
-    scale_up: Figure
-    """Scale-up bandwidth to the GPUs of the domain, one way [bytes/s]."""
-    network: Figure
-    """Bandwidth of its NICs, one way [bytes/s]."""
-    domain: Figure
-    """GPUs that scale-up links connect."""
 
 
 class Interval(NamedTuple):
@@ -218,13 +97,6 @@ class Prediction(NamedTuple):
     evidence: Evidence
 
 
-def stack_for(training: Training, gpu: Gpu) -> SoftwareStack:
-    """Return the stack that the plan specifies, else the newest with measurements of the accelerator's generation."""
-    if training.stack:
-        return stack_of(str(training.stack.value))
-    return stack_of(newest_stack(generation(gpu.identity.id), training.model.moe))
-
-
 def predict(
     training: Training, split: ParallelSplit, gpu: Gpu, links: GpuLinks, flops_per_token: Figure
 ) -> Prediction | None:
@@ -233,16 +105,17 @@ def predict(
     if ready is None:
         return None
     work, machine, stack, members = ready
-    moe = work.expert_weights.value > 0
+    moe, fitted = work.expert_weights.value > 0, load(FIT)
+    kind = kind_of_model(moe)
     terms = _terms(work, machine, members, _split(training, split, stack, work))
     total = reduce(add_seconds, terms.values())
-    widths, errors = {coverage: half_width(moe, coverage) for coverage in COVERAGES}, []
+    widths, errors = {coverage: float(fitted["widths"][kind][str(coverage)]) for coverage in COVERAGES}, []
     for measured in training.measured:
         _check_own(training, measured, flops_per_token, machine.peak)
         step = _plain_step(training, measured, ready)
         errors.append(log(float(measured.step.value) * SECONDS_A_DAY / step))
     if errors:
-        correction, wide = learn(errors, widths[WIDE], half_width_within(moe))
+        correction, wide = learn(errors, widths[WIDE], float(fitted["within"][kind]))
         ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (FIT_REFERENCE,), "medium"))
         total = corrected(total, ratio)
         widths = {coverage: width * wide / widths[WIDE] for coverage, width in widths.items()}
@@ -268,7 +141,7 @@ def predict(
 
 def evidence_for(generation: str | None, moe: bool, stack: str) -> Evidence:
     """Return the measured steps of a generation and a kind of model, and how many of them are of a stack."""
-    rows = fit()["measured"].get(generation, {}).get(kind_of_model(moe))
+    rows = load(FIT)["measured"].get(generation, {}).get(kind_of_model(moe))
 
     def cited(value: float, unit: str, of: Message) -> Figure:
         return Figure(value, unit, Cited(of, (FIT_REFERENCE,), "high"))
@@ -308,12 +181,13 @@ def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
             return None
         adapters = Adapters(training.tuning.rank, training.tuning.modules, quantised)
         work = work_with_adapters(work, training.model, adapters)
-    stack = stack_for(training, gpu)
-    shares = facts()["kernels"][stack.kernel]
-    share = float(shares.get(generation(gpu.identity.id) or "", min(shares.values())))
+    born = generation(gpu.identity.id)
+    stack = stack_of(str(training.stack.value) if training.stack else newest_stack(born, training.model.moe))
+    shares = load(FACTS)["kernels"][stack.kernel]
+    share = float(shares.get(born or "", min(shares.values())))
     machine = Machine(
-        peak=floating(flops_of_peak(peak)),
-        plain_peak=floating(flops_of_peak(plain)),
+        peak=floating(peak_flops(peak)),
+        plain_peak=floating(peak_flops(plain)),
         memory_bandwidth=floating(gpu.memory_bandwidth),
         scale_up=floating(links.scale_up),
         network=floating(links.network),
@@ -321,7 +195,7 @@ def prepare(training: Training, gpu: Gpu, links: GpuLinks) -> Prepared | None:
         attention_share=Figure(share, "share", Cited(message("prediction-kernel"), (FIT_REFERENCE,), "medium")),
     )
     model = member(bool(work.expert_weights.value), training.model.identity.id)
-    members = Members(generation(gpu.identity.id), str(family), stack.name, model)
+    members = Members(born, str(family), stack.name, model)
     return Prepared(Work(*(floating(figure) for figure in work)), machine, stack, members)
 
 
@@ -371,7 +245,7 @@ def _split(training: Training, split: ParallelSplit, stack: SoftwareStack, work:
 def _terms(work: Work[Figure], machine: Machine[Figure], members: Members, split: Split[Figure]) -> dict[str, Figure]:
     """Return the time of each term with work [s]."""
     efficiencies = inverse_efficiencies(members)
-    priors = fit()["priors"]
+    priors = load(FIT)["priors"]
     seconds_by_term = {}
     at_line_rate = trace(line_rate_terms, work, machine, split)
     for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
@@ -440,12 +314,6 @@ def predict_steps(work: Work[float], machine: Machine[float], split: Split[Any],
 # formulas ------------------------------------------------------------------------------------------------------------
 
 
-@formula("FLOP/s")
-def flops_of_peak(peak_tflops: Fraction) -> Fraction:
-    """Peak rate of a GPU in FLOP/s."""
-    return peak_tflops * TERA
-
-
 @formula("sequences")
 def sequences_of_step(batch_tokens: int, sequence: float) -> float:
     """Sequences per step."""
@@ -482,35 +350,6 @@ def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step_seconds: floa
     return Fraction(float(flops_per_token * batch_tokens) / (step_seconds * gpus * peak))
 
 
-def links_of_gpu(plan: Plan, attached: Mapping[str, Attachment]) -> GpuLinks | None:
-    """Return the links of a GPU of the plan's cluster; None where none are known.
-
-    GPUs of a server whose own links are not known reach each other over its NICs.
-    """
-    gpu, server = plan.cluster.gpu, plan.cluster.server
-    gpus = server.gpus if server else SERVER_GPUS
-    workload = plan.training or plan.inference
-    assumed = workload.network if workload else None
-    network = network_of_gpu(plan, attached, gpus) or assumed
-    if network is None:
-        return None
-    outward = bytes_of_network(network)
-    if gpu.scale_up:
-        rack = domain_of_rack(gpus, server.trays) if server and server.trays else gpus
-        return GpuLinks(one_way(gpu.scale_up), outward, gpu.pod_chips or rack)
-    return GpuLinks(bytes_of_network(gpu.pcie_gbps or network), outward, gpus)
-
-
-@formula("bytes/s")
-def one_way(scale_up: int) -> Fraction:
-    """Scale-up bandwidth one way; data sheets add both directions."""
-    return Fraction(scale_up) / 2
-
-
-domain_of_rack = product("domain_of_rack", "GPUs", "gpus_per_tray", "trays")
-"""GPUs of a rack whose scale-up links connect all of them."""
-
-
 # range --------------------------------------------------------------------------------------------------------------
 # The consequences of a predicted step for a run: days and GPUs between the ends of its interval.
 
@@ -535,14 +374,11 @@ class Predicted(NamedTuple):
 
 
 def predict_run(
-    plan: Plan, workload: Training, run: TrainingRun, fit: MemoryFit, gpus: Figure, attached: Mapping[str, Attachment]
+    workload: Training, run: TrainingRun, fit: MemoryFit, gpu: Gpu, gpus: Figure, links: GpuLinks
 ) -> Predicted | None:
     """Return the prediction for a run on a cluster's GPUs; None where inputs are unknown."""
-    links = links_of_gpu(plan, attached)
-    if links is None:
-        return None
     settled = workload._replace(recompute=fit.recompute or workload.recompute)
-    prediction = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
+    prediction = predict(settled, fit.split, gpu, links, run.flops_per_token)
     if prediction is None:
         return None
     ends = {

@@ -14,9 +14,11 @@ from bomgen.catalog.parts import Gpu
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Training
-from bomgen.sizing.prediction import predict, terms
-from bomgen.sizing.prediction.predict import GpuLinks, predict_steps, prepare, settings
+from bomgen.sizing.prediction import terms
+from bomgen.sizing.prediction.coefficients import inverse_efficiencies
+from bomgen.sizing.prediction.predict import predict_steps, prepare, settings
 from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
+from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.training.memory import (
     FastestSplits,
     ModelSplit,
@@ -107,7 +109,7 @@ def predictor(training: Training, gpu: Gpu, links: GpuLinks) -> Predictor | None
         training,
         work,
         machine,
-        predict.inverse_efficiencies(ready.members),
+        inverse_efficiencies(ready.members),
         {name: _number(figure) for name, figure in settings(training, ready.stack).items()},
         _number(training.batch_tokens) / work.sequence,
         _number(training.micro_batch),

@@ -8,20 +8,18 @@ user's own replica, are corrected by these measurements afterwards. Nothing is f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache, reduce
 from math import exp, log, log2
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula, require, trace
 from bomgen.plan.types import Inference
 from bomgen.sizing.model_work import ZERO
-from bomgen.sizing.prediction.measurements import file
-from bomgen.sizing.prediction.predict import UNMEASURED_FACTOR, GpuLinks, Interval, floating, learn, seconds_of_term
-from bomgen.sizing.prediction.serving_rows import generation
+from bomgen.sizing.prediction.coefficients import SERVING_FACTS, SERVING_FIT, generation, load
+from bomgen.sizing.prediction.predict import UNMEASURED_FACTOR, Interval, floating, learn, seconds_of_term
 from bomgen.sizing.prediction.serving_terms import (
     CHUNKED,
     COEFFICIENTS,
@@ -48,10 +46,10 @@ from bomgen.sizing.prediction.serving_terms import (
     times_of_load,
 )
 from bomgen.sizing.prediction.terms import add_seconds
+from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.serving.cache_tiers import cached_share, loading_of_prompt
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
-FILE = "serving-fit.json"
 _FIT = Reference("bomgen, docs/serving.md and docs/accuracy.md: fitted to published measurements")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"
 LEVELS = ("engine", "generation")
@@ -59,13 +57,6 @@ MEASURED, PREDICTED, UNMEASURED = "measured", "predicted", "unmeasured"
 """What the rows have seen of a replica: this model on this accelerator; its like; not its like."""
 SPREADS_OF_INTERVAL = 1.645
 """Standard deviations of a normal distribution that an interval of 90 % extends to either side."""
-
-
-@cache
-def fit() -> Mapping[str, Any]:
-    """Return the file of the fit."""
-    loaded: dict[str, Any] = json.loads(file(FILE))
-    return loaded
 
 
 class Coefficients(NamedTuple):
@@ -88,7 +79,7 @@ class Coefficients(NamedTuple):
 @cache
 def coefficients(model: str, engine: str, gpu: str, precision: str, kind: str) -> Coefficients:
     """Return the coefficients of a model, an engine, an accelerator and a format; `kind` is dense or moe."""
-    fitted, members = fit(), {"engine": engine, "generation": generation(gpu)}
+    fitted, members = load(SERVING_FIT), {"engine": engine, "generation": generation(gpu, SERVING_FACTS)}
     rows = [fitted["base"]] + [fitted[level][name] for level, name in members.items() if name in fitted[level]]
     logs = zip(fitted["terms"], (sum(column) for column in zip(*rows, strict=True)), strict=True)
     measured = {} if precision in WEIGHT_ONLY else fitted["pairs"]
@@ -356,7 +347,7 @@ def _learn_own(speed: ReplicaSpeed, inference: Inference) -> ReplicaSpeed:
     corrections, widths = dict(speed.coefficients.corrections), dict(speed.coefficients.widths)
     for time, logs in errors.items():
         if used := logs or errors[REQUEST]:
-            ratio, spread = learn(used, widths[time] / SPREADS_OF_INTERVAL, float(fit()["within"]))
+            ratio, spread = learn(used, widths[time] / SPREADS_OF_INTERVAL, float(load(SERVING_FIT)["within"]))
             widths[time] = spread * SPREADS_OF_INTERVAL
             if time in corrections:
                 corrections[time] *= exp(ratio)
@@ -428,8 +419,9 @@ def _setting(value: float) -> Figure:
 
 
 def _coefficient(speed: ReplicaSpeed, name: str) -> Figure:
-    of = message("prediction-term-prior" if name in fit()["priors"] else "prediction-term", term=name)
-    low = name in fit()["priors"] or speed.coefficients.kind == UNMEASURED
+    prior = name in load(SERVING_FIT)["priors"]
+    of = message("prediction-term-prior" if prior else "prediction-term", term=name)
+    low = prior or speed.coefficients.kind == UNMEASURED
     return Figure(speed.coefficients.values[name], "ratio", Cited(of, (_FIT,), "low" if low else "medium"))
 
 

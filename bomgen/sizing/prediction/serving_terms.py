@@ -32,8 +32,8 @@ from bomgen.sizing.model_work import (
     weights_of_head,
     weights_of_matrix,
 )
-from bomgen.sizing.prediction.predict import flops_of_peak
 from bomgen.sizing.prediction.terms import BYTES, Number, ring_bandwidth
+from bomgen.sizing.servers import peak_flops
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.adapters import adapter_bytes_of_gpu, adapter_parameters
 from bomgen.sizing.serving.gpu_memory import bytes_of_rest
@@ -404,7 +404,7 @@ def peak_of_format(gpu: Gpu, precision: str) -> Figure | None:
     """
     names = (*(() if precision in WEIGHT_ONLY else (PEAKS.get(precision, precision),)), *SIXTEEN_BITS)
     peak = next((gpu.dense[name] for name in names if name in gpu.dense), None)
-    return None if peak is None else flops_of_peak(peak)
+    return None if peak is None else peak_flops(peak)
 
 
 def served_work(

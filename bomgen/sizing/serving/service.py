@@ -37,8 +37,9 @@ from bomgen.core.provenance import (
 )
 from bomgen.core.units import GIGA
 from bomgen.plan.types import ONE_POOL, TWO_POOLS, Inference
-from bomgen.sizing.prediction.predict import GpuLinks, Interval
+from bomgen.sizing.prediction.predict import Interval
 from bomgen.sizing.prediction.serving import TPOT, TTFT, UNMEASURED, ReplicaSpeed, Speed, predict, prepare
+from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.serving import capacity, gpu_memory
 from bomgen.sizing.serving import kv_cache as kv
 from bomgen.sizing.serving import replicas as splits

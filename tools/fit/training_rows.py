@@ -1,4 +1,4 @@
-"""Published measurements of training steps, and those nearest to a run.
+"""Published measurements of training steps, as inputs of the terms.
 
 `facts.json` beside the rows has further facts: the network of each cluster, the catalogue's name of each model, the
 behaviour of the software, and settings that a publisher prints elsewhere.
@@ -6,28 +6,34 @@ behaviour of the software, and settings that a publisher prints elsewhere.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator, Mapping
-from functools import cache
-from math import log2
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bomgen.catalog import models, part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
-from bomgen.core.resources import content, folder
 from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
+from bomgen.sizing.prediction.coefficients import (
+    ALL_GATHERS,
+    FACTS,
+    OVERLAPPED,
+    PLAIN,
+    SENT_ONCE,
+    adapts,
+    family,
+    generation,
+    load,
+    member,
+    numbered_rows,
+    stack_name,
+)
 from bomgen.sizing.prediction.terms import Machine, Split, Work
-from bomgen.sizing.training.states import FULL, QUANTISED
+from bomgen.sizing.training.states import QUANTISED
 
-ROWS = "training-steps.csv"
 SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
 TUNING = ("tuning", "rank", "modules")
 """Columns that only rows of fine-tuning have: full, lora or qlora; the rank of adapters, and the adapted matrices."""
-FACTS = "facts.json"
 MODEL_FLOPS = 6
 """FLOPs of training per multiply-add of the forward pass."""
 GBPS = 1e9 / 8
@@ -36,11 +42,6 @@ CLOCK_BY_POWER = 1 / 3
 """Power grows with the clock and the square of the voltage, which grows with the clock."""
 VERSION_LENGTH = len("26.02")
 GATHERS = {"": 0.0, "zero2": 1.0}
-ALL_GATHERS = 3.0
-PLAIN, DEEPEP, OVERLAPPED = "plain", "deepep", "overlapped"
-"""How a stack exchanges tokens with experts: one all-to-all, kernels that send a token once per GPU, the same while
-another micro-batch computes."""
-SENT_ONCE = (DEEPEP, OVERLAPPED)
 
 
 class MeasuredStep(NamedTuple):
@@ -67,7 +68,7 @@ class MeasuredStep(NamedTuple):
     @property
     def model(self) -> str:
         """The model as a member of its level of the fit."""
-        return member(self.moe, str(facts()["models"].get(self.fields["model"], self.fields["model"])))
+        return member(self.moe, str(load(FACTS)["models"].get(self.fields["model"], self.fields["model"])))
 
     @property
     def moe(self) -> bool:
@@ -87,19 +88,6 @@ class Unusable(Exception):
     """A row that the terms cannot describe; the text says why."""
 
 
-@cache
-def file(name: str) -> bytes:
-    """Return a file of the measurements."""
-    return content(folder("data") / "measured" / name)
-
-
-@cache
-def facts() -> dict[str, Any]:
-    """Return the facts about the rows that they lack."""
-    loaded: dict[str, Any] = json.loads(file(FACTS))
-    return loaded
-
-
 def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
     """Return all usable rows, and those left out."""
     rows, left_out = [], []
@@ -112,21 +100,15 @@ def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
     return rows, left_out
 
 
-def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the raw rows of the file, with their lines."""
-    text = io.StringIO(file(ROWS).decode("utf-8"))
-    yield from enumerate(csv.DictReader(text, restval=""), start=2)
-
-
 def _row(
     catalog: Catalog, number: int, fields: Mapping[str, str], work_by_shape: dict[tuple[str, ...], Work[float]]
 ) -> MeasuredStep:
     """Return a row as numbers; `known` caches the work of models. Raises Unusable."""
-    cluster = facts()["clusters"].get(fields["cluster"])
-    for rule in facts()["left_out"]:
+    cluster = load(FACTS)["clusters"].get(fields["cluster"])
+    for rule in load(FACTS)["left_out"]:
         if (rule["cluster"], rule["seq"]) == (fields["cluster"], fields["seq"]):
             raise Unusable(rule["why"])
-    if not fields["layers"] and fields["model"] not in facts()["models"]:
+    if not fields["layers"] and fields["model"] not in load(FACTS)["models"]:
         raise Unusable("no shape of the model")
     if cluster is None:
         raise Unusable("batch and split are not published")
@@ -139,7 +121,7 @@ def _row(
     numbers = work_by_shape[shape]
     gpu = part_records.gpu(catalog.find("gpu", cluster["gpu"]))
     precision = family(fields["precision"])
-    settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
+    settings = load(FACTS)["settings"].get(fields["cluster"], {}).get(fields["model"], {})
     split = _split(fields, settings, stack, numbers.layers)
     return MeasuredStep(
         number=number,
@@ -169,42 +151,7 @@ def _work(catalog: Catalog, fields: Mapping[str, str]) -> Work[float]:
     return Work(*(float(figure.value) for figure in work))
 
 
-def adapts(fields: Mapping[str, str]) -> bool:
-    """Return whether a row trains adapters and leaves weights frozen."""
-    return fields["tuning"] not in ("", FULL)
-
-
-def family(precision: str) -> str:
-    """Return the family of a precision."""
-    if precision.startswith("mxfp8") or precision == "fp8-mx":
-        return "mxfp8"
-    if precision.startswith("fp8"):
-        return "fp8"
-    return "nvfp4" if precision in ("nvfp4", "fp4") else "16-bit"
-
-
-def member(moe: bool, model: str) -> str:
-    """Return the member of the level of models: each mixture of experts is its own, all dense models are one."""
-    return model if moe else "dense"
-
-
 PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
-
-
-def generation(gpu: str) -> str | None:
-    """Return the generation of an accelerator by its id; None: it has no measurements."""
-    generations: dict[str, list[str]] = facts()["generations"]
-    return next((name for name, ids in generations.items() if gpu in ids), None)
-
-
-def generation_name(generation: str) -> str:
-    """Return the name of a generation as its vendor writes it."""
-    return str(facts()["generation_names"][generation])
-
-
-def stack_name(stack: Mapping[str, Any]) -> str:
-    """Return the name of a stack in plans, with its variant if it has one."""
-    return f"{stack['stack']}-{stack['variant']}" if "variant" in stack else str(stack["stack"])
 
 
 def _version(framework: str, stack: Mapping[str, Any]) -> str:
@@ -222,7 +169,7 @@ def _machine(gpu: Gpu, id: str, precision: str, cluster: Mapping[str, Any], kern
         scale_up=float(gpu.scale_up.value) / 2,  # type: ignore[union-attr]
         network=cluster["nic_gbps"] * GBPS,
         domain=float(cluster["domain"]),
-        attention_share=float(facts()["kernels"][kernel][generation(id)]),
+        attention_share=float(load(FACTS)["kernels"][kernel][generation(id)]),
     )
 
 
@@ -246,7 +193,7 @@ def _split(
 
     fsdp = fields["fsdp"]
     flash = stack["kernel"] != "none"
-    again = facts()["recomputation"].get(fields["recompute"], {})
+    again = load(FACTS)["recomputation"].get(fields["recompute"], {})
     chunks = min(float(stack.get("interleave", 1)), layers // number("pp")) if number("pp") > 1 else 1.0
     return Split(
         batch=number("gbs"),
@@ -271,7 +218,7 @@ def _split(
 
 
 def _stack(framework: str) -> Mapping[str, Any]:
-    stacks: dict[str, Any] = facts()["stacks"]
+    stacks: dict[str, Any] = load(FACTS)["stacks"]
     for name in sorted(stacks, key=len, reverse=True):
         if framework.startswith(name):
             stack: Mapping[str, Any] = stacks[name]
@@ -280,7 +227,7 @@ def _stack(framework: str) -> Mapping[str, Any]:
 
 
 def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
-    if id := facts()["models"].get(fields["model"]):
+    if id := load(FACTS)["models"].get(fields["model"]):
         return part_records.model(catalog.find("model", id))
     if fields["moe"] == "1":
         raise Unusable("the terms need more of a mixture of experts than the row says")
@@ -302,43 +249,3 @@ def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
 
 def _origin(fields: Mapping[str, str]) -> Cited:
     return Cited(fields["model"], (Reference(fields["source"], fields["url"]),), "high")
-
-
-# nearest ------------------------------------------------------------------------------------------------------------
-# The measured steps nearest to a run, for comparison with its prediction.
-
-NEAREST = 5
-OTHER_GENERATION = 3.0
-OTHER_KIND = 4.0
-OTHER_PRECISION = 1.5
-OTHER_TUNING = 2.0
-"""Distance of rows of another generation, kind of model, precision or frozen weights, in doublings of the rest."""
-COMPARED = ("gpus", "layers", "hidden", "seq", "tp", "pp")
-
-
-class Nearest(NamedTuple):
-    """A measured step near a run."""
-
-    fields: Mapping[str, str]
-    distance: float
-    """Doublings between the row and the run, over all quantities compared."""
-
-
-def nearest_steps(
-    born: str | None, precision: str, moe: bool, frozen: bool, compared: Mapping[str, float]
-) -> list[Nearest]:
-    """Return the nearest rows, each model, cluster and split once; `compared` has a number for each of `COMPARED`."""
-    nearest: dict[tuple[str, ...], Nearest] = {}
-    for _, fields in numbered_rows():
-        cluster = facts()["clusters"].get(fields["cluster"])
-        if cluster is None or not fields["iter_s"] or not all(fields[name] for name in COMPARED):
-            continue
-        distance = sum(abs(log2(float(fields[name]) / compared[name])) for name in COMPARED)
-        distance += OTHER_GENERATION * (generation(cluster["gpu"]) != born)
-        distance += OTHER_PRECISION * (family(fields["precision"]) != precision)
-        distance += OTHER_KIND * ((fields["moe"] == "1") != moe)
-        distance += OTHER_TUNING * (adapts(fields) != frozen)
-        key = (fields["cluster"], fields["model"])
-        if key not in nearest or distance < nearest[key].distance:
-            nearest[key] = Nearest(fields, distance)
-    return sorted(nearest.values(), key=lambda near: near.distance)[:NEAREST]

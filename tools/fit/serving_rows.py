@@ -6,25 +6,24 @@ scale-up domain of each.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 from functools import cache
 from math import log2
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from training_rows import GBPS, Unusable, UnusedRow
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
-from bomgen.sizing.prediction.measurements import GBPS, Unusable, UnusedRow, file
+from bomgen.sizing.prediction.coefficients import SERVING_FACTS, generation, load, numbered_rows
 from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine, peak_of_format, served_work
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
-ROWS, FACTS = "serving-steps.csv", "serving-facts.json"
+ROWS = "serving-steps.csv"
 RANDOM_LENGTHS = "0.8-1.0 random"
 MEAN_OF_RANDOM_LENGTHS = Fraction(9, 10)
 DRAFTING = "mtp"
@@ -74,30 +73,17 @@ class MeasuredServing(NamedTuple):
     """Mean time of a request, from the throughput, or the two times above."""
 
 
-@cache
-def facts() -> dict[str, Any]:
-    """Return the facts about the rows that they lack."""
-    loaded: dict[str, Any] = json.loads(file(FACTS))
-    return loaded
-
-
-def generation(gpu: str) -> str | None:
-    """Return the generation of an accelerator by its id; None: it has no measurements of serving."""
-    generations: dict[str, list[str]] = facts()["generations"]
-    return next((name for name, ids in generations.items() if gpu in ids), None)
-
-
 def years_before_newest(day: str) -> float:
     """Return how many years a day, month or year, as `2024-05-17`, is before the newest rows; 0 if not before."""
-    parts = [int(part) for part in (day or facts()["undated"]).split("-")]
+    parts = [int(part) for part in (day or load(SERVING_FACTS)["undated"]).split("-")]
     released = date(*(*parts, *MIDDLE[len(parts) :]))
-    return max(0.0, (date.fromisoformat(facts()["newest"]) - released).days / DAYS_A_YEAR)
+    return max(0.0, (date.fromisoformat(load(SERVING_FACTS)["newest"]) - released).days / DAYS_A_YEAR)
 
 
 def read() -> tuple[list[MeasuredServing], list[UnusedRow]]:
     """Return all usable rows, and those left out."""
     rows, left_out = [], []
-    for number, fields in numbered_rows():
+    for number, fields in numbered_rows(ROWS):
         try:
             rows.append(_row(number, fields))
         except Unusable as reason:
@@ -112,9 +98,9 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         raise Unusable(fields["note"])
     if not fields["concurrency"]:
         raise Unusable("the number of requests in flight is not published")
-    if fields["model"] in facts()["left_out"]:
-        raise Unusable(facts()["left_out"][fields["model"]])
-    born = generation(fields["gpu"])
+    if fields["model"] in load(SERVING_FACTS)["left_out"]:
+        raise Unusable(load(SERVING_FACTS)["left_out"][fields["model"]])
+    born = generation(fields["gpu"], SERVING_FACTS)
     if born is None:
         raise Unusable("too few rows of this generation of accelerators")
     split, queued = _split(fields), _queued(fields)
@@ -232,11 +218,6 @@ def _machine(id: str, model: str, precision: str) -> ServingMachine[float]:
         plain_peak=peaks[2],
         memory_bandwidth=float(require(gpu.memory_bandwidth, lacks).value),
         scale_up=float(scale_up),
-        network=facts()["network_gbps"] * GBPS,
-        domain=float(facts()["domains"].get(id, facts()["domain"])),
+        network=load(SERVING_FACTS)["network_gbps"] * GBPS,
+        domain=float(load(SERVING_FACTS)["domains"].get(id, load(SERVING_FACTS)["domain"])),
     )
-
-
-def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the raw rows of the file, with their lines."""
-    yield from enumerate(csv.DictReader(io.StringIO(file(ROWS).decode("utf-8"))), start=2)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from test_parallelism import given_, gpu, split, training
 
 from bomgen.core.diagnostics import Infeasible
+from bomgen.sizing.gpu_counts import fitting
 from bomgen.sizing.training import memory
-from bomgen.sizing.training.fitting_counts import fitting
 from bomgen.sizing.training.parallelism import fit
 
 DIVISORS = st.sampled_from([1, 2, 3, 4, 6, 8])
