@@ -29,8 +29,9 @@ from bomgen.fabric.clos.occupancy import assign_leaves
 from bomgen.fabric.ports import radix
 from bomgen.fabric.types import SERVER, SERVER_LEAF, Demand, Fabric, Fitted, Links, Tier
 
-UNSET = constant("unset", "count", 0)()
+unset = constant("unset", "count", 0)
 """A value that the plan does not set, or a count of 0."""
+UNSET = unset()
 nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")
 """NIC ports of the servers."""
 nic_and_host_endpoints = sum_of("nic_and_host_endpoints", "endpoints", "nic_ports", "host_ports")

@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Switch
 from bomgen.core.provenance import Figure, require
-
-if TYPE_CHECKING:
-    from bomgen.fabric.links import Seats
 
 SERVER = "server"
 """The device at the lower end of the links of endpoints: a server, or without switches a node."""
@@ -310,7 +307,7 @@ class Topology:
     """Every possible kind of link."""
     build: Callable[[Any], Fabric]
     """A function from a Demand, or without switches a DirectDemand, to the smallest fabric. Raises Infeasible."""
-    connect: Callable[[Fabric, Seats | None], Iterator[tuple[LinkKind, Connections]]]
+    connect: Callable[[Fabric, Any], Iterator[tuple[LinkKind, Connections]]]
     """The connections of ports: the links between switches (or nodes) of one plane, by kind.
 
     The links of endpoints are enumerated from the seats for all topologies alike.
@@ -397,7 +394,7 @@ def describe_topologies() -> Iterator[Topology]:
 def defines_own_links(fabric: Fabric) -> bool:
     """Return whether the links of a fabric, or the uplinks of its leaves, follow rules of its topology alone."""
     declared = topology(fabric.topology)
-    return declared.uplinked or declared.connect.__module__ != __name__
+    return declared.uplinked or declared.connect.__module__ in topologies().values()
 
 
 @cache
@@ -430,7 +427,7 @@ def build_fabric(name: str, demand: Demand | DirectDemand) -> Fabric:
 
 
 # folded Clos --------------------------------------------------------------------------------------------------------
-# The common parts of the folded Clos topologies: tiers, kinds of link, and the connection of ports.
+# The tiers and kinds of link of the folded Clos topologies.
 
 TIERS = ("leaf", "spine", "core")
 LEAF_SPINE = LinkKind(
@@ -445,16 +442,3 @@ SPINE_CORE = LinkKind(
     in_every_result=True,
 )
 LINK_KINDS = (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
-
-
-def connect_tiers(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
-    """Yield the links of leaves to the spines of their pod, and of spines to cores, spread evenly.
-
-    Raises ValueError when links do not spread evenly, or the fabric has no seats.
-    """
-    from bomgen.fabric.links import connect_cores, connect_spines
-
-    if plane.tier("spine") is not None:
-        yield LEAF_SPINE, connect_spines(plane, seats)
-    if plane.tier("core") is not None:
-        yield SPINE_CORE, connect_cores(plane)

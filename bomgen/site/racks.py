@@ -61,8 +61,9 @@ WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365
 
 
-UNKNOWN_POWER = constant("unknown_power", "W", 0)()
+unknown_power = constant("unknown_power", "W", 0)
 """Power of machines whose power is not known."""
+UNKNOWN_POWER = unknown_power()
 power_of = product("power_of", "W", "count", "each_w")
 """Power of equal machines, all at their maximum."""
 
@@ -275,7 +276,7 @@ servers_that_fit_height = floor_div("servers_that_fit_height", "servers", "rack_
 """Servers per rack by height, where their power is not known."""
 
 
-LONE_SERVER = constant("lone_server", "servers", 1)()
+lone_server = constant("lone_server", "servers", 1)
 """When not even one fits, and the plan allows overload."""
 servers_of_fullest_rack = minimum("servers_of_fullest_rack", "servers", "servers", "servers_per_rack")
 """Servers in the fullest rack: as many as fit, at most all servers."""
@@ -353,8 +354,8 @@ def servers_of_rack(site: Site, server: Server, servers: Figure | None, warnings
         fits = servers_that_fit(offered.units, offered.power_w, units, power)
     if fits.value:
         return fits
-    warnings.extend(_overfilled_rack_warnings(site, LONE_SERVER, server, offered))
-    return LONE_SERVER
+    warnings.extend(_overfilled_rack_warnings(site, lone_server(), server, offered))
+    return lone_server()
 
 
 def _overfilled_rack_warnings(

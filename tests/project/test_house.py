@@ -487,7 +487,7 @@ def test_no_topology_is_asked_for_by_name() -> None:
     """
     names = {*topologies(), *(kind.name for each in describe_topologies() for kind in each.link_kinds)}
     assert len(names) > 10
-    declaring = ("fabric.topologies.", "fabric.declaration")
+    declaring = ("fabric.topologies.", "fabric.types")
     wrong = [
         place(path, node)
         for path, tree in TREES.items()

@@ -130,19 +130,19 @@ def divisors(number: int) -> list[int]:
 # demands ------------------------------------------------------------------------------------------------------------
 # A demand as the input of the search.
 
-ONE_RAIL = constant("one_rail_for_all", "rails", 1)()
-"""One rail: leaves are filled regardless of the rail of a port."""
-PORTS_MAY_IDLE = constant("ports_may_idle", "count", 1)()
-"""Ports of switches may remain unused."""
-SPLITTING = {
-    None: UNSET,
-    True: constant("divided_servers", "count", SPLIT)(),
-    False: constant("whole_servers", "count", WHOLE)(),
-}
-TIERS_ASKED = {
-    2: constant("two_tiers", "tiers", 2)(),
-    MAX_TIERS: constant("three_tiers", "tiers", MAX_TIERS)(),
-}
+one_rail_for_all = constant("one_rail_for_all", "rails", 1)
+"""One rail: leaves are filled one after the other, regardless of the rail of a port."""
+ports_may_idle = constant("ports_may_idle", "count", 1)
+"""Build-out without unused links: ports of switches may remain unused."""
+divided_servers = constant("divided_servers", "count", SPLIT)
+"""The ports of a server may connect to several leaves."""
+whole_servers = constant("whole_servers", "count", WHOLE)
+"""The ports of a server connect to one leaf."""
+two_tiers = constant("two_tiers", "tiers", 2)
+"""Tiers of leaves and spines."""
+three_tiers = constant("three_tiers", "tiers", MAX_TIERS)
+"""Tiers of leaves, spines and cores."""
+ONE_RAIL = one_rail_for_all()
 ALL_RAILS = "all"
 """The word for pods that hold leaves of every rail."""
 ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
@@ -173,7 +173,7 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> P
         leaf_down = ports_of_servers(leaf.servers, demand.ports_per_server)
     three = tiers == MAX_TIERS
     found = {
-        "tiers": demand.tiers or TIERS_ASKED[tiers],
+        "tiers": demand.tiers or (two_tiers() if tiers == 2 else three_tiers()),
         "nic_ports": nic_endpoints(demand.servers, demand.ports_per_server),
         "host_ports": demand.host_ports,
         "reserved_ports": demand.reserved_ports,
@@ -200,13 +200,13 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> P
         "spine_up": spine.uplinks,
         "core_count": core.count,
         "ports_per_server": demand.ports_per_server,
-        "exact": PORTS_MAY_IDLE if exact else None,
+        "exact": ports_may_idle() if exact else None,
         "ports_per_cage": largest_group(leaf.switch, down_gbps).ports_per_cage
         if down_gbps.value == up_gbps.value
         else ONE_RAIL,
         "rails_per_leaf": demand.rails_per_leaf,
         "pods_hold_all_rails": pods_of_all_rails(demand.pod_rails) if demand.pod_rails and rails else None,
-        "split_servers": SPLITTING[demand.split_servers],
+        "split_servers": {None: None, True: divided_servers(), False: whole_servers()}[demand.split_servers],
     }
     figures: dict[str, Any] = {name: UNSET if figure is None else figure for name, figure in found.items()}
     return PlainDemand(**figures)

@@ -6,9 +6,9 @@ asks about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, values_of
@@ -31,7 +31,7 @@ from bomgen.fabric.requirements import (
     group_thousands,
     servers_among,
 )
-from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Demand, Fabric
+from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Connections, Demand, Fabric, LinkKind
 
 MOST_PORTS = 1024
 """Ports of a switch beyond which an error does not suggest a larger one."""
@@ -258,6 +258,19 @@ def _refuse_division(demand: Demand, numbers: PlainDemand) -> Infeasible:
         f"1; use at most {most} on {name}, or relax `oversubscription`"
     )
     return Infeasible(message, because=fixed, rule="ports")
+
+
+def connect_tiers(plane: Fabric, seats: Any) -> Iterator[tuple[LinkKind, Connections]]:
+    """Yield the links of leaves to the spines of their pod, and of spines to cores, spread evenly.
+
+    Raises ValueError when links do not spread evenly, or the fabric has no seats.
+    """
+    from bomgen.fabric.links import connect_cores, connect_spines
+
+    if plane.tier("spine") is not None:
+        yield LEAF_SPINE, connect_spines(plane, seats)
+    if plane.tier("core") is not None:
+        yield SPINE_CORE, connect_cores(plane)
 
 
 # runners up ---------------------------------------------------------------------------------------------------------
