@@ -127,10 +127,10 @@ def predictions(count: str) -> dict[str, float]:
 
 def search(chunks: str) -> dict[str, float]:
     """The time in which so many chunks of a search are looked at, cold and warm, on a core."""
-    from bomgen.workflow.design_search import LookForFront
+    from bomgen.workflow.design_search import LookForFront, evaluator_of
 
     work = LookForFront(_searched())
-    chunk = work.search.evaluator().chunk
+    chunk = evaluator_of(work.search).chunk
     part = range(int(chunks) * chunk)
     start = time.perf_counter()
     work(part)
@@ -145,11 +145,11 @@ def cluster(chunks: str) -> dict[str, float]:
     """
     from distributed import LocalCluster
 
-    from bomgen.workflow.design_search import LookForFront, Processes, digest_of, take_on_cluster
+    from bomgen.workflow.design_search import LookForFront, Processes, digest_of, evaluator_of, take_on_cluster
 
     found = _searched()
     work = LookForFront(found._replace(digest=digest_of(found)))
-    chunk = found.evaluator().chunk
+    chunk = evaluator_of(found).chunk
     parts = [range(at * chunk, (at + 1) * chunk) for at in range(int(chunks))]
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
         take = take_on_cluster(work.search, started.scheduler_address)

@@ -14,8 +14,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import Source, own
+from bomgen.core.yaml_source import Source, read_data
 
 FILE = "link-words.yaml"
 KEPT = 10_000
@@ -174,10 +173,9 @@ def _matches(group: str, text: str, every: bool = False) -> Iterator[tuple[str, 
 
 @cache
 def _words() -> Mapping[str, Mapping[str, tuple[re.Pattern[str], ...]]]:
-    groups = own(folder("data") / FILE, FILE).data
     return {
         group: {str(name): tuple(map(re.compile, words)) for name, words in names.items()}
-        for group, names in groups.items()
+        for group, names in read_data(FILE).items()
     }
 
 
@@ -223,6 +221,5 @@ def _form(word: str) -> str:
 
 @cache
 def _meanings(field: str) -> Mapping[str, str]:
-    groups: Mapping[str, Any] = own(folder("data") / TRADE_WORDS, TRADE_WORDS).data
-    words = groups.get("connector" if field == "far_connector" else field, {})
+    words = read_data(TRADE_WORDS).get("connector" if field == "far_connector" else field, {})
     return {_form(word): value for value, synonyms in words.items() for word in synonyms}

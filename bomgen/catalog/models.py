@@ -13,8 +13,7 @@ with the reason in its `note`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping
 
 from bomgen.catalog.model_matrices import (
     DEEPSEEK_V2,
@@ -35,8 +34,7 @@ from bomgen.catalog.model_matrices import (
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, constant, formula, product, sum_of
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 
 FORMATS: Mapping[str, str] = {
     "fp8": "fp8",
@@ -105,15 +103,8 @@ def kind_of_unsized(name: str) -> str | None:
     """Return the kind of a model that is not sized, such as diffusion, by its name; None for any other."""
     own_name = name.lower().rpartition("/")[2].replace("_", "-").replace(" ", "-")
     # The whole name may be the family's alone: `vit`, of which the file has `vit-`.
-    kinds = (kind for kind, names in _names().items() if f"{own_name}-".startswith(tuple(names)))
+    kinds = (kind for kind, names in read_data(FILE).items() if f"{own_name}-".startswith(tuple(names)))
     return next(kinds, None)
-
-
-@cache
-def _names() -> Mapping[str, Sequence[str]]:
-    path = folder("data") / FILE
-    names: Mapping[str, Sequence[str]] = own(path, path.name).data
-    return names
 
 
 RMS, LAYER = "rms", "layer"

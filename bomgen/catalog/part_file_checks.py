@@ -24,7 +24,7 @@ from bomgen.core.diagnostics import Problem, nearest
 from bomgen.core.resources import folder, text
 from bomgen.core.safety import quote
 from bomgen.core.units import Exact, parse, with_another_unit
-from bomgen.core.yaml_source import Path, Source, own
+from bomgen.core.yaml_source import Path, Source, read_data
 
 SUGGESTED = ("W", "bytes", "bytes/s")
 """Units for which the message proposes another multiple; other figures are plain numbers."""
@@ -46,8 +46,7 @@ class PlausibleRange(NamedTuple):
 @cache
 def plausible_ranges(kind: str) -> dict[str, PlausibleRange]:
     """Return the plausible ranges of a kind of part by field; empty for a kind without ranges."""
-    path = folder("data") / "plausible-ranges.yaml"
-    ranges = own(path, path.name).data.get(kind, {})
+    ranges = read_data("plausible-ranges.yaml").get(kind, {})
     return {field: _range(str(data["unit"]), data["least"], data["most"]) for field, data in ranges.items()}
 
 

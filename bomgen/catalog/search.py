@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import KINDS, NOT_PARTS, Catalog, Record, built_in
 from bomgen.core.diagnostics import nearest
 from bomgen.core.messages import read_language
-from bomgen.core.resources import folder, languages
-from bomgen.core.yaml_source import own
+from bomgen.core.resources import languages
+from bomgen.core.yaml_source import read_data
 
 WORDS = "search-words.yaml"
 SHOWN_NEAREST = 3
@@ -57,7 +57,7 @@ def search(catalog: Catalog, text: str) -> Found:
     """Return the parts that have every word of a text; without any, why not and what comes nearest."""
     records = [record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)]
     text = _TIMES.sub("-x-", _plain(text))
-    for said, meant in _words()["words"].items():  # `CX8` becomes `connectx8`, as part files write it
+    for said, meant in read_data(WORDS)["words"].items():  # `CX8` becomes `connectx8`, as part files write it
         text = re.sub(rf"(?<![^\W\d_]){said}(?![^\W\d_])", meant, text)
     (whole,), wanted = _phrases([text]), _phrases(text.split())
     if not whole.strip():
@@ -115,11 +115,5 @@ def _written(record: Record) -> str:
 
 
 @cache
-def _words() -> Mapping[str, Any]:
-    words: Mapping[str, Any] = own(folder("data") / WORDS, WORDS).data
-    return words
-
-
-@cache
 def _missing() -> Mapping[str, Mapping[str, Any]]:
-    return {phrase: entry for entry in _words()["missing"] for phrase in _phrases(entry["names"])}
+    return {phrase: entry for entry in read_data(WORDS)["missing"] for phrase in _phrases(entry["names"])}

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -22,9 +22,10 @@ from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, ends_on_errors
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
+    NamedPlan,
+    Output,
     build_today,
     check_names,
-    choose_form,
     locked_option,
     named_path,
     open_plans,
@@ -34,11 +35,8 @@ from bomgen.cli.options import (
     plan_options,
     plans_argument,
     proposed,
-    refuse_overwriting,
     show,
     watched,
-    work_out_one,
-    write_out,
 )
 from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
@@ -64,7 +62,6 @@ if TYPE_CHECKING:
 # The result of a build on a few lines.
 
 NAME_WIDTH = 10
-"""Minimum width of the labels of the summary."""
 
 
 def summary(report: Report) -> Iterator[str]:
@@ -73,7 +70,7 @@ def summary(report: Report) -> Iterator[str]:
         if cluster.plan.cluster_name:
             yield f"  {cluster.plan.cluster_name}:"
         yield from _cluster_summary(cluster)
-    words, totals = language("en"), report.quote.totals
+    words, totals = language(), report.quote.totals
     if totals.priced_lines == 0:
         yield f"  price      none of {totals.lines} lines has a price"
     else:
@@ -97,7 +94,7 @@ def _choice(item: OpenItem, words: Language) -> str:
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:
-    words = language("en")
+    words = language()
     figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     cluster = report.plan.cluster
 
@@ -130,7 +127,7 @@ def _cluster_summary(report: Report) -> Iterator[str]:
 
 
 def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
-    number = language("en").number
+    number = language().number
     links = " + ".join(number(link.count.value) for link in fabric.links)
     if not switchless:
         tiers = (f"{number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in fabric.tiers)
@@ -143,32 +140,28 @@ def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
 
 
 def _workload_summary(figures: dict[str, Figure], plan: Plan) -> Iterator[str]:
+    shown = language().shown
     if plan.training and "workload.days" in figures:
-        days, mfu = figures["workload.days"], value_text(figures["workload.mfu"])
-        taken = f"{float(days.value):.2f} days" if days.value >= 1 else value_text(days)
+        days, mfu = figures["workload.days"], shown(figures["workload.mfu"])
+        taken = f"{float(days.value):.2f} days" if days.value >= 1 else shown(days)
         if step := figures.get("workload.reinforcement.step_seconds"):
-            yield f"  learning   {taken}, {value_text(step)} a step"
+            yield f"  learning   {taken}, {shown(step)} a step"
         else:
             yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
     if plan.compute and "workload.peak_flops" in figures:
-        reached, target = (value_text(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
+        reached, target = (shown(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
         yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"
     if "workload.gpu_hours" in figures:
-        hours, taken = (value_text(figures[f"workload.{key}"]) for key in ("gpu_hours", "days"))
+        hours, taken = (shown(figures[f"workload.{key}"]) for key in ("gpu_hours", "days"))
         yield f"  work       {hours} in {taken}"
     if plan.inference and "workload.replicas" in figures:
         text = f"{figures['workload.replicas'].value} x {plan.inference.model.identity.name}"
         if "workload.requests_per_minute" in figures:
-            text += f", {value_text(figures['workload.requests_per_minute'])} per minute"
+            text += f", {shown(figures['workload.requests_per_minute'])} per minute"
             low, high = (figures.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
             if low and high:
-                text += f" by estimate (low {value_text(low)}, high {value_text(high)})"
+                text += f" by estimate (low {shown(low)}, high {shown(high)})"
         yield f"  serving    {text}"
-
-
-def value_text(figure: Figure) -> str:
-    """Return a figure's value with its unit as text."""
-    return language("en").shown(figure)
 
 
 # build --------------------------------------------------------------------------------------------------------------
@@ -277,7 +270,7 @@ def _to_standard_output(made: dict[str, bytes], form: str) -> None:
         raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
     (content,) = made.values()
     if not DOCUMENTS.constant(form, "BINARY"):
-        write_out(content)
+        Output().write(content)
     elif sys.stdout.isatty():
         raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
     else:
@@ -290,9 +283,6 @@ READ = (".yaml", ".yml", ".lock", ".csv", ".xlsx", ".j2", ".svg", ".png", ".jpg"
 """Suffixes of files that a plan reads: plans and their locks, parts, price books, templates, logos."""
 INTERVAL_S = 0.3
 """Seconds between two checks of the files, shorter than switching from the editor to the page."""
-
-State = dict[str, tuple[int, int]]
-"""Modification time [ns] and size [bytes] of each file by path."""
 
 
 def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> None:
@@ -310,24 +300,20 @@ def rebuild(run: Callable[[], int], folders: Iterable[Path], written: Path) -> N
             time.sleep(INTERVAL_S)
 
 
-def _state(folders: Iterable[Path], written: Path) -> State:
-    return {entry.path: (seen.st_mtime_ns, seen.st_size) for entry, seen in _files(folders, str(written))}
-
-
-def _files(folders: Iterable[Path], written: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    waiting = [str(folder) for folder in folders]
+def _state(folders: Iterable[Path], written: Path) -> dict[str, tuple[int, int]]:
+    """Return the modification time [ns] and the size [bytes] of each file by path."""
+    waiting, state = [str(folder) for folder in folders], dict[str, tuple[int, int]]()
     while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.name.startswith(".") or entry.path == written:
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    elif entry.name.lower().endswith(READ):
-                        yield entry, entry.stat()
-        except OSError:  # removed meanwhile; the next check omits it
-            continue
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:  # removed meanwhile: the next check omits it
+            for entry in entries:
+                if entry.name.startswith(".") or entry.path == str(written):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.name.lower().endswith(READ):
+                    seen = entry.stat()
+                    state[entry.path] = seen.st_mtime_ns, seen.st_size
+    return state
 
 
 # jobs ---------------------------------------------------------------------------------------------------------------
@@ -374,7 +360,14 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
 
 @click.command(cls=FormatsCommand, formats=WIRINGS)
 @plan_argument
-@output_options(WIRINGS.names, "See below.", type=str, metavar="FORMAT", shell_complete=proposed("wirings"))
+@output_options(
+    WIRINGS.names,
+    "See below.",
+    suffixes=WIRINGS.suffixes(),
+    type=str,
+    metavar="FORMAT",
+    shell_complete=proposed("wirings"),
+)
 @option("--fabric fabrics NAME", "List only the cables of this fabric; repeatable.", "fabrics", multiple=True)
 @option(
     "--from old OLD",
@@ -385,15 +378,7 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
 @option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
 @plan_options
 def wiring(
-    plan: str,
-    form: str | None,
-    output: str | None,
-    fabrics: tuple[str, ...],
-    old: str | None,
-    allow_moves: bool,
-    cluster: str | None,
-    settings: tuple[str, ...],
-    root: str | None,
+    plan: NamedPlan, output: Output, fabrics: tuple[str, ...], old: str | None, allow_moves: bool, cluster: str | None
 ) -> None:
     """List every cable once, port to port, in a format that other programs read.
 
@@ -402,15 +387,11 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
-    if form is not None and form not in WIRINGS.names:
-        raise click.UsageError(unknown("format", form, WIRINGS.names))
-    form = choose_form(form, output, WIRINGS.names, suffixes=WIRINGS.suffixes())
-    module = WIRINGS.module(form)
-    if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
-        raise click.UsageError(f"{form} goes to a file; name it with -o")
-    refuse_overwriting(output, plan, "the plan itself")
-    today = {cluster or "": choose_cluster(build_today(old, root), cluster)} if old else {}
-    file, report = work_out_one(plan, root, settings, today=today, allow_moves=allow_moves)
+    module = WIRINGS.module(output.form)
+    if output.file is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
+        raise click.UsageError(f"{output.form} goes to a file; name it with -o")
+    today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
+    file, report = plan.work_out(today=today, allow_moves=allow_moves)
     report = choose_cluster(report, cluster)
     require_fabrics(report, fabrics)
     if module.ONE_FABRIC and not fabrics:
@@ -420,10 +401,10 @@ def wiring(
             with watched(file.name):
                 existing = next((list_cables(network) for network in today.values()), None)
                 cables = list_cables(report, fabrics, existing)
-            with _bar(cables.each_cable.pieces, output is not None) as step:
-                written = write_wiring(cables, form, Path(output) if output else None, step)
+            with _bar(cables.each_cable.pieces, output.file is not None) as step:
+                written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
     except Unsuitable as error:
-        raise click.UsageError(f"{form}: {error}") from None
+        raise click.UsageError(f"{output.form}: {error}") from None
     for path in written:
         say(f"{path}")
 
@@ -450,7 +431,6 @@ def require_fabrics(report: Report, fabrics: Sequence[str]) -> None:
 
 @contextmanager
 def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Return a progress callback, and show a bar on standard error if that is a terminal."""
     if not wanted or not on_terminal():
         yield lambda _: None
         return

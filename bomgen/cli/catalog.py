@@ -11,20 +11,19 @@ from bomgen.catalog.files import KINDS, MODEL, Catalog, UnknownPart
 from bomgen.cli.command import complain, ends_on_errors, print_problems, print_text
 from bomgen.cli.options import (
     FOLDER,
+    NamedPlan,
+    Output,
     choose_form,
-    give,
     option,
     output_option,
     proposed,
     read_given,
     refuse_overwriting,
     root_option,
-    write_out,
 )
 from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import TooMuch, budget
 from bomgen.core.language import language
-from bomgen.core.messages import ENGLISH
 from bomgen.core.resources import folder, text
 from bomgen.core.schema import as_definition
 from bomgen.core.yaml_source import SUFFIXES, decoded
@@ -32,7 +31,6 @@ from bomgen.fabric.types import topologies
 from bomgen.plan.schema import document, with_defaults
 from bomgen.reading.model_config import part_file, read_config, read_model
 from bomgen.workflow import catalog_listing
-from bomgen.workflow.catalog_listing import plan_schema, topologies_listed, topology
 
 TOPOLOGY = "topology"
 """What `bomgen catalog` lists besides kinds of part."""
@@ -85,7 +83,7 @@ def catalog(
     if kind == TOPOLOGY:
         if id is not None and id not in topologies():
             raise click.UsageError(unknown("topology", id, topologies()))
-        give(topology(id) if id else topologies_listed(), language(ENGLISH))
+        Output().give(catalog_listing.topology(id) if id else catalog_listing.topologies_listed(), language())
         return
     shelves = Catalog()
     try:
@@ -101,19 +99,16 @@ def catalog(
 
 
 def _with_folders(folders: tuple[str, ...], plan: str | None, root: str | None) -> Catalog:
-    """Return the catalogue with folders of parts, and after them those of a plan."""
-    from bomgen.cli.options import open_one_plan
     from bomgen.workflow.inputs import catalog_of, source_of
 
     shelves = catalog_listing.open_folders(folders, root)
     if plan:
-        file = open_one_plan(plan, root)
+        file = NamedPlan(plan, root).open()
         shelves = shelves.before(catalog_of(file, source_of(file, ())))
     return shelves
 
 
 def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, text: str, where: str | None, audit: bool) -> None:
-    """Print the parts of conditions, of a kind, of an id or of the words of a text."""
     searched = [kind] if kind in KINDS else list(KINDS)
     if where:
         listing = catalog_listing.parts_where(shelves, searched, where)
@@ -127,18 +122,17 @@ def _echo_parts(shelves: Catalog, kind: str | None, id: str | None, text: str, w
         listing, number = catalog_listing.parts_named(shelves, text, kind, id)
         if number != text:
             complain(f"Read as {number}.")
-    give(listing, language(ENGLISH))
+    Output().give(listing, language())
 
 
 def _write_model(config: str, output: str | None) -> None:
-    """Write the model part of a configuration. Ends the command if it is unreadable or no configuration."""
     refuse_overwriting(output, config)
     choose_form(None, output, ("yaml",), suffixes={"yaml": SUFFIXES})
     content = read_given(config, "configuration")
     with ends_on_errors(lambda _: content.decode("utf-8", "replace")):
         model = read_model(read_config(decoded(content, config), config), Path(output or config).stem)
     print_problems(model.problems)
-    write_out(part_file(model), output)
+    Output(file=output).write(part_file(model))
 
 
 # schema -------------------------------------------------------------------------------------------------------------
@@ -156,40 +150,24 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     """
     if (with_catalog or parts) and name not in OF_PLANS:
         raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
+    kinds = sorted(path.name.removesuffix(".schema.json") for path in (folder("schemas") / "part").glob("*.json"))
+    if kind is not None and name == "part" and kind not in kinds:
+        raise click.UsageError(unknown("kind of part", kind, kinds))
     if with_catalog or parts:
         folders = {Path(part).resolve(): part.rstrip("/") for part in parts}
         with ends_on_errors(lambda name: Path(name).read_text("utf-8", "replace")):
-            with_ids = plan_schema(Catalog(tuple(folders), folders), name)
-        _print(json.dumps(with_ids, indent=1, ensure_ascii=False))
-        return
-    schemas = folder("schemas")
-    if name in OF_PLANS:
-        _print(json.dumps(with_defaults(name), indent=2, ensure_ascii=False))
-        return
-    if name != "part":
-        _print(text(schemas / f"{name}.schema.json"))
-        return
-    kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
-    if kind is None:
-        texts = {part: as_definition(part, document(f"part/{part}")) for part in kinds}
-        _print(
-            json.dumps(
-                {
-                    "$schema": "https://json-schema.org/draft/2020-12/schema",
-                    "title": "A part file of any kind",
-                    "anyOf": [{"$ref": f"#/$defs/{part}"} for part in kinds],
-                    "$defs": texts,
-                },
-                indent=2,
-                ensure_ascii=False,
-            )
-        )
-        return
-    if kind not in kinds:
-        raise click.UsageError(unknown("kind of part", kind, kinds))
-    _print(json.dumps(document(f"part/{kind}"), indent=2, ensure_ascii=False))
-
-
-def _print(text: str) -> None:
-    """Print a schema, with a final newline for programs."""
-    print_text(f"{text.rstrip()}\n")
+            with_ids = catalog_listing.plan_schema(Catalog(tuple(folders), folders), name)
+        printed = json.dumps(with_ids, indent=1, ensure_ascii=False)
+    elif name in OF_PLANS:
+        printed = json.dumps(with_defaults(name), indent=2, ensure_ascii=False)
+    elif name == "part":
+        any_kind = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "A part file of any kind",
+            "anyOf": [{"$ref": f"#/$defs/{part}"} for part in kinds],
+            "$defs": {part: as_definition(part, document(f"part/{part}")) for part in kinds if kind is None},
+        }
+        printed = json.dumps(document(f"part/{kind}") if kind else any_kind, indent=2, ensure_ascii=False)
+    else:
+        printed = text(folder("schemas") / f"{name}.schema.json")
+    print_text(f"{printed.rstrip()}\n")

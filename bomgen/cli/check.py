@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from bomgen.cli.command import (
     say,
 )
 from bomgen.cli.options import (
+    Output,
     build_today,
     locked_option,
     open_plans,
@@ -43,7 +43,6 @@ from bomgen.workflow.plan_files import STANDARD_INPUT, lock_name
 
 PROBLEM_FIELDS = ("file", "line", "column", "severity", "message", "rule", "path")
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-"""Escapes in the message of a workflow command."""
 ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 """Additional escapes in the properties of a workflow command."""
 
@@ -93,8 +92,7 @@ def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, 
                 say(f"{file.name}: {verdict}")
         reported += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
-        data = [{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in reported]
-        print_text(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n")
+        Output().write_data([{field: getattr(problem, field) for field in PROBLEM_FIELDS} for problem in reported])
     elif form == "github":
         print_text("".join(f"{_annotation(problem)}\n" for problem in reported))
     sys.exit(outcome.code)
@@ -122,7 +120,6 @@ def _counted(count: int, what: str) -> str:
 
 
 def _annotation(problem: Problem) -> str:
-    """Return a problem as a GitHub workflow command, with escaped special characters."""
     mark = problem.mark
     text = _escaped(f"{problem.message} [{problem.rule}]", ESCAPES)
     file = _escaped(mark.file, ESCAPES | ESCAPES_IN_PROPERTIES)

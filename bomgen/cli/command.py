@@ -351,7 +351,6 @@ def _settle_streams() -> None:
 
 
 def _listen_to_signals() -> None:
-    """Handle signals that end the program, so that incomplete files are removed. Ignored signals stay ignored."""
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
         signal.signal(signal.SIGINT, _interrupt)
     for name in ENDING:
@@ -378,7 +377,6 @@ def _discard_quietly() -> None:
 
 
 def _let_end() -> None:
-    """Restore default signal handling, once everything is done and reported."""
     for name in ("SIGINT", *ENDING):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (_interrupt, _end):
@@ -411,17 +409,16 @@ COMMANDS = {
 """The commands in the order of the help, each with its line there."""
 MODULES = {
     **dict.fromkeys(("completion", "help"), "command"),
-    "diff": "compare",
     "lock": "check",
     "schema": "catalog",
     "simulate": "explain",
     "wiring": "build",
-    **dict.fromkeys(("init", "serve"), "start"),
-    **dict.fromkeys(("apply", "margin", "prices", "xray"), "received"),
+    **dict.fromkeys(("diff", "search"), "compare"),
+    **dict.fromkeys(("init", "mcp", "serve"), "start"),
+    **dict.fromkeys(("apply", "margin", "prices", "verify", "xray"), "received"),
 }
 """The modules of commands that share one; the others are functions of a module of their name."""
 HELP_WIDTH = 100
-"""Maximum width of a help line."""
 SECONDS = 60
 """Processor time of a command, for each plan: three times what the steps of work take on a processor of 2023."""
 SECONDS_OF = {"search": 3600, "serve": None, "mcp": None}

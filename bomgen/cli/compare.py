@@ -1,42 +1,44 @@
-"""`bomgen compare` and `bomgen diff`: plans side by side, and what changed between two plans, results or revisions."""
+"""`bomgen compare`, `diff` and `search`: plans side by side, what changed between two, and the best of many designs."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import click
 
 from bomgen.catalog.files import Catalog
-from bomgen.cli.command import PASSED, WRONG_PLAN, Outcome, complain
+from bomgen.cli.command import INTERRUPTED, PASSED, WRONG_PLAN, Outcome, complain, ends_on_errors, on_terminal, say
 from bomgen.cli.options import (
-    STANDARD_INPUT,
+    ERASE,
+    TEXT,
     GivenPlan,
-    choose_form,
-    give,
+    NamedPlan,
+    Output,
     language_option,
+    named_path,
     open_given,
-    open_one_plan,
     option,
     output_options,
+    plan_argument,
     plan_options,
     plans_argument,
     proposed,
     read_given,
-    refuse_overwriting,
     root_option,
     set_option,
     show_problems,
     talk_options,
     watched,
-    write_out,
 )
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.jobs import Listener, OutOfTime, heard_by
 from bomgen.core.language import language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.documents.comparison import compared, data, document
@@ -46,16 +48,19 @@ from bomgen.documents.diff.difference import Difference, add_moves
 from bomgen.documents.diff.difference import compare as compare_sides
 from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
 from bomgen.documents.diff.side import ComparedResult, bill_in, compared_result_of
+from bomgen.documents.search import search_document
 from bomgen.output.drawing.charts import comparison_drawing
 from bomgen.output.markdown_html import comment
-from bomgen.output.writer import render_difference
+from bomgen.output.writer import render_difference, render_search, write_files
 from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill
+from bomgen.results.front import Front
 from bomgen.results.result import Report
-from bomgen.workflow.inputs import text_of
+from bomgen.workflow.design_search import EngineLost, find_front, front_plans, open_search
+from bomgen.workflow.inputs import source_of, text_of
 from bomgen.workflow.library import compared_result
 from bomgen.workflow.pipeline import BrokenResult, is_laid_out, list_cables, without_cluster_name, work_out
-from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile
 from bomgen.xray.contents import open_bill, rebuild_plan
 
 COMPARISON_FORMS = ("text", "md", "html", "xlsx", "json")
@@ -64,15 +69,14 @@ DIFFERENCE_FORMS = ("text", "md", "json", "html", "xlsx", "pdf")
 
 @click.command()
 @plans_argument
-@output_options(COMPARISON_FORMS)
+@output_options(COMPARISON_FORMS, binary=("xlsx",))
 @option("--all every", "Show all rows, not only those that differ.")
 @option("--alternatives", "Show the alternatives of each plan after it.")
 @language_option("the first plan's")
 @plan_options
 def compare(
     plans: tuple[str, ...],
-    form: str | None,
-    output: str | None,
+    output: Output,
     every: bool,
     alternatives: bool,
     code: str | None,
@@ -89,26 +93,23 @@ def compare(
     """
     if len(plans) == 1 and not alternatives:
         raise click.UsageError("give two or more plans, or one with --alternatives")
-    for plan in plans:
-        refuse_overwriting(output, plan)
-    form = choose_form(form, output, COMPARISON_FORMS, ("xlsx",))
     outcome, reports = Outcome(), []
     files = list["PlanFile"]()
     for plan in plans:
         with outcome.piece():
             bill = read_given(plan, "bill") if is_bill(plan) else None
-            files.append(open_one_plan(plan, root) if bill is None else rebuild_plan(bill, plan))
+            files.append(NamedPlan(plan, root).open() if bill is None else rebuild_plan(bill, plan))
     for number, file in enumerate(files, start=1):
         with outcome.piece(partial(text_of, file)), watched(file.name, number, len(files)):
             reports.append(work_out(file, settings))
     if reports:
         words = language(code or reports[0].plan.quote.language)
         comparison = compared(reports, words, alternatives)
-        if form == "json":
-            write_out(data(comparison).encode(), output)
+        if output.form == "json":
+            output.write(data(comparison).encode())
         else:
-            chart = comparison_drawing(comparison, words) if form == "html" else None
-            give(document(comparison, words, chart), words, form, output, every)
+            chart = comparison_drawing(comparison, words) if output.form == "html" else None
+            output.give(document(comparison, words, chart), words, every)
     sys.exit(outcome.code)
 
 
@@ -118,7 +119,7 @@ def compare(
 @click.command()
 @click.argument("old", shell_complete=proposed("sides"))
 @click.argument("new", shell_complete=proposed("sides"))
-@output_options(DIFFERENCE_FORMS, "For a terminal, a review comment, a document, or programs.")
+@output_options(DIFFERENCE_FORMS, "For a terminal, a review comment, a document, or programs.", binary=("xlsx", "pdf"))
 @option("--all every", "Show all numbers and lines, not only the important ones.")
 @option(
     "--max-increase limits LIMIT",
@@ -133,8 +134,7 @@ def compare(
 def diff(
     old: str,
     new: str,
-    form: str | None,
-    output: str | None,
+    output: Output,
     every: bool,
     limits: tuple[str, ...],
     fail_on_change: bool,
@@ -156,36 +156,37 @@ def diff(
 
     Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    for side in (old, new):
-        refuse_overwriting(output, side)
-    form = choose_form(form, output, DIFFERENCE_FORMS, ("xlsx", "pdf"))
-    most = _limits(limits)
+    most = [_limit(text) for text in limits]
     if old == new == STANDARD_INPUT:
         raise click.UsageError("only one side can come from standard input")
     with tempfile.TemporaryDirectory(prefix="bomgen-") as folder:
         difference, report = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
     reasons = list(passed(difference, most, fail_on_change))
-    _give(difference, report, form, output, every, reasons)
+    words = language(report.plan.quote.language if report else ENGLISH)
+    if output.form == TEXT:
+        output.give(review_document(difference, words), words, every)
+    elif output.form == "md":
+        output.write(comment(review_document(difference, words, ranked=True), words).encode("utf-8", "replace"))
+    elif output.form == "json":
+        output.write_data(to_data(difference, reasons))
+    else:
+        output.write(render_difference(difference, report, output.form))
     for reason in reasons:
         complain(f"bomgen: threshold passed: {reason}")
     if reasons:
         sys.exit(PASSED)
 
 
-def _limits(texts: Sequence[str]) -> list[Limit]:
-    thresholds = []
-    for text in texts:
-        threshold = limit(text)
-        if threshold is None:
-            raise click.UsageError(f"--max-increase {text}: give a share such as 5%, or an amount such as 100000")
-        thresholds.append(threshold)
-    return thresholds
+def _limit(text: str) -> Limit:
+    threshold = limit(text)
+    if threshold is None:
+        raise click.UsageError(f"--max-increase {text}: give a share such as 5%, or an amount such as 100000")
+    return threshold
 
 
 def _found(
     sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
 ) -> tuple[Difference, Report | None]:
-    """Return the difference, and the result of NEW if that is a plan. Ends the command if a side is invalid."""
     opened, outcome = list["GivenPlan"](), Outcome()
     for at, (name, of_side) in enumerate(zip(sides, settings, strict=True)):
         with outcome.piece():
@@ -260,17 +261,117 @@ def _links(side: ComparedResult) -> int:
     return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
 
 
-def _give(
-    difference: Difference, report: Report | None, form: str, output: str | None, every: bool, reasons: list[str]
+# search ---------------------------------------------------------------------------------------------------------------
+
+SEARCH_FORMS = ("text", "md", "html", "xlsx", "csv", "json")
+CONFIDENCES = (50, 90)
+"""Confidence levels of predictions in percent (sizing/prediction/predict.py, which --help does not import)."""
+OFTEN = 0.1
+"""Seconds between two updates of the progress line."""
+STAGES = {
+    "hardware": "{done:,} of {size:,} families of hardware",
+    "sizing": "{done:,} of {size:,} families of workloads",
+    "search": "{done:,} of {size:,} designs",
+    "next": "what is beyond a bound: {done:,} of {size:,} designs",
+    "whole": "the front: {done:,} of {size:,} designs",
+}
+
+
+@click.command()
+@plan_argument
+@option(
+    "--over KEY=VALUE,...",
+    "A key of the plan with the values to try, or a range such as 8..512. [repeatable]",
+    multiple=True,
+)
+@option("--minimise --minimize NAME,...", "Measures to minimise. [default: cost,days,power]", multiple=True)
+@option("--within NAME=MOST,...", "Bounds, such as power=5MW,days=30.", multiple=True)
+@option("--jobs N", "Number of processes. [default: 1]", type=click.IntRange(min=1), default=1)
+@option(
+    "--scheduler ADDRESS",
+    "Search on the Dask cluster of a scheduler, such as tcp://HOST:8786; it can run code on this machine.",
+)
+@option(
+    "--confidence",
+    "Use predicted days at the upper end of their interval.",
+    type=click.Choice([f"{percent}%" for percent in CONFIDENCES]),
+)
+@option(
+    "--write folder DIR",
+    "Write each design of the front as a plan that extends PLAN.",
+    type=click.Path(file_okay=False),
+    callback=named_path,
+)
+@output_options(SEARCH_FORMS, binary=("xlsx",))
+@plan_options
+def search(
+    plan: NamedPlan,
+    over: tuple[str, ...],
+    minimise: tuple[str, ...],
+    within: tuple[str, ...],
+    jobs: int,
+    scheduler: str | None,
+    confidence: str | None,
+    folder: str | None,
+    output: Output,
 ) -> None:
-    """Print the difference or write it to a file; `report` is the result of NEW if that is a plan."""
-    words = language(report.plan.quote.language if report else ENGLISH)
-    if form == "text":
-        give(review_document(difference, words), words, form, output, every)
-    elif form == "md":
-        write_out(comment(review_document(difference, words, ranked=True), words).encode("utf-8", "replace"), output)
-    elif form == "json":
-        text = json.dumps(to_data(difference, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-        write_out(text.encode("utf-8", "replace"), output)
+    """Evaluate every combination of values and show the Pareto-optimal designs.
+
+    The plan's `search` block sets what is varied, minimised and bounded; the options override it. Ctrl-C shows
+    what was found so far.
+    """
+    file, settings = plan.open(), plan.settings
+    level = int(confidence.rstrip("%")) if confidence else None
+    with ends_on_errors(partial(text_of, file)), _progress_line():
+        space = open_search(file, settings, over, minimise, within, level)
+        front, stopped = find_front(file, settings, space, jobs, scheduler, whole=folder is not None)
+    if isinstance(stopped, EngineLost) and not front.tried:
+        raise click.UsageError(str(stopped))
+    data = source_of(file, settings).data
+    words = language((data.get("quote") or {}).get("language", ENGLISH))
+    if output.form == TEXT:
+        output.give(search_document(front, data["name"], words), words, every=True)
     else:
-        write_out(render_difference(difference, report, form), output)
+        output.write(render_search(front, data["name"], words, output.form))
+    if folder and front.rows:
+        _write_plans(front, file, settings, folder)
+    if isinstance(stopped, EngineLost | OutOfTime):
+        complain(f"bomgen: {stopped}; {front.tried} of {space.size} designs were evaluated")
+        sys.exit(WRONG_PLAN)
+    sys.exit(INTERRUPTED if stopped else 0 if front.rows else WRONG_PLAN)
+
+
+class _Line(Listener):
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def count(self, what: str, done: int, size: int) -> None:
+        """Update the line, unless it was just updated."""
+        now = monotonic()
+        if now - self._last >= OFTEN:
+            self._last = now
+            click.echo(ERASE + STAGES[what].format(done=done, size=size), err=True, nl=False, color=True)
+
+
+@contextmanager
+def _progress_line() -> Iterator[None]:
+    if not on_terminal():
+        yield
+        return
+    try:
+        with heard_by(_Line()):
+            yield
+    finally:
+        click.echo(ERASE, err=True, nl=False, color=True)
+
+
+def _write_plans(front: Front, file: PlanFile, settings: tuple[str, ...], folder: str) -> None:
+    path = Path(folder)
+    try:
+        plans = front_plans(front, file, settings, path)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if there := next((name for name in plans if (path / name).exists()), None):
+        raise click.UsageError(f"{path / there} exists; name an empty folder")
+    write_files(plans, path)
+    say(f"{path}: {len(plans)} plans")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,17 +10,15 @@ import click
 
 from bomgen.cli.command import PASSED, escape_controls, print_text
 from bomgen.cli.options import (
-    choose_form,
-    give,
+    TEXT,
+    NamedPlan,
+    Output,
     option,
     output_options,
     plan_argument,
     plan_options,
     proposed,
     read_given,
-    refuse_overwriting,
-    work_out_one,
-    write_out,
 )
 from bomgen.core.language import language
 from bomgen.documents.chapters.evidence import Simulated, simulation_data, simulation_document
@@ -45,7 +42,6 @@ from bomgen.sizing.serving import simulation
 
 SIMULATION_FORMS = ("text", "json")
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
-"""Terminal styles of the pieces of a line."""
 
 
 @click.command()
@@ -55,23 +51,15 @@ COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "c
 @option("--depth N", "Show N levels of the derivation.", type=click.IntRange(min=0))
 @option("--why only_why", "Show only why parts were selected and others rejected.")
 @plan_options
-def explain(
-    plan: str,
-    path: str | None,
-    form: str,
-    depth: int | None,
-    only_why: bool,
-    settings: tuple[str, ...],
-    root: str | None,
-) -> None:
+def explain(plan: NamedPlan, path: str | None, form: str, depth: int | None, only_why: bool) -> None:
     """Show how a number of bom.json was calculated, down to the plan and the documents; without PATH all of them.
 
     PATH is dotted, such as fabrics.compute.switches.leaf, the id of a line of the bill, such as compute.switch.leaf, or
     totals.amount; the start of a path explains all below it. The reasons for selecting a part, and for rejecting
     others, follow; --why shows only these, for PATH or for all selected parts.
     """
-    _, report = work_out_one(plan, root, settings, quiet=True)
-    words = language("en")
+    _, report = plan.work_out(quiet=True)
+    words = language()
     reasons = find_reasons(report, words, path, only_why) if path or only_why else []
     try:
         explanation = explained(report, path, words, depth, reasons, not only_why)
@@ -87,7 +75,6 @@ def explain(
 
 
 def _can_draw() -> bool:
-    """Return whether the output encoding has the characters of a tree."""
     try:
         "├└│─".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -119,7 +106,6 @@ def _wrapped(line: Line, width: int) -> Iterator[Line]:
 
 
 def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
-    """Yield the parts of pieces between two positions of their text."""
     at = 0
     for piece in pieces:
         if text := piece.text[max(start - at, 0) : max(end - at, 0)]:
@@ -144,15 +130,7 @@ def _between(pieces: Line, start: int, end: int) -> Iterator[Piece]:
 @output_options(SIMULATION_FORMS)
 @plan_options
 def simulate(
-    plan: str,
-    seed: int,
-    requests: int,
-    replicas: int | None,
-    trace: str | None,
-    form: str | None,
-    output: str | None,
-    settings: tuple[str, ...],
-    root: str | None,
+    plan: NamedPlan, seed: int, requests: int, replicas: int | None, trace: str | None, output: Output
 ) -> None:
     """Simulate a served workload at its size, request by request, and compare its latency with the targets.
 
@@ -160,9 +138,7 @@ def simulate(
     are simulated, or taken from a trace. Exit codes: 0 all targets hold; 1 the plan or the trace is wrong; 4 a target
     does not hold.
     """
-    form = choose_form(form, output, SIMULATION_FORMS)
-    refuse_overwriting(output, plan)
-    _, report = work_out_one(plan, root, settings, quiet=True)
+    _, report = plan.work_out(quiet=True)
     served, inference = report.design.sizing.serving, report.plan.inference
     if inference is None or served is None or served.need.demand is None or served.need.speed is None:
         raise click.UsageError("the plan serves no model at a predicted rate; set `requests_per_minute`")
@@ -184,9 +160,9 @@ def simulate(
         trace=trace,
     )
     words = language(report.plan.quote.language)
-    if form == "text":
-        give(simulation_document(simulated, words), words, form, output)
+    if output.form == TEXT:
+        output.give(simulation_document(simulated, words), words)
     else:
-        write_out((json.dumps(simulation_data(simulated), indent=2) + "\n").encode(), output)
+        output.write_data(simulation_data(simulated))
     if not result.holds(demand):
         sys.exit(PASSED)

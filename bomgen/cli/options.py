@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
@@ -48,8 +49,8 @@ from bomgen.output.writer import render_page, write_new, write_one
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
 from bomgen.workflow import plan_files
-from bomgen.workflow.inputs import known_as, name_of, text_of
-from bomgen.workflow.plan_files import PlanFile, open_plan
+from bomgen.workflow.inputs import known_as, name_of, read_all, text_of
+from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, open_plan
 
 if TYPE_CHECKING:
     from bomgen.reading.list_columns import RequestedColumns
@@ -88,6 +89,8 @@ def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[
     def propose(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
         from bomgen.cli import proposals
 
+        if name in proposals.WORDS:
+            return proposals.start_with(typed, proposals.WORDS[name]())
         items: list[CompletionItem[str]] = getattr(proposals, name)(ctx, typed)
         return items
 
@@ -119,7 +122,6 @@ def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> Requeste
 
 
 def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Record for the whole command that an option is set."""
     if value:
         ctx.meta[f"bomgen.{parameter.name}"] = True
         if is_set(QUIET) and is_set(VERBOSE):
@@ -168,10 +170,24 @@ def format_option(forms: Sequence[str], about: str = "Output format.", **setting
 
 
 def output_options(
-    forms: Sequence[str], about: str = "Output format.", **settings: Any
-) -> Callable[[Command], Command]:
-    """Return -f, -o and --force."""
-    return lambda command: format_option(forms, about, **settings)(output_option(command))
+    forms: Sequence[str],
+    about: str = "Output format.",
+    binary: Collection[str] = (),
+    suffixes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    **settings: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return -f, -o and --force, which a command takes as its `output`; the file is none that the command names."""
+
+    def declare(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(form: str | None, output: str | None, **values: Any) -> Any:
+            refuse_overwriting(output, *values.values())
+            chosen = choose_form(form, output, forms, binary, suffixes)
+            return command(output=Output(chosen, output, bool(form or output)), **values)
+
+        return format_option(forms, about, **settings)(output_option(run))
+
+    return declare
 
 
 def output_option(command: Command) -> Command:
@@ -197,9 +213,19 @@ root_option = option(
 locked_option = option("--locked", "Fail if a plan has no lock, or if its lock is stale.")
 
 
-def plan_options(command: Command) -> Command:
-    """Add --set and --root, and the options of `talk_options`, to a command that works plans out."""
-    return set_option(root_option(talk_options(command)))
+def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --set and --root, and the options of `talk_options`, to a command that works plans out.
+
+    With a single plan, the command takes all of them as its `plan`.
+    """
+
+    @wraps(command)
+    def run(settings: tuple[str, ...], root: str | None, **values: Any) -> Any:
+        if "plan" not in values:
+            return command(settings=settings, root=root, **values)
+        return command(**values | {"plan": values["plan"] and NamedPlan(values["plan"], root, settings)})
+
+    return set_option(root_option(talk_options(run)))
 
 
 plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))
@@ -213,7 +239,6 @@ def language_option(otherwise: str, **settings: Any) -> Callable[[Command], Comm
 
 
 def _known_language(_ctx: click.Context, _: click.Parameter, code: str | None) -> str | None:
-    """Return the language of an option. Raises UsageError for an unknown one."""
     if code is not None and code not in languages():
         raise click.UsageError(unknown("language", code, languages()))
     return code
@@ -231,10 +256,13 @@ def read_given(name: str, what: str, most: int = MAX_FILE) -> bytes:
         raise Unreadable(f"the {what} '{name}'", error) from None
 
 
-def refuse_overwriting(output: str | None, source: str, what: str = "what is read") -> None:
-    """Raise UsageError for an output file that is also an input."""
-    if output is not None and os.path.realpath(output) == os.path.realpath(source):
-        raise click.UsageError(f"{output} is {what}; specify another file with -o")
+def refuse_overwriting(output: str | None, *named: Any) -> None:
+    """Raise UsageError for an output file that is also named as an input; `named` are values of options."""
+    for value in named if output is not None else ():
+        for text in filter(None, value if isinstance(value, tuple) else (value,)):
+            files = (str(text), str(text).rpartition("=")[2])  # HOST=FILE names the device whose output it is
+            if os.path.realpath(str(output)) in map(os.path.realpath, files):
+                raise click.UsageError(f"{output} is what is read; specify another file with -o")
 
 
 TEXT, TEXT_SUFFIX = "text", ".txt"
@@ -252,6 +280,8 @@ def choose_form(
     A format has its name as a suffix, which goes first, and its `suffixes`. Raises UsageError for an unknown suffix,
     for that of another format, and for a `binary` format on standard output.
     """
+    if form is not None and form not in forms:
+        raise click.UsageError(unknown("format", form, forms))
     of_each = {name: (TEXT_SUFFIX if name == TEXT else f".{name}", *suffixes.get(name, ())) for name in forms}
     suffix = Path(output).suffix.lower() if output else ""
     fits = sorted(
@@ -275,28 +305,37 @@ LOOKS: dict[str, dict[str, Any]] = {
     "-": {"fg": "red"},
     "~": {"fg": "yellow"},
 }
-"""Terminal styles of lines."""
 
 
-def give(
-    document: Document, language: Language, form: str = "text", output: str | None = None, every: bool = False
-) -> None:
-    """Print a document or write it to a file; text has `every` row or only important ones."""
-    if form != "text" or output is not None or not (sys.stdout.isatty() or colour()):
-        write_out(render_page(document, language, form, every), output)
-        return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in render_lines(document, language, every, width):
-        click.echo(click.style(line.text, **LOOKS[line.style]) if line.style else line.text)
+class Output(NamedTuple):
+    """The form and the file of what a command gives; without a file it goes to standard output."""
 
+    form: str = TEXT
+    file: str | None = None
+    asked: bool = False
+    """Whether the form or the file was named."""
 
-def write_out(content: bytes, output: str | None = None) -> None:
-    """Write to a file and report it, or to standard output."""
-    if output is None:
-        print_text(content.decode("utf-8", "replace"))
-        return
-    write_one(content, Path(output))
-    say(output)
+    def give(self, document: Document, language: Language, every: bool = False) -> None:
+        """Print a document or write it to the file; text has `every` row or only important ones."""
+        if self.form != TEXT or self.file is not None or not (sys.stdout.isatty() or colour()):
+            self.write(render_page(document, language, self.form, every))
+            return
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        for line in render_lines(document, language, every, width):
+            click.echo(click.style(line.text, **LOOKS[line.style]) if line.style else line.text)
+
+    def write(self, content: bytes) -> None:
+        """Write to the file and report it, or to standard output."""
+        if self.file is None:
+            print_text(content.decode("utf-8", "replace"))
+            return
+        write_one(content, Path(self.file))
+        say(self.file)
+
+    def write_data(self, data: Any) -> None:
+        """Write data as JSON."""
+        text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        self.write(text.encode("utf-8", "replace"))
 
 
 def write_new_file(content: bytes, output: str) -> None:
@@ -310,8 +349,6 @@ def write_new_file(content: bytes, output: str) -> None:
 
 # given plans --------------------------------------------------------------------------------------------------------
 # Plans and results that are named by a path, by `REV:PATH` as they were at a git revision, or come from a pipe.
-
-STANDARD_INPUT = "-"
 
 
 class GivenPlan(NamedTuple):
@@ -334,20 +371,15 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
     try:
         if not is_file and (opened := _open_revision(name, settings, root, folder)):
             return opened
-        if name != STANDARD_INPUT:
-            return GivenPlan(name, _read(name), lambda: open_plan(name, root), None)
-        file = open_plan(name, root)
-        return GivenPlan(file.name, file.content, lambda: file, None)
+        if name == STANDARD_INPUT:
+            file = open_plan(name, root)
+            return GivenPlan(file.name, file.content, lambda: file, None)
+        if not is_bill(name):
+            refuse_git_files(Path(name))
+        content = read_sent(Path(name)) if is_bill(name) else Path(name).read_bytes()
+        return GivenPlan(name, content, lambda: open_plan(name, root), None)
     except (OSError, ValueError) as error:
         raise Unreadable(f"'{name}'", error) from None
-
-
-def _read(name: str) -> bytes:
-    """Return the bytes of a file. Raises OSError if it is unreadable, and for a bill that is too large."""
-    if is_bill(name):
-        return read_sent(Path(name))
-    refuse_git_files(Path(name))
-    return Path(name).read_bytes()
 
 
 def _open_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> GivenPlan | None:
@@ -454,46 +486,47 @@ def working_on(file: PlanFile) -> Iterator[None]:
         yield
 
 
+class NamedPlan(NamedTuple):
+    """The plan of a command, with the folder that bounds its paths and the values that override its own."""
+
+    path: str
+    root: str | None
+    settings: tuple[str, ...] = ()
+
+    def open(self) -> PlanFile:
+        """Return the file of the plan. Raises Unreadable for it and for its lock."""
+        try:
+            with watched(self.path):
+                return open_plan(self.path, self.root)
+        except OSError as error:
+            of_plan = error.filename in (None, str(Path(self.path)))
+            what = f"the plan '{self.path}'" if of_plan else f"the lock '{error.filename}'"
+            raise Unreadable(what, error) from None
+
+    def work_out(
+        self, quiet: bool = False, today: Mapping[str, Report] | None = None, allow_moves: bool = False
+    ) -> tuple[PlanFile, Report]:
+        """Return the file and the report, and show its warnings; what is wrong with the plan ends the command.
+
+        The machines of `today`, reports by cluster, stay where they stand, unless moves are allowed.
+        """
+        file = self.open()
+        with working_on(file):
+            from bomgen.workflow.pipeline import work_out_around  # which commands without a plan do not wait for
+
+            report = work_out_around(read_all(file, self.settings), today or {}, allow_moves)
+        if not quiet:
+            show((*report.problems, *report.stale), file)
+        return file, report
+
+
 def open_plans(plans: Sequence[str], root: str | None, outcome: Outcome) -> list[PlanFile]:
     """Return the readable plan files."""
     files = []
     for plan in plans:
         with outcome.piece():
-            files.append(open_one_plan(plan, root))
+            files.append(NamedPlan(plan, root).open())
     return files
-
-
-def open_one_plan(plan: str, root: str | None) -> PlanFile:
-    """Return the file of a plan. Raises Unreadable for it and for its lock."""
-    try:
-        with watched(plan):
-            return open_plan(plan, root)
-    except OSError as error:
-        of_plan = error.filename in (None, str(Path(plan)))
-        raise Unreadable(f"the plan '{plan}'" if of_plan else f"the lock '{error.filename}'", error) from None
-
-
-def work_out_one(
-    plan: str,
-    root: str | None,
-    settings: Sequence[str],
-    quiet: bool = False,
-    today: Mapping[str, Report] | None = None,
-    allow_moves: bool = False,
-) -> tuple[PlanFile, Report]:
-    """Return the file and the report of a plan, and show its warnings; what is wrong with it ends the command.
-
-    The machines of `today`, reports by cluster, stay where they stand, unless moves are allowed.
-    """
-    file = open_one_plan(plan, root)
-    with working_on(file):
-        from bomgen.workflow.inputs import read_all  # which commands without a plan do not wait for
-        from bomgen.workflow.pipeline import work_out_around
-
-        report = work_out_around(read_all(file, settings), today or {}, allow_moves)
-    if not quiet:
-        show((*report.problems, *report.stale), file)
-    return file, report
 
 
 def build_today(name: str, root: str | None) -> Report:

@@ -6,8 +6,9 @@ A proposal is a word, a path, or `open`: the beginning of a longer word. Unreada
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from bomgen.core import resources
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.resources import folder
+from bomgen.core.yaml_source import value_at
 from bomgen.fabric import types as fabric_types
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.plan.schema import catalog_ids, declaration_at
@@ -66,24 +67,24 @@ def _files(typed: str, suffixes: Sequence[str]) -> list[Item]:
 
 def kinds(_: click.Context, typed: str) -> list[Item]:
     """Return the kinds of the catalogue."""
-    names = [path.name for path in folder("data").iterdir() if path.is_dir() and path.name not in NOT_LISTED]
-    return _words(typed, sorted((*names, TOPOLOGY)))
+    names = [path.name for path in resources.folder("data").iterdir() if path.is_dir() and path.name not in NOT_LISTED]
+    return start_with(typed, sorted((*names, TOPOLOGY)))
 
 
 def ids(ctx: click.Context, typed: str) -> list[Item]:
     """Return the ids of the kind that precedes the word."""
     kind = str(ctx.params.get("kind"))
     if kind == TOPOLOGY:
-        return _words(typed, fabric_types.topologies())
-    return _words(typed, catalog_ids(kind))
+        return start_with(typed, fabric_types.topologies())
+    return start_with(typed, catalog_ids(kind))
 
 
 def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
     """Return the kinds of part with a schema."""
     if ctx.params.get("name") != "part":
         return []
-    schema_files = (folder("schemas") / "part").glob("*.json")
-    return _words(typed, sorted(path.name.removesuffix(".schema.json") for path in schema_files))
+    schema_files = (resources.folder("schemas") / "part").glob("*.json")
+    return start_with(typed, sorted(path.name.removesuffix(".schema.json") for path in schema_files))
 
 
 def documents(_: click.Context, typed: str) -> list[Item]:
@@ -109,44 +110,25 @@ def fabrics(ctx: click.Context, typed: str) -> list[Item]:
                 yield from cluster.get("fabrics") or ()
         yield from _named_in(file, "fabrics")
 
-    return _words(typed, dict.fromkeys(_plan_keys(ctx, of)))
+    return start_with(typed, dict.fromkeys(_plan_keys(ctx, of)))
 
 
 def clusters(ctx: click.Context, typed: str) -> list[Item]:
     """Return the clusters of the plan that precedes the word."""
-    return _words(
+    return start_with(
         typed, _plan_keys(ctx, lambda file: [str(cluster["name"]) for cluster in _clusters(file) if "name" in cluster])
     )
 
 
-def gpus(_: click.Context, typed: str) -> list[Item]:
-    """Return the GPUs of the catalogue."""
-    return _words(typed, catalog_ids("gpu"))
-
-
-def servers(_: click.Context, typed: str) -> list[Item]:
-    """Return the servers of the catalogue."""
-    return _words(typed, catalog_ids("server"))
-
-
-def switches(_: click.Context, typed: str) -> list[Item]:
-    """Return the switches of the catalogue."""
-    return _words(typed, catalog_ids("switch"))
-
-
-def topologies(_: click.Context, typed: str) -> list[Item]:
-    """Return the topologies of fabrics."""
-    return _words(typed, catalog_ids("topology"))
-
-
-def designs(_: click.Context, typed: str) -> list[Item]:
-    """Return the designs that a plan can be created from."""
-    return _words(typed, starters.designs())
-
-
-def languages(_: click.Context, typed: str) -> list[Item]:
-    """Return the languages of documents."""
-    return _words(typed, resources.languages())
+WORDS: Mapping[str, Callable[[], Iterable[str]]] = {
+    "designs": starters.designs,
+    "gpus": partial(catalog_ids, "gpu"),
+    "languages": resources.languages,
+    "servers": partial(catalog_ids, "server"),
+    "switches": partial(catalog_ids, "switch"),
+    "topologies": partial(catalog_ids, "topology"),
+}
+"""Words that do not depend on the command line."""
 
 
 def paths(ctx: click.Context, typed: str) -> list[Item]:
@@ -183,12 +165,12 @@ def settings(ctx: click.Context, typed: str) -> list[Item]:
     return list(items.values())
 
 
-def _words(typed: str, words: Iterable[str]) -> list[Item]:
+def start_with(typed: str, words: Iterable[str]) -> list[Item]:
+    """Return the words that start with what was typed."""
     return [Item(word) for word in words if word.startswith(typed)]
 
 
 def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
-    """Return keys of the plan on the command line; none if it is missing or invalid."""
     # Where an option lacks its value yet, click has left the plan among what it did not look at.
     plan = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
     plan = ctx.params.get("new") or ctx.params.get("old") or plan
@@ -201,17 +183,10 @@ def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -
 
 
 def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
-    """Yield the keys at a path of a plan's text."""
-    data = _data(file)
-    for step in steps:
-        data = data.get(step) if isinstance(data, dict) else None
+    data = value_at(extended(file, (), {}).data, steps)
     yield from data if isinstance(data, dict) else ()
 
 
 def _clusters(file: PlanFile) -> list[dict[str, Any]]:
-    listed = _data(file).get("clusters")
+    listed = extended(file, (), {}).data.get("clusters")
     return [cluster for cluster in listed if isinstance(cluster, dict)] if isinstance(listed, list) else []
-
-
-def _data(file: PlanFile) -> Any:
-    return extended(file, (), {}).data

@@ -1,4 +1,4 @@
-"""Files of others: price lists and the seller's margin, an edited quote that comes back, and the bill of a vendor."""
+"""Files of others: price lists and the seller's margin, an edited quote, the bill of a vendor, outputs of devices."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import click
 
 from bomgen.apply.application import Application, apply_quote
 from bomgen.catalog.files import Catalog
+from bomgen.cli.build import choose_cluster, require_fabrics
 from bomgen.cli.command import PASSED, QUIET, complain, ends_on_errors, is_set, print_problems, print_text, say
 from bomgen.cli.options import (
+    TEXT,
+    NamedPlan,
+    Output,
     asked_columns,
     choose_form,
     format_option,
-    give,
     language_option,
     named_path,
-    open_one_plan,
     option,
     output_options,
     plan_argument,
@@ -30,13 +32,10 @@ from bomgen.cli.options import (
     root_option,
     show,
     talk_options,
-    work_out_one,
     working_on,
     write_new_file,
-    write_out,
 )
 from bomgen.core.language import language
-from bomgen.core.messages import ENGLISH
 from bomgen.core.yaml_source import Source
 from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
 from bomgen.output.price_lists import PRICE_LISTS, written
@@ -51,7 +50,7 @@ from bomgen.reading.price_lists import text_of as text_of_list
 from bomgen.reading.tables import MAX_BYTES
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import text_of
-from bomgen.workflow.pipeline import compute_margin, list_unpriced_parts
+from bomgen.workflow.pipeline import compute_margin, list_cables, list_unpriced_parts
 from bomgen.workflow.plan_files import STANDARD_INPUT, STANDARD_INPUT_NAME
 from bomgen.xray.contents import open_bill, plan_name, plan_text, to_data, xray_document
 from bomgen.xray.inspection import inspect
@@ -73,17 +72,13 @@ MARGIN_FORMS = ("text", "csv", "json")
     "scale=0.01, tax=19%, repeated=lowest, sheet=NAME, header=LINE; none ignores a column.",
     multiple=True,
 )
-@output_options(PRICE_LISTS.names)
+@output_options(
+    PRICE_LISTS.names,
+    binary=[name for name in PRICE_LISTS.names if PRICE_LISTS.constant(name, "BINARY")],
+    suffixes=PRICE_LISTS.suffixes(),
+)
 @plan_options
-def prices(
-    list_: str | None,
-    plan: str | None,
-    columns: tuple[str, ...],
-    form: str | None,
-    output: str | None,
-    settings: tuple[str, ...],
-    root: str | None,
-) -> None:
+def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], output: Output) -> None:
     """Show how a vendor's price LIST is understood, write it as a price book, or list what a plan has no prices for.
 
     A LIST is a workbook (xlsx, xls, ods) or text (csv, tsv) of any layout: what each column was taken for, the first
@@ -92,29 +87,24 @@ def prices(
     """
     if list_ is None and plan is None:
         raise click.UsageError("name a price list, or a plan with --for PLAN")
-    binary = [name for name in PRICE_LISTS.names if PRICE_LISTS.constant(name, "BINARY")]
-    wanted = choose_form(form, output, PRICE_LISTS.names, binary, PRICE_LISTS.suffixes())
-    for path in filter(None, (list_, plan)):
-        refuse_overwriting(output, path)
     report = None
     if plan:
-        _, report = work_out_one(plan, root, settings)
+        _, report = plan.work_out()
         if list_ is None:
-            write_out(written(list_unpriced_parts(report), wanted), output)
+            output.write(written(list_unpriced_parts(report), output.form))
     if list_ is not None:
         asked = asked_columns(columns)
         source, price_list = _read(list_, asked)
         if price_list:
             # What a list was taken for is not mixed with the book that a program reads from standard output.
-            _describe(price_list, report, aside=bool(form and output is None))
+            _describe(price_list, report, aside=output.asked and output.file is None)
         if report and not price_list:
             raise click.UsageError(f"{list_} is a price book; name it at quote.price_book, and leave it out here")
-        if output or form or not price_list:
-            write_out(written(entries(source), wanted, source.data.get("name")), output)
+        if output.asked or not price_list:
+            output.write(written(entries(source), output.form, source.data.get("name")))
 
 
 def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
-    """Return the prices of a file, and how a vendor's list was interpreted; an invalid file ends the command."""
     content = read_given(name, "price list")
     with ends_on_errors(lambda _: text_of_list(content, name)):
         if asked == NOTHING and (source := own_book(content, name)):
@@ -127,9 +117,9 @@ def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None
     """Print the interpretation of a list and its warnings, on standard error if `aside`."""
     parts = built_in_parts()
     use = use_of(price_list.source.data["prices"], report, parts) if report else None
-    document, words = describe(price_list, parts, use), language(ENGLISH)
+    document, words = describe(price_list, parts, use), language()
     if not is_set(QUIET) and not aside:
-        give(document, words)
+        Output().give(document, words)
     elif not is_set(QUIET):
         for line in render_lines(document, words):
             complain(line.text)
@@ -143,25 +133,23 @@ def _describe(price_list: PriceList, report: Report | None, aside: bool) -> None
 @plan_argument
 @output_options(MARGIN_FORMS)
 @plan_options
-def margin(plan: str, form: str | None, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
+def margin(plan: NamedPlan, output: Output) -> None:
     """Show the cost and margin of every line, based on the plan's quote.cost_book.
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
-    form = choose_form(form, output, MARGIN_FORMS)
-    file = open_one_plan(plan, root)
-    refuse_overwriting(output, plan)
+    file = plan.open()
     with working_on(file):
-        report, margins = compute_margin(file, settings)
+        report, margins = compute_margin(file, plan.settings)
     show(tuple(dict.fromkeys((*report.problems, *report.stale, *margins.problems))), file)
-    if form == "text":
+    if output.form == TEXT:
         words = language(report.plan.quote.language)
-        give(margin_document(margins, words), words, form, output)
+        output.give(margin_document(margins, words), words)
     else:
-        write_out((to_csv if form == "csv" else to_json)(margins).encode(), output)
+        output.write((to_csv if output.form == "csv" else to_json)(margins).encode())
 
 
-FORMS = ("text", "md", "html", "json")
+XRAY_FORMS = ("text", "md", "html", "json")
 PLANS = (".yaml", ".yml")
 """Suffixes of FILE by which it is a plan, whatever the format of the findings."""
 SEVERITIES = ("error", "doubt")
@@ -184,7 +172,7 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
     if plan == STANDARD_INPUT:
         raise click.UsageError("a plan from standard input cannot be edited; name its file")
     content = read_given(quote, "workbook")
-    file = open_one_plan(plan, root)
+    file = NamedPlan(plan, root).open()
 
     def excerpted(name: str) -> str:
         return "" if name == quote else text_of(file, name)
@@ -208,7 +196,6 @@ def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -
 
 
 def _tell(application: Application, plan: str) -> None:
-    """Print the edits, their consequences, the files and the amounts before and after."""
     if application.passed_over:
         say(f"Ignored, generated text from an older version of the quote: {', '.join(application.passed_over)}")
     if application.applied:
@@ -240,7 +227,7 @@ def _tell(application: Application, plan: str) -> None:
 
 @click.command()
 @click.argument("bill", shell_complete=proposed("files"))
-@format_option(FORMS, "Format of the findings.")
+@format_option(XRAY_FORMS, "Format of the findings.")
 @option(
     "-o --output FILE",
     "Write the plan that rebuilds the bill to a .yaml file, or the findings to a file of another format; an "
@@ -288,7 +275,7 @@ def xray(
     suffix = Path(output or "").suffix.lower()
     plan = output if suffix in PLANS or not (form or suffix) else None
     page = None if plan else output
-    form = choose_form(form, page, FORMS, suffixes={"": PLANS})
+    form = choose_form(form, page, XRAY_FORMS, suffixes={"": PLANS})
     asked, catalog = asked_columns(columns, ROLES), Catalog()
     is_piped = bill == STANDARD_INPUT
     content = sys.stdin.buffer.read(MAX_BYTES + 1) if is_piped else read_given(bill, "bill")
@@ -304,7 +291,6 @@ def xray(
 
 
 def _show(findings: Xray, form: str, every: bool, code: str, output: str | None) -> None:
-    """Print the findings, or write them to a new file."""
     words = language(code)
     if form == "json":
         text = json.dumps(to_data(findings), ensure_ascii=False, indent=1) + "\n"
@@ -312,4 +298,74 @@ def _show(findings: Xray, form: str, every: bool, code: str, output: str | None)
     elif output:
         write_new_file(render_page(xray_document(findings, words, every), words, form, every), output)
     else:
-        give(xray_document(findings, words, every), words, form, every=every)
+        Output(form).give(xray_document(findings, words, every), words, every=every)
+
+
+# verify ---------------------------------------------------------------------------------------------------------------
+
+VERIFY_FORMS = ("text", "md", "html", "xlsx", "csv", "json")
+
+
+@click.command()
+@plan_argument
+@click.argument("files", nargs=-1, required=True, shell_complete=proposed("files"))
+@option("--fabric fabrics NAME", "Compare only the cables of this fabric; repeatable.", "fabrics", multiple=True)
+@option("--names FILE", "Table with the built and the planned name of devices, in its first two columns.", "files")
+@option(
+    "--error-rate RATE", "Report links with a higher bit error rate. [default: 1e-12]", type=click.FloatRange(min=0)
+)
+@option("--cluster cluster NAME", "Cluster to compare, if the plan has several.", "clusters")
+@option("--all every", "Show every row of the list of work and of the names.")
+@language_option("that of the quote")
+@output_options(VERIFY_FORMS, binary=("xlsx",))
+@plan_options
+def verify(
+    plan: NamedPlan,
+    files: tuple[str, ...],
+    fabrics: tuple[str, ...],
+    names: str | None,
+    error_rate: float | None,
+    cluster: str | None,
+    every: bool,
+    code: str | None,
+    output: Output,
+) -> None:
+    """Compare what was built with PLAN: FILES are saved outputs of switches, servers and fabric managers.
+
+    The form of each file is recognised: ibnetdiscover, iblinkinfo, ibdiagnet and UFM topologies, LLDP neighbours of
+    Linux, Cumulus, SONiC, EOS, NX-OS, Junos, H3C, Huawei and OS10, ibstat, mlxlink, ethtool -m, and tables with device
+    and port at both ends. The name of a file is that of its device, unless HOST=FILE names another. Devices whose
+    names are not in the plan are identified by their cables.
+
+    \b
+      bomgen verify plan.yaml ibnetdiscover.txt
+      bomgen verify plan.yaml lldp/*.json --fabric storage -o work.xlsx
+
+    Exit codes: 0 all as planned, 4 with findings.
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    hosts = [
+        ("", name) if Path(name).exists() else (host, file)
+        for name in files
+        for host, _, file in [name.rpartition("=")]
+    ]
+    from bomgen.verify.contents import verification_data, verification_document, work_csv  # which load NumPy
+    from bomgen.verify.findings import USUAL_ERROR_RATE
+    from bomgen.verify.findings import verify as compare
+    from bomgen.verify.reading import MOST_BYTES, read_names, read_outputs
+
+    _, report = plan.work_out()
+    report = choose_cluster(report, cluster)
+    require_fabrics(report, fabrics)
+    with ends_on_errors():
+        as_built = read_outputs((host, file, read_given(file, "output", MOST_BYTES)) for host, file in hosts)
+        built_names = read_names(read_given(names, "table of names"), names) if names else {}
+        verification = compare(as_built, list_cables(report, fabrics), built_names, error_rate or USUAL_ERROR_RATE)
+    words = language(code or report.plan.quote.language)
+    if output.form == "csv":
+        output.write(work_csv(verification))
+    elif output.form == "json":
+        output.write_data(verification_data(verification, report.plan.name))
+    else:
+        output.give(verification_document(verification, report.plan.name, words), words, every)
+    if verification.has_findings:
+        sys.exit(PASSED)

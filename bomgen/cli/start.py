@@ -1,9 +1,14 @@
-"""`bomgen init` and `bomgen serve`: a new plan, and a page on this machine to write plans and see their quotes."""
+"""`bomgen init`, `serve` and `mcp`: a new plan, a page to write plans and see quotes, the calls of an assistant."""
 
 from __future__ import annotations
 
+import json
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import wraps
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from tempfile import mkstemp
 from threading import Thread
@@ -11,32 +16,20 @@ from typing import Any
 
 import click
 
+import bomgen
 from bomgen.cli.command import QUIET, complain, is_set, print_text
-from bomgen.cli.options import give, option, proposed, root_option, show, talk_options, working_on, write_new_file
+from bomgen.cli.options import Output, option, proposed, root_option, show, talk_options, working_on, write_new_file
+from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import language
-from bomgen.core.messages import ENGLISH
 from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.serve.calls import Data, Workspace
 from bomgen.serve.form import GOALS, PURPOSE, form, with_values
 from bomgen.serve.server import LOOPBACK, PageServer
-from bomgen.workflow import starters
-from bomgen.workflow.inquiry import answer_inquiry
+from bomgen.workflow import library, starters
 from bomgen.workflow.pipeline import check_plan, size_plan
 from bomgen.workflow.plan_files import PlanFile, open_plan
-from bomgen.workflow.starters import (
-    RULE,
-    SCHEMA_FILE,
-    Inquiry,
-    designs,
-    inquired,
-    is_name,
-    nearest_designs,
-    nearest_name,
-    started_from,
-    starter,
-)
 
 MOST_CHOICES = 12
 """Words of a question that are listed with it."""
@@ -80,27 +73,24 @@ def init(name: str | None, design: str | None, listed: bool, ask: bool, seller: 
         return
     if name is None:
         raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list shows designs to start from")
-    if not is_name(name):
-        close = nearest_name(name)
+    if not starters.is_name(name):
+        close = starters.nearest_name(name)
         hint = f"; '{close}' is a valid name" if close else ""
-        raise click.UsageError(f"'{name}' is not a valid plan name: {RULE}{hint}")
-    if design is not None and design not in designs():
-        near = nearest_designs(design)
-        meant = " or ".join(f"'{candidate}'" for candidate in near)
-        hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
-        raise click.UsageError(f"no design '{design}'; {hint}")
-    beside = Path(SCHEMA_FILE).is_file()
+        raise click.UsageError(f"'{name}' is not a valid plan name: {starters.RULE}{hint}")
+    if design is not None and design not in starters.designs():
+        raise click.UsageError(unknown("design", design, starters.designs()))
+    beside = Path(starters.SCHEMA_FILE).is_file()
     if ask:
         if design or any(value is not None for value in asked.values()):
             raise click.UsageError("--ask asks for everything; remove the other options")
         text = _ask(name)
     elif any(value is not None for value in asked.values()):
-        text = _checked(name, inquired(name, _inquiry(design, asked), beside))
+        text = _checked(name, starters.inquired(name, _inquiry(design, asked), beside))
         default, alternatives = starters.server_of(asked["gpu"]) or ("", ())
         if asked["server"] is None and alternatives and not is_set(QUIET):
             complain(f"server: {default}, the default; --server takes another: {', '.join(alternatives)}")
     else:
-        text = started_from(design, name, beside) if design else starter(name, beside)
+        text = starters.started_from(design, name, beside) if design else starters.starter(name, beside)
     write_new_file(text.encode(), f"{name}.yaml")
 
 
@@ -118,25 +108,25 @@ def _ask(name: str) -> str:
         key = PURPOSE if question["id"] == PURPOSE else question["key"]
         request = {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}}
         answered = form(workspace, request)
-    file, words = PlanFile(path, answered["text"].encode(), here, here), language(ENGLISH)
+    file, words = PlanFile(path, answered["text"].encode(), here, here), language()
     with working_on(file):
-        designs = answer_inquiry(file)
-    table = offers_table(designs.offers, words)
-    give(Document("", words.code, (Section(table.id, "", tables=(table,)),)), words)
+        inquiry = starters.answer_inquiry(file)
+    table = offers_table(inquiry.offers, words)
+    Output().give(Document("", words.code, (Section(table.id, "", tables=(table,)),)), words)
     chosen = click.prompt(
-        "Design to write", default=designs.recommended + 1, type=click.IntRange(1, len(designs.offers))
+        "Design to write",
+        default=inquiry.recommended + 1,
+        type=click.IntRange(1, len(inquiry.offers)),
     )
-    return with_values(answered["text"], designs.offers[chosen - 1].changes)
+    return with_values(answered["text"], inquiry.offers[chosen - 1].changes)
 
 
 def _type_of(question: Data) -> click.ParamType[Any]:
-    """Return a type that takes a word of a short list, or any text."""
     words = [choice["value"] for choice in question["choices"]]
     return click.Choice(["", *words]) if 0 < len(words) <= MOST_CHOICES else click.STRING
 
 
-def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
-    """Return the inquiry of the options. Raises UsageError for options that contradict each other."""
+def _inquiry(design: str | None, asked: Mapping[str, Any]) -> starters.Inquiry:
     if design is not None:
         raise click.UsageError("--from starts from a design, --gpu from an inquiry; choose one")
     if asked["gpu"] is None:
@@ -144,18 +134,19 @@ def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
     counts = {key: asked[key] for key in ("gpus", "servers", "racks") if asked[key] is not None}
     if len(counts) != 1:
         raise click.UsageError("specify the size with one of --gpus, --servers and --racks")
-    fabric = {key: asked[key] for key in ("topology", "switch", "oversubscription") if asked[key] is not None}
+    fabric = {key: asked[key] for key in ("topology", "switch") if asked[key] is not None}
+    if asked["oversubscription"] is not None:
+        fabric["oversubscription"] = Decimal(f"{asked['oversubscription']:g}")
     if fabric and "switch" not in fabric:
         raise click.UsageError("specify the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
     server = {"server": asked["server"]} if asked["server"] else {}
     quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
     if not asked["extends"]:  # whose price book would be replaced
         quote.setdefault("price_book", INDICATIVE)
-    return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
+    return starters.Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
 
 
 def _checked(name: str, text: str) -> str:
-    """Return the text of a plan that can be built; otherwise report the problems and end the program."""
     here = Path.cwd()
     file = PlanFile(f"{name}.yaml", text.encode(), here, here)
     with working_on(file):
@@ -165,14 +156,14 @@ def _checked(name: str, text: str) -> str:
 
 
 def _echo_designs() -> None:
-    words, rows = language("en"), list[Row]()
-    for name, path in designs().items():
+    words, rows = language(), list[Row]()
+    for name, path in starters.designs().items():
         clusters = size_plan(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
         rows.append(row_of(name, ", ".join(counts), clusters[0][0].title))
     columns = (Column("design", "Design"), Column("gpus", "GPUs", "number"), Column("title", "Title"))
     section = Section("designs", "", tables=(Table("designs", "", columns, tuple(rows)),))
-    give(Document("", words.code, (section,)), words)
+    Output().give(Document("", words.code, (section,)), words)
 
 
 MOST_PORT = 65535
@@ -237,3 +228,106 @@ def _open_browser(leading: Path, server: PageServer) -> None:
     webbrowser.open(leading.as_uri())
     server.shown.wait()
     leading.unlink(missing_ok=True)
+
+
+# mcp ------------------------------------------------------------------------------------------------------------------
+
+MOST = 12_000
+"""Characters of an answer: it shares the context of an assistant with everything else."""
+MOST_CABLES = 1_000
+"""Cables that are listed for an answer, of which only some fit."""
+INSTRUCTIONS = """bomgen calculates bills of materials and quotes of AI clusters from a plan in YAML. A plan is the path
+of a file, or YAML text; `find_parts` knows the ids that it may use. Figures, prices and times come with their sources:
+quote an estimate as one."""
+Tool = Callable[..., Any]
+
+
+@click.command()
+@root_option
+def mcp(root: str | None) -> None:
+    """Offer plans, parts, searches, differences, bills and cables to an assistant, over standard input and output.
+
+    Only files below --root (by default the current folder) are read, and none is written. Needs `bomgen[mcp]`.
+    """
+    try:
+        server = import_module("mcp.server").MCPServer("bomgen", version=bomgen.__version__, instructions=INSTRUCTIONS)
+    except ImportError:
+        raise click.UsageError("the SDK of the protocol is not installed; install bomgen[mcp]") from None
+    for tool in list_tools(Path(root or ".").resolve()):
+        server.add_tool(_short(tool), structured_output=False)
+    server.run("stdio")
+
+
+def list_tools(folder: Path) -> Iterator[Tool]:
+    """Yield the tools; files are read below a folder only."""
+
+    def opened(name: str) -> str:
+        if "\n" in name:
+            return name
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder):
+            raise ValueError(f"'{name}' is outside {folder}; name a file below it")
+        return str(path)
+
+    def built(plan: str, set: Sequence[str]) -> library.Result:
+        return library.build(opened(plan), set=set, root=folder)
+
+    def build(plan: str, set: list[str] = []) -> library.Row:  # noqa: B006 - never changed; the default is shown
+        """Calculate a plan: key figures, bill, totals and warnings. `set` overrides values as KEY=VALUE."""
+        return built(plan, set).summary
+
+    def explain(plan: str, path: str, set: list[str] = []) -> str:  # noqa: B006
+        """Show how a number, a bill line or a total of a plan was calculated, and why parts were chosen."""
+        return built(plan, set).explain(path)
+
+    def find_parts(text: str = "", where: str = "") -> list[library.Row]:
+        """Find parts by id, number or words, or by conditions such as `rate=800G`; a single one has all its figures."""
+        return library.find_parts(text, where=where)
+
+    def search(plan: str, over: list[str], minimise: list[str] = [], within: list[str] = []) -> list[library.Row]:  # noqa: B006
+        """Find the Pareto-optimal designs over values: `over` cluster.servers=6..16, `within` power=5MW."""
+        return library.search(opened(plan), over, minimise, within, root=folder)
+
+    def diff(old: str, new: str, set: list[str] = []) -> list[library.Row]:  # noqa: B006
+        """Show what changed from one plan to another; `set` overrides values of the new one."""
+        return library.diff(opened(old), opened(new), set=set, root=folder)
+
+    def xray(bill: str) -> list[library.Row]:
+        """Check a vendor's bill (xlsx, csv, pdf): findings at their lines, errors first."""
+        return bomgen.inspect_bill(opened(bill))
+
+    def wiring(plan: str, fabric: str, set: list[str] = []) -> list[library.Row]:  # noqa: B006
+        """List the cables of a fabric, port to port."""
+        return list(islice(built(plan, set).wiring([fabric]), MOST_CABLES))
+
+    yield from (build, explain, find_parts, search, diff, xray, wiring)
+
+
+def _short(tool: Tool) -> Tool:
+    """Return a tool whose answer is text of at most MOST characters; what is wrong with a request is one, too."""
+
+    @wraps(tool)
+    def answer(*arguments: Any, **named: Any) -> str:
+        try:
+            result = tool(*arguments, **named)
+        except PlanErrors as errors:
+            result = [str(problem) for problem in errors.problems]
+        except (OSError, ValueError, KeyError) as error:
+            result = str(error)
+        return shorten(result)
+
+    return answer
+
+
+def shorten(answer: Any) -> str:
+    """Return an answer as JSON; the last rows are left out, and counted, until it fits."""
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
+    if len(text) <= MOST:
+        return text
+    if not isinstance(answer, list):
+        return f"{text[:MOST]}…"
+    count = len(answer)
+    while len(text) > MOST:
+        count = count * MOST // (len(text) + 1)
+        text = json.dumps({"rows": answer[:count], "left_out": len(answer) - count}, ensure_ascii=False, default=str)
+    return text

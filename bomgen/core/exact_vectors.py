@@ -33,8 +33,8 @@ class RowsDiffer(Exception):
 
     def divide(self, rows: Collection[int]) -> tuple[list[int], list[int]]:
         """Return which of the rows, by their names, the comparison is true for, and the others."""
-        found = [*zip(rows, self.rows.tolist(), strict=True)]
-        return [row for row, true in found if true], [row for row, true in found if not true]
+        answers = [*zip(rows, self.rows.tolist(), strict=True)]
+        return [row for row, true in answers if true], [row for row, true in answers if not true]
 
 
 class ExactVector:

@@ -389,7 +389,7 @@ def _magnitude(value: int | float | Fraction) -> int:
     return int(_scientific(value).partition("e")[2])
 
 
-def language(code: str) -> Language:
+def language(code: str = ENGLISH) -> Language:
     """Return the language of a code. Raises BrokenInstallation when its file is missing or incomplete."""
     data = read_language(code)
     return Language(code=code, **{"large": data["short"], **data})
@@ -513,7 +513,7 @@ class _ExpressionWriter:
                 key, rounding = _ROUNDED[name]
                 return self._rounded(key, self.term(only), rounding)
             case ast.Call(func=ast.Name(id=name), args=[first, *others]) if name in _NAMED:
-                return self._named(name, self.term(first), [self.term(each) for each in others])
+                return self._named(name, self.term(first), [self.term(operand) for operand in others])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if (
                 name in _CHOSEN and len(arguments) > 1
             ):

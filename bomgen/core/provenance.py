@@ -362,7 +362,7 @@ def function_of(result: Figure, inputs: Sequence[Figure]) -> Callable[..., Any]:
             places[key] = None
             origin = figure.origin
             if isinstance(origin, Derived):
-                arguments = [(place_of(each), each.value) for _, each in origin.inputs]
+                arguments = [(place_of(argument), argument.value) for _, argument in origin.inputs]
                 if [index for index, _ in arguments if index is not None]:
                     places[key] = len(inputs) + len(steps)
                     steps.append((origin.formula.function, arguments))

@@ -15,9 +15,8 @@ from functools import cache
 from math import floor
 from typing import NamedTuple
 
-from bomgen.core.resources import folder
 from bomgen.core.safety import quote
-from bomgen.core.yaml_source import exact_number, own
+from bomgen.core.yaml_source import exact_number, read_data
 
 Exact = int | Fraction
 
@@ -180,8 +179,7 @@ MONEY = "money"
 @cache
 def minor_units() -> Mapping[str, int]:
     """Return the decimal places of every currency, by its code of ISO 4217."""
-    path = folder("data") / "currencies.yaml"
-    listed = own(path, path.name).data
+    listed = read_data("currencies.yaml")
     return {code: int(key.removeprefix(_PLACES)) for key in listed if key.startswith(_PLACES) for code in listed[key]}
 
 

@@ -94,6 +94,24 @@ def write_scalar(value: Any, flow: bool = True, quote: str = "") -> str:
     return value if not quote and _is_plain(value, flow) else quote_double(value)
 
 
+def write_block(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a block of YAML; a value is YAML on one line, a mapping, or a list of either."""
+    for key, value in tree.items():
+        if isinstance(value, str):
+            yield f"{key}: {value}"
+        elif not value:
+            yield f"{key}: {'{}' if isinstance(value, Mapping) else '[]'}"
+        else:
+            yield f"{key}:"
+            if isinstance(value, Mapping):
+                yield from (f"  {line}" for line in write_block(value))
+                continue
+            for item in value:
+                first, *rest = [item] if isinstance(item, str) else write_block(item)
+                yield f"  - {first}"
+                yield from (f"    {line}" for line in rest)
+
+
 def quote_double(text: str) -> str:
     """Return a text in double quotes."""
     return f'"{"".join(map(_escape, text))}"'

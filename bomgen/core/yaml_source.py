@@ -8,9 +8,10 @@ attack (deep nesting, exploding aliases, numbers of a thousand digits) are refus
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +19,7 @@ import yaml
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.core.resources import BrokenInstallation, text
+from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import describe_invisible, find_invisible
 
 Path = tuple[str | int, ...]
@@ -130,6 +131,20 @@ def own(path: FilePath, shown: str) -> Source:
     if not isinstance(source.data, dict):
         raise BrokenInstallation(f"{path} holds nothing that can be used")
     return source
+
+
+@cache
+def read_data(name: str) -> Mapping[str, Any]:
+    """Return the content of a file of the folder `data`, read once. Raises BrokenInstallation as `own` does."""
+    content: Mapping[str, Any] = own(folder("data") / name, name).data
+    return content
+
+
+def value_at(data: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys in plain data; None where there is none."""
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
 
 
 def below(source: Source, path: Path) -> Source:

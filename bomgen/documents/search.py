@@ -16,7 +16,7 @@ from bomgen.core.safety import escape_formula
 from bomgen.core.units import MONEY, decimal
 from bomgen.documents.charts import Chart, Point, Points
 from bomgen.documents.tables import columns_of, make_table
-from bomgen.plan.search_space import MEASURES, NumberRange
+from bomgen.plan.search_space import MEASURES
 from bomgen.results.designs import UNITS, WIDEST, Ends, Measured, SearchedDesign, values_of
 from bomgen.results.front import Excess, Front, FrontRow, best_of_two
 
@@ -213,10 +213,7 @@ def search_data(front: Front, name: str) -> dict[str, Any]:
         "search": FORMAT,
         "version": __version__,
         "plan": name,
-        "over": {
-            axis.key: [str(axis.values)] if isinstance(axis.values, NumberRange) else list(axis.values)
-            for axis in space.axes
-        },
+        "over": {axis.key: axis.written for axis in space.axes},
         "minimise": list(front.minimised),
         "confidence": space.confidence,
         "within": {bound.measure: json_value(bound.most) for bound in space.within},

@@ -259,8 +259,8 @@ def own_port_gbps(cluster: Cluster) -> Figure | None:
 
 def compute_protocols(cluster: Cluster) -> tuple[str, ...]:
     """Return the protocols of the server's built-in compute ports, the usual one first; none where they are unknown."""
-    own = cluster.server.protocols if cluster.server else ()
-    return own or (cluster.server_nic.protocols if cluster.server_nic else ())
+    of_server = cluster.server.protocols if cluster.server else ()
+    return of_server or (cluster.server_nic.protocols if cluster.server_nic else ())
 
 
 def protocols_of_servers(cluster: Cluster, role: str) -> tuple[str, ...]:

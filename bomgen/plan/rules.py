@@ -467,18 +467,18 @@ def one_protocol(plan: Plan, source: Source) -> Iterator[Problem]:
         leaf = fabric.tier_plans["leaf"].switch if "leaf" in fabric.tier_plans else None
         if leaf is None or leaf.protocol is None:
             continue
-        place = f"fabrics.{fabric.name}"
-        own = () if fabric.nic else protocols_of_servers(plan.cluster, fabric.role)
-        if own and leaf.protocol not in own:
+        path = f"fabrics.{fabric.name}"
+        spoken_by_servers = () if fabric.nic else protocols_of_servers(plan.cluster, fabric.role)
+        if spoken_by_servers and leaf.protocol not in spoken_by_servers:
             tier = (
                 ("leaf", "switch") if source.keys.keys() & {("fabrics", fabric.name, "leaf", "switch")} else ("switch",)
             )
             fitting = f", for example {' or '.join(fabric.fitting_switches)}" if fabric.fitting_switches else ""
             text = (
                 f"{leaf.identity.name} speaks {leaf.protocol}, the ports of {_ports_of(plan, fabric)} "
-                f"{' or '.join(own)}; specify a switch that does{fitting}"
+                f"{' or '.join(spoken_by_servers)}; specify a switch that does{fitting}"
             )
-            yield Problem(source.mark(("fabrics", fabric.name, *tier)), "error", text, "protocol", place)
+            yield Problem(source.mark(("fabrics", fabric.name, *tier)), "error", text, "protocol", path)
             continue
         devices: list[tuple[Identity, tuple[str | None, ...]]] = [
             (tier.switch.identity, (tier.switch.protocol,)) for tier in fabric.tier_plans.values()
@@ -494,7 +494,7 @@ def one_protocol(plan: Plan, source: Source) -> Iterator[Problem]:
                     f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
                     f"{leaf.protocol}; specify another {identity.kind}"
                 )
-                yield Problem(identity.mark or fabric.mark, "error", text, "protocol", place)
+                yield Problem(identity.mark or fabric.mark, "error", text, "protocol", path)
                 break
 
 

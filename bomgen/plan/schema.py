@@ -66,9 +66,9 @@ def document(name: str) -> dict[str, Any]:
     return schema
 
 
-def check_plan_schema(source: Source, name: str) -> list[Problem]:
-    """Return the violations of the schema `name` in a source, in file order; at most the first `MAX_PROBLEMS`."""
-    return schemas.check_schema(source, name, document)
+def check_plan_schema(source: Source) -> list[Problem]:
+    """Return the violations of the schema of plans in a source, in file order; at most the first `MAX_PROBLEMS`."""
+    return schemas.check_schema(source, PLAN, document)
 
 
 def with_defaults(name: str) -> Schema:

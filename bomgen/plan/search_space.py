@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from math import prod
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import measures
@@ -38,46 +38,21 @@ _OPTIONS = {OVER: "<over>", MINIMISE: "<minimise>", WITHIN: "<within>"}
 """The file names of the options in marks, as `<set>` is that of settings."""
 
 
-class NumberRange(Sequence[str]):
-    """The integers of a range as YAML texts, none of which is stored."""
-
-    def __init__(self, numbers: range) -> None:
-        self.numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> NumberRange: ...
-
-    def __getitem__(self, index: int | slice) -> str | NumberRange:
-        selected = self.numbers[index]
-        return NumberRange(selected) if isinstance(selected, range) else str(selected)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NumberRange) and self.numbers == other.numbers
-
-    def __hash__(self) -> int:
-        return hash(self.numbers)
-
-    def __repr__(self) -> str:
-        return f"Numbers({self.numbers})"
-
-    def __str__(self) -> str:
-        step = f" step {self.numbers.step}" if self.numbers.step > 1 else ""
-        return f"{self.numbers[0]}..{self.numbers[-1]}{step}"
-
-
 class Axis(NamedTuple):
     """A key of the plan with the values to try."""
 
     key: str
-    values: tuple[str, ...] | NumberRange
-    """The values as YAML texts."""
+    values: tuple[str, ...] | range
+    """The values as YAML texts, or a range of integers, none of which is stored."""
     mark: Mark
+
+    @property
+    def written(self) -> list[str]:
+        """Return the values as a plan may give them: a range as one text."""
+        if not isinstance(self.values, range):
+            return list(self.values)
+        step = f" step {self.values.step}" if self.values.step > 1 else ""
+        return [f"{self.values[0]}..{self.values[-1]}{step}"]
 
 
 class MeasureLimit(NamedTuple):
@@ -110,7 +85,7 @@ class SearchSpace(NamedTuple):
         texts = list[str]()
         for axis in reversed(self.axes):
             index, position = divmod(index, len(axis.values))
-            texts.append(axis.values[position])
+            texts.append(str(axis.values[position]))
         return tuple(reversed(texts))
 
     def settings(self, index: int) -> tuple[str, ...]:
@@ -202,16 +177,16 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
         problems.append(Problem(mark, "error", message, _RULE, key))
         return None
     lists = [_values(item, mark, problems) for item in items]
-    if len(lists) == 1 and isinstance(lists[0], NumberRange):
+    if len(lists) == 1 and isinstance(lists[0], range):
         return Axis(key, lists[0], mark)
     if sum(map(len, lists)) > MAX_LISTED:
         message = f"more than {MAX_LISTED} values in a list; use a range"
         problems.append(Problem(mark, "error", message, _RULE, key))
         return None
-    return Axis(key, tuple(dict.fromkeys(chain.from_iterable(lists))), mark)
+    return Axis(key, tuple(dict.fromkeys(map(str, chain.from_iterable(lists)))), mark)
 
 
-def _values(value: Any, mark: Mark, problems: list[Problem]) -> NumberRange | tuple[str, ...]:
+def _values(value: Any, mark: Mark, problems: list[Problem]) -> range | tuple[str, ...]:
     """Return a range of integers, of a too long one its first part; another value alone."""
     match = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
@@ -219,7 +194,7 @@ def _values(value: Any, mark: Mark, problems: list[Problem]) -> NumberRange | tu
     first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if first > last:
         problems.append(Problem(mark, "error", f"{value} is an empty range; write the smaller number first", _RULE))
-    return NumberRange(range(first, min(last, first + step * MAX_DESIGNS) + 1, step))
+    return range(first, min(last, first + step * MAX_DESIGNS) + 1, step)
 
 
 def _with_decimals(value: Any) -> Any:

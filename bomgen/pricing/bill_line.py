@@ -84,12 +84,7 @@ class Line(NamedTuple):
     @property
     def names(self) -> list[str]:
         """Return the lower-case names of the part in price books, most specific first."""
-        names = [self.charge.part if self.charge else self.part, *(self.sku or "").split(" / ")]
-        if self.length_m is not None and self.identity:
-            names.insert(0, _at_length(self.identity.id, self.length_m))
-        if self.identity:
-            names += [self.identity.id, self.identity.part_number, self.identity.ordering_number]
-        return _lower(names)
+        return _price_names(self.identity, self.charge.part if self.charge else self.part, self.sku, self.length_m)
 
 
 def line_of_part(
@@ -119,18 +114,19 @@ def cable_id(cable: Cable | None, length_m: Fraction) -> str:
 
 def names_of(part: Module | Cable | Switch, length_m: Fraction | None) -> list[str]:
     """Return the lower-case names of a part, or of a cable at one length [m], in price books, most specific first."""
-    identity = part.identity
-    names = [identity.id, identity.part_number, identity.ordering_number]
     if isinstance(part, Cable) and length_m is not None:
-        numbers = (cable_sku(part, length_m) or "").split(" / ")
-        names = [_at_length(identity.id, length_m), id_at_length(identity.id, length_m), *numbers, *names]
-    return _lower(names)
+        return _price_names(part.identity, cable_id(part, length_m), cable_sku(part, length_m), length_m)
+    return _price_names(part.identity, part.identity.id, part.identity.sku, None)
 
 
-def _at_length(id: str, length_m: Fraction) -> str:
-    """Return the price book name of a cable length [m]: `mfp7e10-n030`; `cat6-rj45-20m` if the id has no length."""
-    named = id_at_length(id, length_m)
-    return named if named != id else f"{id}-{float(length_m):g}m"
+def _price_names(identity: Identity | None, part: str | None, sku: str | None, length_m: Fraction | None) -> list[str]:
+    names = [part, *(sku or "").split(" / ")]
+    if identity:
+        names += [identity.id, identity.part_number, identity.ordering_number]
+    if identity and length_m is not None:  # `mfp7e10-n030`; `cat6-rj45-20m` if the id has no length
+        named = id_at_length(identity.id, length_m)
+        names.insert(0, named if named != identity.id else f"{named}-{float(length_m):g}m")
+    return list(dict.fromkeys(name.lower() for name in names if name))
 
 
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
@@ -145,10 +141,6 @@ def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
     if ordering and OTHER_LENGTH in number:
         return ordering
     return f"{number.upper()} / {ordering}" if ordering else number.upper()
-
-
-def _lower(names: Sequence[str | None]) -> list[str]:
-    return list(dict.fromkeys(name.lower() for name in names if name))
 
 
 # charges ------------------------------------------------------------------------------------------------------------
@@ -363,17 +355,19 @@ def subtract_links_in_use(
     if not counted:
         return list(bought), []
     links = {
-        (built.plan.name, kind): found for built in design.fabrics for kind, found in _links(design, built, counted)
+        (built.plan.name, kind): cabled_and_used
+        for built in design.fabrics
+        for kind, cabled_and_used in _links(design, built, counted)
     }
     rest, in_use = list[Line](), list[Line]()
     for line in bought:
         kind = NIC if line.category == NIC else (line.role or "").partition("/")[0]
-        found = links.get((line.fabric or "", kind))
-        if found and not (design.plan.scope and line.category in design.plan.scope):
-            known = counted.get(line.id)
-            total = sum_of_quantities(line.quantity, known) if known else line.quantity
-            taken = pieces_of_links(total, *found)
-            taken = rest_of(taken, known) if known else taken
+        cabled_and_used = links.get((line.fabric or "", kind))
+        if cabled_and_used and not (design.plan.scope and line.category in design.plan.scope):
+            already_used = counted.get(line.id)
+            total = sum_of_quantities(line.quantity, already_used) if already_used else line.quantity
+            taken = pieces_of_links(total, *cabled_and_used)
+            taken = rest_of(taken, already_used) if already_used else taken
             if taken.value > 0:
                 in_use.append(line._replace(quantity=taken, spare=None))
                 line = line._replace(quantity=rest_of(line.quantity, taken))
@@ -423,10 +417,10 @@ def _ports(design: Design, built: BuiltFabric, counted: Mapping[str, Figure]) ->
         bought = f".management.{slug(hosts.name)}"
         pieces = next((figure for id, figure in counted.items() if id.endswith(bought)), None)
         if hosts.managed == SWITCHES:
-            known = [
+            of_switches = [
                 figure for id, figure in counted.items() if ".switch." in id and id.split(".")[0] != built.plan.name
             ]
-            pieces = reduce(sum_of_quantities, known) if known else None
+            pieces = reduce(sum_of_quantities, of_switches) if of_switches else None
         if pieces:
             ports.append(ports_in_use(pieces, hosts.ports))
     return reduce(sum_of_quantities, ports) if ports else None

@@ -233,26 +233,19 @@ def _odd_texts(source: Source) -> Iterator[Problem]:
 
 
 def find_price(
-    books: Sequence[PriceBook], names: Sequence[str], quantity: int, category: str
+    books: Sequence[PriceBook], names: Sequence[str], quantity: int | None, category: str
 ) -> tuple[Price, PriceBook] | None:
     """Return the price of a part for a quantity, from the last book that has one, at the highest minimum reached.
 
-    `names` are the part's id and numbers in lower case, most specific first. In that book, a quantity below the
-    smallest minimum finds nothing.
+    Without a quantity, it is the price at the smallest minimum. `names` are the part's id and numbers in lower case,
+    most specific first. In that book, a quantity below the smallest minimum finds nothing.
     """
     for book in reversed(books):
         for prices in book.prices_of(names, category):
-            reached = [price for price in prices if price.from_quantity <= quantity]
+            reached = [price for price in prices if quantity is None or price.from_quantity <= quantity]
             if reached:
-                return max(reached, key=lambda price: price.from_quantity), book
-    return None
-
-
-def first(books: Sequence[PriceBook], names: Sequence[str], category: str) -> Price | None:
-    """Return the price of a part at its smallest minimum quantity; the last book applies. `names` as `find_price`."""
-    for book in reversed(books):
-        for prices in book.prices_of(names, category):
-            return min(prices, key=lambda price: price.from_quantity)
+                choose = min if quantity is None else max
+                return choose(reached, key=lambda price: price.from_quantity), book
     return None
 
 
@@ -386,25 +379,17 @@ def part_price(
     """Return a function for the net price of a module, or of a cable of one length [m]; None if no book has one."""
 
     def price(part: Module | Cable | Switch, length_m: Fraction | None) -> Fraction | None:
-        names = names_of(part, length_m)
-        return _net(first(books, names, part.identity.kind), names, part.identity.kind, plan)
+        return net_price(names_of(part, length_m), part.identity.kind, None, plan, books)
 
     return price
 
 
 def net_price(
-    names: Sequence[str], category: str, pieces: int, plan: QuotePlan, books: Sequence[PriceBook]
+    names: Sequence[str], category: str, pieces: int | None, plan: QuotePlan, books: Sequence[PriceBook]
 ) -> Fraction | None:
-    """Return the net unit price of a part for a quantity; None if no book has a price.
-
-    `names` are the part's id and numbers in lower case, most specific first.
-    """
-    price = find_price(books, names, pieces, category)
-    return _net(price[0] if price else None, names, category, plan)
-
-
-def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePlan) -> Fraction | None:
-    if price is None or price.amount is None:
+    """Return the net unit price of a part, for `names` and a quantity as in `find_price`; None if no book has one."""
+    match = find_price(books, names, pieces, category)
+    if match is None or match[0].amount is None:
         return None
-    discount = _discount_given_on(names, category, plan)
-    return Fraction(converted(price.amount, price.currency, plan)) * (1 - Fraction(discount.value if discount else 0))
+    amount, discount = converted(match[0].amount, match[0].currency, plan), _discount_given_on(names, category, plan)
+    return Fraction(amount) * (1 - Fraction(discount.value if discount else 0))

@@ -318,8 +318,8 @@ def _priced(
 
 
 def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> QuoteLine:
-    given = discount_given(line, plan)
-    discount = Fraction(given.value) if given else Fraction(0)
+    stated = discount_given(line, plan)
+    discount = Fraction(stated.value) if stated else Fraction(0)
     if amount is None:
         return QuoteLine(line, unit, discount, None, None)
     before = line.pieces * exact(amount)

@@ -18,9 +18,8 @@ from bomgen.catalog.files import MODEL, Record, schema_of_file
 from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import write_scalar
-from bomgen.core.yaml_source import Path, Source, own
+from bomgen.core.yaml_source import Path, Source, read_data
 from bomgen.reading.model_weights import format_of_experts, formats_of_parts, scales, vision_parameters
 
 MAX_COUNT = 10**9
@@ -125,7 +124,7 @@ def _written(value: Any) -> str:
 @cache
 def _table(name: str) -> Mapping[str, Any]:
     """Return a table of `data/model-types.yaml`."""
-    table: Mapping[str, Any] = own(folder("data") / TYPES, TYPES).data[name]
+    table: Mapping[str, Any] = read_data(TYPES)[name]
     return table
 
 

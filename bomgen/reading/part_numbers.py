@@ -20,8 +20,7 @@ from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
 from bomgen.core.document import group_by
 from bomgen.core.messages import Message, message
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.reading.part_words import (
     GPU,
     LEAST_NAME,
@@ -557,11 +556,11 @@ def _coded(code: str) -> Fraction:
 @cache
 def known_suffixes() -> tuple[Mapping[str, Any], ...]:
     """Return the suffixes of part numbers that do not denote another part, from the data file."""
-    return tuple(own(folder("data") / SUFFIXES, SUFFIXES).data["suffixes"])
+    return tuple(read_data(SUFFIXES)["suffixes"])
 
 
 @cache
 def words_of(group: str) -> Mapping[str, tuple[re.Pattern[str], ...]]:
     """Return the patterns of a group of `bill-words.yaml` by meaning, for lower-case text."""
-    table = own(folder("data") / WORDS, WORDS).data[group]
+    table = read_data(WORDS)[group]
     return {name: tuple(re.compile(word) for word in words) for name, words in table.items()}

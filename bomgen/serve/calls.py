@@ -1,6 +1,6 @@
-"""The calls of the page by name: what is sent with each, what answers it, and where the plans of the page come from.
+"""The calls of the page: the function that each is dispatched to, the fields of its request, and where plans come from.
 
-Each class has the fields of a request. `read_request` compares them with what came, whoever sent it, before a call
+A call names the fields of its request. `read_request` compares them with what came, whoever sent it, before a call
 reads any of them. A field that may be missing may also be null; fields that the call does not have are ignored.
 
 Plans are files below the folder that was named, designs that bomgen carries, and links. A version, the SHA-256 of its
@@ -15,15 +15,15 @@ import os
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, reduce
 from hashlib import sha256
 from importlib import import_module
 from math import isfinite
+from operator import getitem
 from pathlib import Path
 from threading import Lock
-from types import UnionType
-from typing import Any, NamedTuple, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
@@ -32,16 +32,16 @@ from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
 from bomgen.output.writer import replace, write_new
-from bomgen.pricing.price_book import FORMAT_KEY
+from bomgen.workflow.inputs import PRICE_LIST, known_as
 from bomgen.workflow.plan_files import PlanFile, checkout, content_of, find_yaml_files, lock_name, real
-from bomgen.workflow.starters import designs, nearest_designs, started_from
+from bomgen.workflow.starters import designs, started_from
 
 Request = Mapping[str, Any]
 Data = dict[str, Any]
 """What the page sends with a call, as JSON has it."""
 
-MOST_BOOKS, MOST_BEGINNING = 100, 4096
-"""Files of a folder that may be price books, and the bytes at their beginning that say so."""
+MOST_BOOKS = 100
+"""Files of a folder that may be price books."""
 MOST_FILES = 2_000
 """YAML files that are read to list the plans among them."""
 DESIGN_COPY = "my-{design}"
@@ -52,7 +52,7 @@ NO_VERSION = ""
 """The version of a file that does not exist."""
 _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
-_TITLES = tuple(re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
+_TITLE, _NAME = (re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
 _QUOTE = re.compile(r"^quote:.*(?:\n(?: .*)?)*", re.MULTILINE)
 _QUOTED = {
     key: re.compile(rf"\b{key}: *(?:\{{ *name: *)?([^,{{}}\n]+)")
@@ -101,18 +101,19 @@ class Workspace:
             except (OSError, Refused):
                 continue
             if _PLAN.search(text) and _CLUSTER.search(text):
-                plans.append({"path": path, "title": _title(text), "version": version, **_quoted(text)})
+                plans.append({"path": path, "version": version, **_listed(text)})
         return plans, whole and len(paths) <= MOST_FILES
 
     def price_books(self, path: str) -> list[str]:
         """Return the price books beside a plan and in folders `prices` beside it and above, relative to the plan."""
         here = self.locate(path).parent
-        found = []
+        paths = []
         for folder in (here, here / "prices", here.parent / "prices"):
             if folder.is_dir() and folder.is_relative_to(self.root):
                 files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)[:MOST_BOOKS]
-                found += [os.path.relpath(file, here).replace(os.sep, "/") for file in files if _is_book(file)]
-        return found
+                books = (file for file in files if known_as(file) == PRICE_LIST)
+                paths += [os.path.relpath(book, here).replace(os.sep, "/") for book in books]
+        return paths
 
     def locate(self, path: str) -> Path:
         """Return the path of a plan. Raises Refused for a path that leads out of the folder or names no YAML file."""
@@ -185,24 +186,12 @@ class Workspace:
         return content
 
 
-def _is_book(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return FORMAT_KEY.encode() in file.read(MOST_BEGINNING)
-    except OSError:
-        return False
-
-
-def _title(text: str) -> str:
-    name = next((line[1] for title in _TITLES if (line := title.search(text))), "")
-    return name.partition(" #")[0].strip().strip("\"'")
-
-
-def _quoted(text: str) -> dict[str, str]:
-    """Return what is listed of the quote of a plan; empty where it says nothing."""
+def _listed(text: str) -> dict[str, str]:
+    """Return what is listed of a plan and of its quote, by key; empty where it says nothing."""
     block = _QUOTE.search(text)
-    found = ((key, pattern.search(block[0]) if block else None) for key, pattern in _QUOTED.items())
-    return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in found}
+    lines = {key: pattern.search(block[0]) if block else None for key, pattern in _QUOTED.items()}
+    lines["title"] = _TITLE.search(text) or _NAME.search(text)
+    return {key: line[1].partition(" #")[0].strip().strip("\"'") if line else "" for key, line in lines.items()}
 
 
 def _text_of(content: bytes) -> str | None:
@@ -232,7 +221,7 @@ def gallery() -> list[dict[str, Any]]:
 def open_design(name: str) -> dict[str, Any]:
     """Return a new plan that starts from a design. Raises Refused for an unknown one."""
     if name not in designs():
-        raise Refused(f"no design '{name}'; did you mean {' or '.join(nearest_designs(name)) or 'another'}?")
+        raise Refused(unknown("design", name, designs()))
     plan = DESIGN_COPY.format(design=name.lower())
     return {"path": f"{plan}.yaml", "text": started_from(name, plan), "version": NO_VERSION}
 
@@ -284,26 +273,12 @@ def problems_data(problems: Iterable[Problem], path: str, text: str, say: Callab
 
 
 def _keys_of(text: str) -> Mapping[tuple[int, int], tuple[tuple[str | int, ...], Any]]:
-    """Return the path and the value at the line and column of each key and of each value of a plan."""
     try:
         source = read(text, "plan")
     except PlanErrors:
         return {}
     places = [*source.keys.items(), *source.values.items()]
-    return {(mark.line, mark.column): (path, _value_at(source.data, path)) for path, mark in places}
-
-
-def _value_at(data: Any, path: Sequence[str | int]) -> Any:
-    for step in path:
-        data = data[step]
-    return data
-
-
-def _fixes_of(path: Sequence[str | int], value: Any) -> list[str]:
-    from bomgen.plan.schema import declaration_at  # the server itself reads no schema
-
-    words = declaration_at(tuple(step if isinstance(step, str) else None for step in path)).words
-    return nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
+    return {(mark.line, mark.column): (path, reduce(getitem, path, source.data)) for path, mark in places}
 
 
 def texts_of(problems: Iterable[Problem], say: Callable[[str], str] = str) -> list[Data]:
@@ -348,154 +323,37 @@ def _place_of(problem: Problem, path: str, lines: list[str], keys: Mapping[tuple
     position = {"line": line, "column": column, "end_line": line, "end_column": word.end() + 1 if word else column}
     if not in_plan:
         return {**position, "file": str(problem.file), "file_line": problem.line}
+    from bomgen.plan.schema import declaration_at  # the server itself reads no schema
+
     steps, value = keys.get((line, column), ((), None))
-    return {**position, "key": ".".join(map(str, steps)), "fixes": _fixes_of(steps, value)}
+    words = declaration_at(tuple(step if isinstance(step, str) else None for step in steps)).words
+    fixes = nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
+    return {**position, "key": ".".join(map(str, steps)), "fixes": fixes}
 
 
 # requests -------------------------------------------------------------------------------------------------------------
+# A kind is str, int, float or bool; [kind] is a list; a tuple has alternatives; {str: kind} is a mapping with any keys;
+# any other mapping has the kind of each field, and `?` at the end of the names of those that may be missing.
 
-Scalar = str | int | float | bool | None
-"""A plain value of a plan."""
-WORDS: dict[Any, str] = {
-    Scalar: "a plain value",
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
+SCALAR = (str, int, float, bool, type(None))
+WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 MOST_NAME = 64
-"""Characters of the id of a page."""
+SENT = {"page?": str, "language?": str, "turn?": int}
+"""Fields of any request: the page that sends it, its language, and its turn, which ends older calls of the page."""
+PLAN = {"path": str, "text": str}
+"""A plan: its path below the folder, and its text in the editor."""
+DROPPED = {"name": str, "base64": str}
+BILL = {**DROPPED, "answers?": {str: str}}
+"""A bill or a price list, and answers to the questions about its columns."""
 
 
-class Sent(TypedDict):
-    """Any request: the `page` that sends it, its language, and its `turn`: a newer one ends older calls of the page."""
-
-    page: NotRequired[str]
-    language: NotRequired[str]
-    turn: NotRequired[int]
-
-
-class Plan(Sent):
-    """A plan: its path below the folder, and its text in the editor."""
-
-    path: str
-    text: str
-
-
-class Build(Plan):
-    """A plan, its text as it was last saved, and the tabs that are shown."""
-
-    base: NotRequired[str]
-    tabs: NotRequired[list[str]]
-
-
-class Complete(Plan):
-    """A plan, and the line and column of the cursor, both from 1 on."""
-
-    line: int
-    column: int
-
-
-class Form(Sent):
-    """A plan, and answers to write into it, by the keys of the questions; its path names one that they begin.
-
-    The goal of an inquiry asks only the questions of that goal.
-    """
-
-    path: NotRequired[str]
-    text: str
-    answers: NotRequired[dict[str, Scalar]]
-    goal: NotRequired[str]
-
-
-class Space(Sent):
-    """A plan to search."""
-
-    text: str
-
-
-class Set(Sent):
-    """A plan, and values to set, by dotted key."""
-
-    text: str
-    set: dict[str, Scalar]
-
-
-class Search(Plan):
-    """A plan, the values or the range of each key that varies, the measures, and the most of a measure."""
-
-    over: NotRequired[dict[str, list[Scalar] | str | int | float]]
-    minimise: NotRequired[list[str] | str]
-    within: NotRequired[dict[str, str | int | float]]
-
-
-class Download(Plan):
-    """A plan, and the format of its file."""
-
-    format: str
-
-
-class Compare(Sent):
-    """Two or more plans."""
-
-    plans: list[Plan]
-
-
-class Picture(Sent):
-    """The name of a design."""
-
-    name: str
-
-
-class Dropped(Sent):
-    """A file that was dropped on the page."""
-
-    name: str
-    base64: str
-
-
-class Bill(Dropped):
-    """A bill, and answers to the questions about its columns."""
-
-    answers: NotRequired[dict[str, str]]
-
-
-class Prices(Bill):
-    """A price list, answers about its columns, and the plan that it is for."""
-
-    path: NotRequired[str]
-    text: NotRequired[str]
-    entered: NotRequired[bool]
-    """Whether its prices were entered on the page, not read from a file."""
-
-
-class Apply(Dropped):
-    """A quote that came back, the plan that it is from, and what was chosen for each conflict."""
-
-    path: str
-    text: str
-    choices: NotRequired[dict[str, str]]
-
-
-class Open(Sent):
-    """One of a plan below the folder, the name of a design, and a plan packed into a link."""
-
-    path: NotRequired[str]
-    gallery: NotRequired[str]
-    packed: NotRequired[str]
-
-
-class Save(Plan):
-    """A plan to write, and the version of the file that was read; empty for a new file."""
-
-    version: str
-
-
-def read_request(sent: type, data: Any) -> dict[str, Any]:
-    """Return the fields that came with a request. Raises Refused if one is missing or of another type."""
-    if wrong := _wrong(sent, data, ""):
+def read_request(fields: Mapping[str, Any], data: Any) -> dict[str, Any]:
+    """Return the fields that came with a request. Raises Refused if one is missing or of another kind."""
+    fields = {**SENT, **fields}
+    if wrong := _wrong(fields, data, ""):
         raise Refused(wrong)
-    request = {name: data[name] for name in _fields(sent) if data.get(name) is not None}
+    names = [name.removesuffix("?") for name in fields]
+    request = {name: data[name] for name in names if data.get(name) is not None}
     if len(request.get("page", "")) > MOST_NAME or request.get("turn", 0) < 0:
         raise Refused(f"`page` has at most {MOST_NAME} characters, and `turn` is not negative")
     return request
@@ -503,41 +361,35 @@ def read_request(sent: type, data: Any) -> dict[str, Any]:
 
 def _wrong(kind: Any, value: Any, path: str) -> str:
     """Return what is wrong with a value at a path of a request; empty if it is of this kind."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        kinds = [option for option in inner if type(value) is (get_origin(option) or option)]
-        return _wrong(kinds[0], value, path) if kinds else _must_be(kind, path)
-    if is_typeddict(kind) and type(value) is dict:
-        problems = (_wrong_field(*field, value, path) for field in _fields(kind).items())
-    elif origin is list and type(value) is list:
-        problems = (_wrong(inner[0], item, f"{path}.{at}") for at, item in enumerate(value))
-    elif origin is dict and type(value) is dict:
-        problems = (_wrong(inner[1], item, f"{path}.{key}") for key, item in value.items())
-    else:
-        return "" if type(value) is kind and (kind is not float or isfinite(value)) else _must_be(kind, path)
-    return next(filter(None, problems), "")
+    if isinstance(kind, tuple):
+        kind = next((option for option in kind if type(value) is _type_of(option)), kind)
+    if type(value) is not _type_of(kind) or (kind is float and not isfinite(value)):
+        return f"`{path.removeprefix('.')}` must be {_named(kind)}" if path else f"a request is {_named(kind)}"
+    inner: Iterable[tuple[Any, Any, str]] = ()
+    if isinstance(kind, list):
+        inner = ((kind[0], item, f"{path}.{at}") for at, item in enumerate(value))
+    elif isinstance(kind, dict) and str in kind:
+        inner = ((kind[str], item, f"{path}.{key}") for key, item in value.items())
+    elif isinstance(kind, dict):
+        fields = ((field.removesuffix("?"), of_field, field.endswith("?")) for field, of_field in kind.items())
+        inner = (
+            (of_field, value.get(name), f"{path}.{name}")
+            for name, of_field, optional in fields
+            if not (optional and value.get(name) is None)
+        )
+    return next(filter(None, (_wrong(*below) for below in inner)), "")
 
 
-def _wrong_field(name: str, kind: Any, value: dict[str, Any], path: str) -> str:
-    field_value = value.get(name)
-    if get_origin(kind) is not NotRequired:
-        return _wrong(kind, field_value, f"{path}.{name}")
-    return "" if field_value is None else _wrong(get_args(kind)[0], field_value, f"{path}.{name}")
-
-
-@cache
-def _fields(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
-
-
-def _must_be(kind: Any, path: str) -> str:
-    return f"`{path.removeprefix('.')}` must be {_named(kind)}" if path else f"a request is {_named(kind)}"
+def _type_of(kind: Any) -> Any:
+    return type(kind) if isinstance(kind, list | dict | tuple) else kind
 
 
 def _named(kind: Any) -> str:
-    if kind not in WORDS and get_origin(kind) is UnionType:
-        return " or ".join(map(_named, get_args(kind)))
-    return f"a list of {_named(*get_args(kind))}" if get_origin(kind) is list else WORDS.get(kind, "an object")
+    if isinstance(kind, tuple):
+        return "a plain value" if kind == SCALAR else " or ".join(map(_named, kind))
+    if isinstance(kind, list):
+        return f"a list of {_named(kind[0])}"
+    return "an object" if isinstance(kind, dict) else WORDS[kind]
 
 
 def plan_of(workspace: Workspace, request: Request) -> PlanFile:
@@ -569,8 +421,8 @@ class Call(NamedTuple):
 
     module: str
     name: str
-    sent: type[Sent]
-    """The fields of its request."""
+    fields: Mapping[str, Any]
+    """The kinds of the fields of its request."""
     long: bool = False
     """Whether it may take long: it has a process of its own, and its progress is reported."""
 
@@ -581,21 +433,34 @@ class Call(NamedTuple):
 
 
 CALLS = {
-    "check": Call("engine", "check", Plan),
-    "build": Call("engine", "build", Build),
-    "complete": Call("engine", "complete", Complete),
-    "formats": Call("engine", "formats", Plan),
-    "form": Call("form", "form", Form),
-    "space": Call("form", "space", Space),
-    "set": Call("form", "set_values", Set),
-    "offers": Call("form", "offers", Plan, long=True),
-    "picture": Call("engine", "picture", Picture, long=True),
-    "prices": Call("received", "prices", Prices, long=True),
-    "xray": Call("received", "xray", Bill, long=True),
-    "apply": Call("received", "apply", Apply, long=True),
-    "search": Call("form", "search", Search, long=True),
-    "download": Call("engine", "download", Download, long=True),
-    "compare": Call("engine", "compare_plans", Compare, long=True),
-    "share": Call("engine", "share", Plan, long=True),
+    "check": Call("engine", "check", PLAN),
+    # `base` is the text as it was last saved, `tabs` are those that are shown
+    "build": Call("engine", "build", {**PLAN, "base?": str, "tabs?": [str]}),
+    "complete": Call("engine", "complete", {**PLAN, "line": int, "column": int}),
+    "formats": Call("engine", "formats", PLAN),
+    # answers by the keys of the questions; the path names a plan that they begin, a goal asks only its own questions
+    "form": Call("form", "form", {"path?": str, "text": str, "answers?": {str: SCALAR}, "goal?": str}),
+    "space": Call("form", "space", {"text": str}),
+    "set": Call("form", "set_values", {"text": str, "set": {str: SCALAR}}),
+    "offers": Call("form", "offers", PLAN, long=True),
+    "picture": Call("engine", "picture", {"name": str}, long=True),
+    # with the plan that the prices are for, and whether they were entered on the page instead of read from a file
+    "prices": Call("received", "prices", {**BILL, "path?": str, "text?": str, "entered?": bool}, long=True),
+    "xray": Call("received", "xray", BILL, long=True),
+    "apply": Call("received", "apply", {**DROPPED, **PLAN, "choices?": {str: str}}, long=True),
+    "search": Call(
+        "form",
+        "search",
+        {
+            **PLAN,
+            "over?": {str: ([SCALAR], str, int, float)},
+            "minimise?": ([str], str),
+            "within?": {str: (str, int, float)},
+        },
+        long=True,
+    ),
+    "download": Call("engine", "download", {**PLAN, "format": str}, long=True),
+    "compare": Call("engine", "compare_plans", {"plans": [{**SENT, **PLAN}]}, long=True),
+    "share": Call("engine", "share", PLAN, long=True),
 }
 """The calls that work on plans; those that only read or write a file need no process (server.py)."""

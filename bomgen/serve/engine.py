@@ -253,8 +253,6 @@ def _headline(report: Report, words: Language) -> tuple[list[list[str]], list[li
 
 
 class _Built:
-    """A plan and its result."""
-
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.report = inputs, work_out(inputs)
 
@@ -319,11 +317,9 @@ CHAPTERS = {
     "bill": ("bill", "costs", "order"),
     "prices": ("prices",),
 }
-"""The chapters of the report that a tab shows, by their ids."""
 EMPTY = "ui-nothing-{tab}"
 """The word for a tab that has nothing to show."""
 MARGIN = "margin"
-"""The tab of the seller."""
 CABLES_SHOWN = 500
 """Cables that the list shows of each cluster; a download has all."""
 CABLE_COLUMNS = ("fabric", "a_device", "a_port", "b_device", "b_port", "medium", "sku", "length_m", "label")
@@ -335,22 +331,12 @@ def _chapter_tab(tab: str) -> Callable[[DocumentInputs], str]:
     """Return the function that shows some chapters of the report."""
 
     def show(source: DocumentInputs) -> str:
-        page = source.chapters(CHAPTERS[tab])
-        shown = replace(_part(source, page.sections or [_nothing(tab, source)]), sums=page.sums)
-        return _page(shown, source.language)
+        page, words = source.chapters(CHAPTERS[tab]), source.language
+        said = words.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
+        sections = page.sections or [Section(tab, words.word("ui-nothing"), text=(said,))]
+        return _page(replace(_part(source, sections), sums=page.sums), words)
 
     return show
-
-
-def _nothing(tab: str, source: DocumentInputs) -> Section:
-    """Return the section of a tab without chapters, which says what they would be made from."""
-    said = source.language.word(EMPTY.format(tab=tab), lines=source.report.quote.totals.lines)
-    return Section(tab, source.language.word("ui-nothing"), text=(said,))
-
-
-def _cables_tab(source: DocumentInputs) -> str:
-    sections = [_cables(cluster, source.language) for cluster in source.report.each_cluster]
-    return _page(_part(source, sections), source.language)
 
 
 def _part(source: DocumentInputs, sections: Sequence[Section]) -> Document:
@@ -362,7 +348,6 @@ def _page(document: Document, words: Language) -> str:
 
 
 def _cables(report: Report, words: Language) -> Section:
-    """Return the first cables of a cluster as a table; each of several clusters has its own list."""
     from bomgen.output.wiring.columns import tables
     from bomgen.output.wiring.xlsx import columns as titled_columns
 
@@ -395,7 +380,9 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
     QUOTE: lambda source: _page(source.quote, source.language),
     "report": lambda source: _page(source.page, source.language),
     **{tab: _chapter_tab(tab) for tab in CHAPTERS},
-    "cables": _cables_tab,
+    "cables": lambda source: _page(
+        _part(source, [_cables(cluster, source.language) for cluster in source.report.each_cluster]), source.language
+    ),
 }
 
 
@@ -522,7 +509,6 @@ def wiring_files(report: Report, form: str) -> dict[str, bytes]:
 
 
 def _unpriced(report: Report, form: str) -> dict[str, bytes]:
-    """Return the list of parts without a price. Raises Refused for an unknown form, and where all have one."""
     if form not in PRICE_LISTS.names:
         raise Refused(unknown("form of price lists", form, PRICE_LISTS.names))
     if not (entries := list_unpriced_parts(report)):

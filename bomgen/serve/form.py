@@ -21,8 +21,9 @@ from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
+from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
-from bomgen.core.yaml_source import read
+from bomgen.core.yaml_source import own, read, value_at
 from bomgen.documents.offers import Offer, offers_table
 from bomgen.plan.schema import Declaration, declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
@@ -32,7 +33,16 @@ from bomgen.reading.cells import PERCENT
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, plan_of
 from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import source_of
-from bomgen.workflow.starters import DEFAULT, STARTER_NAME, USUAL_GPU, Inquiry, inquired, nearest_name, server_of
+from bomgen.workflow.starters import (
+    DEFAULT,
+    STARTER_NAME,
+    USUAL_GPU,
+    Inquiry,
+    answer_inquiry,
+    inquired,
+    nearest_name,
+    server_of,
+)
 
 INVALID = "refused-no-yaml"
 """The message about text that cannot be read."""
@@ -79,39 +89,12 @@ def data_of(text: str) -> Data:
     return data if isinstance(data, dict) else {}
 
 
-def value_at(data: Any, path: tuple[str, ...]) -> Any:
-    """Return the value at a path of a plan's data; None where there is none."""
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
-
-
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
 KEY = "key"
 """What languages translate the comments on keys of a plan by: `key/site.rack`."""
-DAYS = 30
-REQUESTS, PROMPT, OUTPUT = 1000, 1000, 500
-WEEK, STEPS, PROMPTS, RESPONSES, RESPONSE = 7, 500, 64, 16, 2000
-"""Values of a new block: those of templates/starter.yaml, and round numbers for a service."""
-PURPOSES: Mapping[str, Mapping[str, Any]] = {
-    "training": {"model": "llama-3.1-70b", "tokens": "2T", "target_days": DAYS, "mfu": "40%"},
-    "inference": {
-        "model": "llama-3.1-70b",
-        "requests_per_minute": REQUESTS,
-        "prompt_tokens": PROMPT,
-        "output_tokens": OUTPUT,
-    },
-    "fine_tuning": {"model": "llama-3.1-70b", "method": "lora", "tokens": "500M", "target_days": WEEK},
-    "reinforcement": {
-        **{"model": "qwen3-32b", "method": "grpo", "steps": STEPS, "prompts": PROMPTS, "responses": RESPONSES},
-        **{"prompt_tokens": PROMPT, "response_tokens": RESPONSE, "target_days": WEEK},
-    },
-    "compute": {"target": "100 PFLOPS", "precision": "bf16", "sparsity": "dense"},
-}
-"""The blocks that a purpose starts with: that of the starter, and the least that the others need."""
-TRAINING, INFERENCE, FINE_TUNING, REINFORCEMENT, COMPUTE = PURPOSES
+FILE = "page-questions.yaml"
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
-POWER, BUDGET = BOUNDS = ("cluster", "power"), ("cluster", "budget")
+BOUNDS = ("cluster", "power"), ("cluster", "budget")
 """What the largest cluster has to fit within."""
 SIZES = SERVERS, ("cluster", "gpus"), *BOUNDS
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
@@ -120,7 +103,7 @@ FIRST_SERVERS = 4
 CHARGES, SUPPORT = ("quote", "charges"), "support"
 SUPPORT_CHARGE: Mapping[str, Any] = {"kind": SUPPORT, "years": 3}
 """A new charge, until its years are others: a contract of three years; its share is an assumption until it is given."""
-YEARS, SHARE = "years", "share"
+SHARE = "share"
 PRICED_BY = {"price", "part", "cost"}
 """What a charge may have in place of a share."""
 USUAL_CURRENCY = "USD"
@@ -135,98 +118,31 @@ NETWORK_WORDS = (DEFAULT, NONE)
 
 
 class Question(NamedTuple):
-    """A question of the form, and the key of its answer."""
+    """A question of the form, and the key of its answer, as data/page-questions.yaml declares it."""
 
     id: str
     path: tuple[str, ...]
     kind: str
-    """choice, number, percent, date, party (a name, or a mapping with one) or text."""
     group: str
-    purpose: str = ""
-    """The purpose that it belongs to; empty for all."""
     proposed: tuple[str, ...] = ()
-    """Answers that the schema does not name; a choice has no others."""
+
+    @property
+    def purpose(self) -> str:
+        """Return the purpose that it belongs to; empty for all."""
+        return self.path[1] if self.path[0] == WORKLOAD else ""
 
 
-HARDWARE, NETWORK, SITE, PRICES, QUOTE = "hardware", "network", "site", "prices", "quote"
-LANGUAGE, PRICE_BOOK = "language", (QUOTE, "price_book")
-DATE, RATE = (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
-"""The date of the quote, and the rate of the currency that most prices are in, with that date unless it has one."""
-STATE = (QUOTE, "state")
-QUESTIONS = (
-    Question("model", (WORKLOAD, TRAINING, "model"), "choice", WORKLOAD, TRAINING),
-    Question("tokens", (WORKLOAD, TRAINING, "tokens"), "text", WORKLOAD, TRAINING),
-    Question("days", (WORKLOAD, TRAINING, "target_days"), "number", WORKLOAD, TRAINING),
-    Question("mfu", (WORKLOAD, TRAINING, "mfu"), "percent", WORKLOAD, TRAINING),
-    Question("precision", (WORKLOAD, TRAINING, "precision"), "choice", WORKLOAD, TRAINING),
-    Question("model", (WORKLOAD, INFERENCE, "model"), "choice", WORKLOAD, INFERENCE),
-    Question("requests", (WORKLOAD, INFERENCE, "requests_per_minute"), "number", WORKLOAD, INFERENCE),
-    Question("prompt", (WORKLOAD, INFERENCE, "prompt_tokens"), "number", WORKLOAD, INFERENCE),
-    Question("output", (WORKLOAD, INFERENCE, "output_tokens"), "number", WORKLOAD, INFERENCE),
-    Question("ttft", (WORKLOAD, INFERENCE, "targets", "ttft"), "text", WORKLOAD, INFERENCE),
-    Question("tpot", (WORKLOAD, INFERENCE, "targets", "tpot"), "text", WORKLOAD, INFERENCE),
-    Question("precision", (WORKLOAD, INFERENCE, "precision"), "choice", WORKLOAD, INFERENCE),
-    Question("spare-replicas", (WORKLOAD, INFERENCE, "spare_replicas"), "number", WORKLOAD, INFERENCE),
-    Question("model", (WORKLOAD, FINE_TUNING, "model"), "choice", WORKLOAD, FINE_TUNING),
-    Question("method", (WORKLOAD, FINE_TUNING, "method"), "choice", WORKLOAD, FINE_TUNING),
-    Question("tokens", (WORKLOAD, FINE_TUNING, "tokens"), "text", WORKLOAD, FINE_TUNING),
-    Question("days", (WORKLOAD, FINE_TUNING, "target_days"), "number", WORKLOAD, FINE_TUNING),
-    Question("model", (WORKLOAD, REINFORCEMENT, "model"), "choice", WORKLOAD, REINFORCEMENT),
-    Question("steps", (WORKLOAD, REINFORCEMENT, "steps"), "number", WORKLOAD, REINFORCEMENT),
-    Question("prompts", (WORKLOAD, REINFORCEMENT, "prompts"), "number", WORKLOAD, REINFORCEMENT),
-    Question("responses", (WORKLOAD, REINFORCEMENT, "responses"), "number", WORKLOAD, REINFORCEMENT),
-    Question("response", (WORKLOAD, REINFORCEMENT, "response_tokens"), "number", WORKLOAD, REINFORCEMENT),
-    Question("days", (WORKLOAD, REINFORCEMENT, "target_days"), "number", WORKLOAD, REINFORCEMENT),
-    Question("flops", (WORKLOAD, COMPUTE, "target"), "text", WORKLOAD, COMPUTE),
-    Question("precision", (WORKLOAD, COMPUTE, "precision"), "choice", WORKLOAD, COMPUTE),
-    Question("sparsity", (WORKLOAD, COMPUTE, "sparsity"), "choice", WORKLOAD, COMPUTE),
-    Question("gpu", GPU, "choice", HARDWARE),
-    Question("server", SERVER, "choice", HARDWARE),
-    Question("gpus", ("cluster", "gpus"), "number", HARDWARE),
-    Question("servers", SERVERS, "number", HARDWARE),
-    Question("spare-servers", ("cluster", "spare_servers"), "number", HARDWARE),
-    Question("site-power", POWER, "text", HARDWARE),
-    Question("budget", BUDGET, "text", HARDWARE),
-    Question("compute", (FABRICS, "compute"), "choice", NETWORK, proposed=NETWORK_WORDS),
-    Question("network", ("fabrics", "compute", "switch"), "choice", NETWORK),
-    Question("topology", ("fabrics", "compute", "topology"), "choice", NETWORK),
-    Question("in-band", (FABRICS, "in_band"), "choice", NETWORK, proposed=(DEFAULT,)),
-    Question("out-of-band", (FABRICS, "out_of_band"), "choice", NETWORK, proposed=(DEFAULT,)),
-    Question("storage-system", STORAGE, "choice", SITE),
-    Question("storage", ("storage", "dataset"), "text", SITE),
-    Question("storage-network", STORAGE_NETWORK, "choice", SITE, proposed=(DEFAULT,)),
-    Question("power", ("site", "rack", "power"), "text", SITE),
-    Question("prices", PRICE_BOOK, "text", PRICES, proposed=(INDICATIVE,)),
-    Question("currency", (QUOTE, "currency"), "text", PRICES),
-    Question("rate", RATE, "number", PRICES),
-    Question("tax", (QUOTE, "tax"), "percent", PRICES),
-    Question("support", (*CHARGES, SUPPORT, YEARS), "number", PRICES),
-    Question("support-share", (*CHARGES, SUPPORT, SHARE), "percent", PRICES),
-    Question("years", ("operation", "years"), "number", PRICES),
-    Question("title", ("title",), "text", QUOTE),
-    Question("state", STATE, "choice", QUOTE),
-    Question("customer", (QUOTE, "customer"), "party", QUOTE),
-    Question("vendor", (QUOTE, "vendor"), "party", QUOTE),
-    Question("date", DATE, "date", QUOTE),
-    Question("valid", (QUOTE, "valid_days"), "number", QUOTE),
-    Question("delivery", (QUOTE, "delivery_time"), "text", QUOTE),
-    Question("payment", (QUOTE, "payment"), "text", QUOTE),
-    Question("warranty", (QUOTE, "warranty"), "text", QUOTE),
-    Question("language", (QUOTE, LANGUAGE), "choice", QUOTE),
+QUOTE, LANGUAGE = "quote", "language"
+PRICE_BOOK, DATE, RATE = (QUOTE, "price_book"), (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
+"""The rate of the currency that most prices are in has the date of the quote unless it has one."""
+_DECLARED = own(folder("data") / FILE, FILE).data
+PURPOSES: Mapping[str, Mapping[str, Any]] = _DECLARED["purposes"]
+GOALS: Mapping[str, Mapping[str, Sequence[str]]] = _DECLARED["goals"]
+QUESTIONS = tuple(
+    Question(entry["id"], tuple(entry["key"].split(".")), entry["kind"], group, tuple(entry.get("proposed", ())))
+    for group, entries in _DECLARED["questions"].items()
+    for entry in entries
 )
-"""Questions in the order of the form. Those about support have the kind of the charge in place of its position."""
-
-GOALS: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "serve": {INFERENCE: ("model", "requests", "prompt", "output", "tpot", "gpu")},
-    "train": {TRAINING: ("model", "tokens", "days", "gpu")},
-    "tune": {
-        FINE_TUNING: (PURPOSE, "model", "tokens", "days", "gpu"),
-        REINFORCEMENT: (PURPOSE, "model", "steps", "days", "gpu"),
-    },
-    "count": {NONE: (PURPOSE, "gpu", "gpus", "topology"), COMPUTE: (PURPOSE, "flops", "precision", "gpu")},
-    "budget": {NONE: ("budget", "site-power", "gpu")},
-}
-"""What an inquiry asks for: by purpose its questions in their order, the purpose itself where there is a choice."""
 OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len(CHARGES)] == CHARGES)
 
 
@@ -254,7 +170,6 @@ def form(workspace: Workspace, request: Request) -> Data:
 
 
 def _of_inquiry(purposes: Mapping[str, Sequence[str]], questions: Sequence[Data]) -> list[Data]:
-    """Return the questions that an inquiry asks of a plan, with its purposes only."""
     asked = {question["id"]: question for question in questions}
     purpose = asked[PURPOSE]
     purpose["choices"] = [choice for choice in purpose["choices"] if choice["value"] in purposes]
@@ -459,7 +374,6 @@ def _with_fitting_server(text: str) -> str:
 
 
 def _as_typed(answer: Any) -> Any:
-    """Return a text that is a number as one."""
     if not isinstance(answer, str) or len(answer) > MOST_DIGITS or not _NUMBER.fullmatch(answer):
         return answer
     return Decimal(answer) if "." in answer else int(answer)
@@ -473,8 +387,6 @@ def offers(workspace: Workspace, request: Request) -> Data:
 
     Raises PlanErrors if nothing can be built for it.
     """
-    from bomgen.workflow.inquiry import answer_inquiry
-
     answer, words = answer_inquiry(plan_of(workspace, request)), language_of(request)
     [_, *others] = _offers_data((answer.offers[0], *answer.others), request["text"], words)
     return {
@@ -485,7 +397,6 @@ def offers(workspace: Workspace, request: Request) -> Data:
 
 
 def _offers_data(designs: Sequence[Offer], text: str, words: Language) -> list[Data]:
-    """Return title, rows and plan of each design; a row has a label, a value and the range of an estimate."""
     table = offers_table(designs, words)
     return [
         {
@@ -548,7 +459,6 @@ def _key(data: Data, path: tuple[str, ...]) -> Data:
 
 
 def _scalars(data: Data, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of plain values that may matter to a design."""
     for key, value in data.items():
         if isinstance(value, dict):
             yield from _scalars(value, (*above, key))
@@ -591,6 +501,5 @@ def search(workspace: Workspace, request: Request) -> Data:
 
 
 def _listed(values: Any) -> str:
-    """Return values, or a range, as `--over` has them."""
     listed = values if isinstance(values, list) else [values]
     return ",".join(value if isinstance(value, str) else json.dumps(value) for value in listed)

@@ -125,14 +125,9 @@ def main() -> None:
             failed = failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, message)
             _answer(out, CANCELLED if turn.interrupted else failed)
             raise
-        _tidy()
-
-
-def _tidy() -> None:
-    """Free what a call has left behind, in a millisecond: objects of the first call are not examined again."""
-    gc.collect()
-    if not gc.get_freeze_count():
-        gc.freeze()
+        gc.collect()
+        if not gc.get_freeze_count():  # takes a millisecond then: objects of the first call are not examined again
+            gc.freeze()
 
 
 def warm_up(workspace: Workspace) -> None:
@@ -268,7 +263,6 @@ class Lane:
                 self._discard()
 
     def _enter(self, turn: int, gone: Event) -> Answer | None:
-        """Wait for the turn of a call; return why it is refused."""
         with self._free:
             if turn and turn < self._newest:
                 return CANCELLED
@@ -295,7 +289,6 @@ class Lane:
             return None
 
     def _is_over(self, turn: int, gone: Event) -> bool:
-        """Return whether nobody waits for a call any more."""
         return self._closed or gone.is_set() or 0 < turn < self._newest
 
     def _interrupt(self, patience: int) -> None:
@@ -350,7 +343,6 @@ class Lane:
 
     @property
     def _is_to_end(self) -> bool:
-        """Return whether the current call was interrupted."""
         with self._free:
             return self._ended == self._calls
 
@@ -375,7 +367,6 @@ class Lane:
             self._discard()
 
     def _discard(self) -> None:
-        """End the process, if there is one, and close its pipes."""
         child, self._child = self._child, None
         self._ready = False
         if child is not None:

@@ -14,7 +14,7 @@ from bomgen.core.document import Cell
 from bomgen.core.language import Language
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.units import Totals
-from bomgen.core.yaml_source import Source
+from bomgen.core.yaml_source import Source, value_at
 from bomgen.output.markdown_html import html
 from bomgen.output.price_documents import describe, use_of
 from bomgen.output.price_lists import Entry, write_yaml
@@ -36,7 +36,7 @@ from bomgen.serve.calls import (
     texts_of,
     version_of,
 )
-from bomgen.serve.form import USUAL_CURRENCY, data_of, value_at, with_values
+from bomgen.serve.form import USUAL_CURRENCY, data_of, with_values
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile, content_of
@@ -227,7 +227,6 @@ def apply(workspace: Workspace, request: Request) -> Data:
 
 
 def _conflict(problem: Problem, choices: Mapping[str, Any], words: Language, offered: Sequence[str] = (KEEP,)) -> Data:
-    """Return a conflict with what may be chosen; `chosen` is empty as long as nothing is."""
     [said] = texts_of([problem], words.message)
     key = f"{problem.line}:{problem.column}:{problem.path or problem.rule}"
     may = [{"value": value, "label": ""} for value in offered]
@@ -243,7 +242,6 @@ def _conflict(problem: Problem, choices: Mapping[str, Any], words: Language, off
 
 
 def _edited(file: PlanFile, files: Sequence[Any]) -> Data:
-    """Return the edited text of a plan, and the other files to save with their versions."""
     text, saved, folder = file.content.decode("utf-8"), [], Path(file.name).parent
     for edited in files:
         if edited.name == Path(file.name).name:

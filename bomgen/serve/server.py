@@ -24,7 +24,7 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from bomgen.core.diagnostics import OutputError
@@ -33,12 +33,10 @@ from bomgen.output.face import face_folder
 from bomgen.serve.calls import (
     CALLS,
     NO_VERSION,
+    PLAN,
     Data,
     FileChanged,
-    Open,
     Refused,
-    Save,
-    Sent,
     Workspace,
     error_data,
     gallery,
@@ -317,7 +315,6 @@ class _Handler(BaseHTTPRequestHandler):
     # files ----------------------------------------------------------------------------------------------------------
 
     def _file(self) -> None:
-        """Send a file of the page; the page itself needs the token."""
         path = self._address().path
         if path == "/":
             if not self._has_token():  # somebody opened a link, and reads this
@@ -345,22 +342,21 @@ class _Handler(BaseHTTPRequestHandler):
             raise HttpError(HTTPStatus.FORBIDDEN, "token", WRONG_ADDRESS)
         self._client.known = True
         above, _, name = self._address().path.rpartition("/")
-        call = CALLS.get(name) or OWN_CALLS.get(name)
-        if above != "/api" or call is None:
+        if above != "/api" or (name not in CALLS and name not in OWN_CALLS):
             raise HttpError(HTTPStatus.NOT_FOUND, "not-found", "there is no such call")
         try:
-            request = read_request(call.sent, self._body())
+            request = read_request(CALLS[name].fields if name in CALLS else OWN_CALLS[name][1], self._body())
         except Refused as error:
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", str(error)) from None
         page, turn = request.get("page") or "page", request.get("turn", 0)
         self._client.wait()
-        if isinstance(call, OwnCall):
-            self._send(HTTPStatus.OK, _json(_own_call(self.server, call, request, page)), "application/json")
+        if name in OWN_CALLS:
+            self._send(HTTPStatus.OK, _json(_own_call(self.server, name, request, page)), "application/json")
             return
         answers = self.server.pages.call(page, name, request, turn, self._client.gone)
         if name == "download":
             self._download(answers)
-        elif call.long:
+        elif CALLS[name].long:
             self._stream(answers)
         else:
             [answer] = answers
@@ -382,8 +378,9 @@ class _Handler(BaseHTTPRequestHandler):
             content = self.rfile.read(int(length))
             if len(content) < int(length):
                 raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "refused", "the request ended early")
-            data = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
-            json.dumps(data, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+            data = json.loads(content.decode("utf-8"))
+            # NaN is no JSON, and half of a surrogate pair is no text
+            json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
             raise HttpError(HTTPStatus.BAD_REQUEST, "refused", "the request is not JSON") from None
         return data
@@ -398,7 +395,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, body, result["type"], {"Content-Disposition": f"attachment; filename={name}"})
 
     def _stream(self, answers: Generator[Data, None, None]) -> None:
-        """Send progress as lines, and then the answer; the call ends when the page is gone."""
         first = next(answers)
         try:
             self._start(first.get("status", HTTPStatus.OK), "application/x-ndjson", {})
@@ -426,10 +422,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
 def _json(data: Any) -> bytes:
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")  # names of files may be no text
 
@@ -441,18 +433,10 @@ def _line(answer: Data) -> bytes:
 # calls that need no process -----------------------------------------------------------------------------------------
 
 
-class OwnCall(NamedTuple):
-    """A call that only reads or writes a file."""
-
-    answer: Callable[[PageServer, Data, str], Data]
-    sent: type[Sent]
-    """The fields of its request."""
-
-
-def _own_call(server: PageServer, call: OwnCall, request: Data, page: str) -> Data:
-    """Return the result of a call. Raises HttpError if it fails."""
+def _own_call(server: PageServer, name: str, request: Data, page: str) -> Data:
+    answer, _ = OWN_CALLS[name]
     try:
-        return call.answer(server, request, page)
+        return answer(server, request, page)
     except Refused as error:
         raise HttpError(HTTPStatus.BAD_REQUEST, "refused", error.said(request)) from None
     except FileChanged as changed:
@@ -480,13 +464,7 @@ def _open(server: PageServer, request: Data, _page: str) -> Data:
 
 
 def _save(server: PageServer, request: Data, _page: str) -> Data:
-    version = server.workspace.save(request["path"], request["text"], request["version"])
-    return {"version": version}
-
-
-def _stop(server: PageServer, _request: Data, page: str) -> Data:
-    server.pages.stop(page)
-    return {}
+    return {"version": server.workspace.save(request["path"], request["text"], request["version"])}
 
 
 def _leave(server: PageServer, _request: Data, page: str) -> Data:
@@ -494,10 +472,16 @@ def _leave(server: PageServer, _request: Data, page: str) -> Data:
     return {}
 
 
-OWN_CALLS = {
-    "files": OwnCall(_files, Sent),
-    "open": OwnCall(_open, Open),
-    "save": OwnCall(_save, Save),
-    "stop": OwnCall(_stop, Sent),
-    "leave": OwnCall(_leave, Sent),
+def _stop(server: PageServer, _request: Data, page: str) -> Data:
+    server.pages.stop(page)
+    return {}
+
+
+OWN_CALLS: Mapping[str, tuple[Callable[[PageServer, Data, str], Data], Mapping[str, Any]]] = {
+    "files": (_files, {}),
+    "open": (_open, {"path?": str, "gallery?": str, "packed?": str}),
+    "save": (_save, {**PLAN, "version": str}),
+    "stop": (_stop, {}),
+    "leave": (_leave, {}),
 }
+"""The function of each such call, and the kinds of the fields of its request."""

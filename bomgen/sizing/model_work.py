@@ -82,12 +82,14 @@ def _sparse(model: Model, kv_heads: Figure | None, width: Figure | None) -> list
     return [Layers(layers_with_all_tokens(layers, sparse), kv_heads, width), chosen]
 
 
-@formula("tokens", f"{_DEEPSEEK_V4}: the indexer chooses compressed entries")
-def tokens_of_entries(index_topk: int, compress_rate_csa: int) -> int:
-    """Tokens that the entries selected for a token represent."""
-    return index_topk * compress_rate_csa
-
-
+tokens_of_entries = product(
+    "tokens_of_entries",
+    "tokens",
+    "index_topk",
+    "compress_rate_csa",
+    source=f"{_DEEPSEEK_V4}: the indexer chooses compressed entries",
+)
+"""Tokens that the entries selected for a token represent."""
 layers_with_all_tokens = difference("layers_with_all_tokens", "layers", "layers", "sparse_layers")
 """Layers with attention to all tokens, without those with sparse attention."""
 
@@ -207,10 +209,11 @@ def products(positions: Fraction, heads: int, head_dim: int, value_dim: int) -> 
     return heads * (head_dim + value_dim) * positions
 
 
-@formula("multiply-adds", "Hugging Face Transformers, modular_deepseek_v32.py: the indexer")
-def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -> Fraction:
-    """Multiply-adds of a token's scores in the indexers of sparse attention."""
-    return index_heads * index_head_dim * positions
+_DEEPSEEK_V32 = "Hugging Face Transformers, modular_deepseek_v32.py: the indexer"
+index_products = product(
+    "index_products", "multiply-adds", "positions", "index_heads", "index_head_dim", source=_DEEPSEEK_V32
+)
+"""Multiply-adds of a token's scores in the indexers of sparse attention."""
 
 
 @formula("multiply-adds")
@@ -314,31 +317,28 @@ def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
     causal = products_of_token(model, CONVENTIONS["causal"], sequence)
     if causal is None:
         return None
-    routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
-    shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
+    shared, routed = shared_and_routed(all_matrices)
     attention_layers, hidden = model_matrices.attention_layers(model), shape["hidden"]
     width, kv_heads = model_matrices.width_of_head(model), model_matrices.kv_heads(model) or shape["heads"]
-    stored = (
-        add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.count) for matrix in routed)
-        if routed
-        else ZERO
-    )
+    stored = total_weights(routed, idle=True)
     return Work(
         layers=shape["layers"],
         blocks=add_counts(model_matrices.mixing_layers(model), model_matrices.ffn_layers(model)),
         hidden=hidden,
         sequence=sequence,
-        weights=add_figures(weights_of_matrix(matrix.inputs, matrix.outputs, matrix.active) for matrix in shared),
-        split_width=add_figures(_width_between(matrix, hidden) for matrix in all_matrices),
+        weights=total_weights(shared),
+        split_width=add_figures(
+            # The side of a matrix that is not the hidden state.
+            elements_of_matrix(m.outputs if m.inputs.value == hidden.value else m.inputs, m.active)
+            for m in all_matrices
+        ),
         products=causal,
         scores=score_elements(attention_layers, shape["heads"], sequence),
         states=state_elements(*_states(model)) if "linear_layers" in shape else ZERO,
         kv_width=key_value_elements(attention_layers, kv_heads, width),
         head=weights_of_head(hidden, shape["vocab"]),
         parameters=parameters_beside_experts(model.parameters, stored),
-        expert_weights=add_figures(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed)
-        if routed
-        else ZERO,
+        expert_weights=total_weights(routed),
         expert_parameters=stored,
         expert_width=shape["ffn_expert"] if routed else ONE,
         expert_input=(shape.get("moe_latent") or hidden) if routed else ZERO,
@@ -358,8 +358,7 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
         for matrix in model_matrices.matrices(model) or ()
         if matrix.name not in states.LEFT_ALONE and (adapters.modules is None or matrix.name in adapters.modules)
     ]
-    routed = [matrix for matrix in adapted if matrix.count.value > matrix.active.value]
-    shared = [matrix for matrix in adapted if matrix.count.value == matrix.active.value]
+    shared, routed = shared_and_routed(adapted)
 
     def more(count: Figure, parts: Iterable[Figure]) -> Figure:
         return reduce(add_counts, parts, count)
@@ -378,9 +377,9 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
         parameters=parameters,
         expert_parameters=expert_parameters,
         trained=trained_share(
-            add_figures([weights(matrix, matrix.count) for matrix in adapted] or [ZERO]), parameters, expert_parameters
+            add_figures(weights(matrix, matrix.count) for matrix in adapted), parameters, expert_parameters
         ),
-        adapted=add_figures([*(matrix.active for matrix in shared), *(work.expert_layers for _ in routed)] or [ZERO]),
+        adapted=add_figures([*(matrix.active for matrix in shared), *(work.expert_layers for _ in routed)]),
         stored_weight=states.quantised_bytes(
             states.NF4_BITS, states.SCALE_BITS, states.BLOCK, states.GROUP_BITS, states.GROUP
         )
@@ -389,15 +388,23 @@ def work_with_adapters(work: Work[Figure], model: Model, adapters: Adapters) -> 
     )
 
 
+def shared_and_routed(matrices: Iterable[Matrix]) -> tuple[list[Matrix], list[Matrix]]:
+    """Return the matrices that every token passes, and those of routed experts."""
+    kinds: tuple[list[Matrix], list[Matrix]] = [], []
+    for matrix in matrices:
+        kinds[matrix.count.value > matrix.active.value].append(matrix)
+    return kinds
+
+
+def total_weights(matrices: Iterable[Matrix], idle: bool = False) -> Figure:
+    """Return the weights of matrices that a token passes, or with idle experts all of them."""
+    return add_figures(weights_of_matrix(m.inputs, m.outputs, m.count if idle else m.active) for m in matrices)
+
+
 def add_figures(figures: Iterable[Figure]) -> Figure:
-    """Return the sum of figures of a unit, of which there is at least one."""
-    return reduce(add_counts, figures)
-
-
-def _width_between(matrix: Matrix, hidden: Figure) -> Figure:
-    """Return the elements per token on the side of a matrix that is not the hidden state."""
-    inner = matrix.outputs if matrix.inputs.value == hidden.value else matrix.inputs
-    return elements_of_matrix(inner, matrix.active)
+    """Return the sum of counts; 0 of none."""
+    counts = list(figures)
+    return reduce(add_counts, counts) if counts else ZERO
 
 
 weights_of_matrix = product("weights_of_matrix", "count", "inputs", "outputs", "copies")

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from bomgen.cabling.types import INFINIBAND_LANES
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.reading.bill_columns import read_cables
 from bomgen.reading.tables import PACKAGE, decode_text, read_tables
 
@@ -103,7 +102,7 @@ class Forms(NamedTuple):
 @cache
 def read_forms() -> Forms:
     """Return the forms of outputs."""
-    data = own(folder("data") / FORMS, FORMS).data
+    data = read_data(FORMS)
     return Forms(
         {name: _text_form(form) for name, form in data["texts"].items()},
         {name: form["headings"] for name, form in data["tables"].items()},

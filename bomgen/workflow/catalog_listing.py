@@ -25,7 +25,7 @@ from bomgen.catalog.files import (
 )
 from bomgen.catalog.identity import identity
 from bomgen.catalog.part_file_checks import UNVERIFIED, number_sources, plausible_ranges
-from bomgen.catalog.search import Found, search
+from bomgen.catalog.search import search
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
@@ -35,8 +35,7 @@ from bomgen.core.resources import IDS
 from bomgen.core.safety import quote
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import SUFFIXES
-from bomgen.fabric import types as fabrics
-from bomgen.fabric.types import Topology
+from bomgen.fabric import types as fabric_types
 from bomgen.plan.schema import PLAN, with_defaults
 from bomgen.workflow.plan_files import checkout
 
@@ -59,7 +58,6 @@ _OF_INTEREST = {
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }
-"""Fields that a list shows, by kind of part."""
 UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
 """Units in which a condition and a catalogue value are compared."""
 
@@ -67,7 +65,7 @@ UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
 def kinds(catalog: Catalog) -> Document:
     """Return a document that lists the kinds of part and the number of parts of each."""
     rows = [(kind, len(catalog.ids(kind))) for kind in KINDS]
-    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(fabrics.topologies()))])
+    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(fabric_types.topologies()))])
 
 
 def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) -> Document:
@@ -78,13 +76,13 @@ def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) 
 
 def topologies_listed() -> Document:
     """Return a document with each topology, its limits and a drawing."""
-    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in fabrics.describe_topologies())
+    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in fabric_types.describe_topologies())
     return Document("", ENGLISH, tuple(sections))
 
 
 def topology(name: str) -> Document:
     """Return a document about one topology: its limits, a drawing, and its options in a plan."""
-    entry = fabrics.topology(name)
+    entry = fabric_types.topology(name)
     options = entry.options["properties"] if entry.options else {}
     rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
     title = f"under `{entry.name}:` of a fabric"
@@ -92,7 +90,7 @@ def topology(name: str) -> Document:
     return Document(f"topology {entry.name}", ENGLISH, (Section(entry.name, "", tuple(_drawn(entry)), tables),))
 
 
-def _drawn(topology: Topology) -> Iterator[str]:
+def _drawn(topology: fabric_types.Topology) -> Iterator[str]:
     yield topology.limits
     yield ""
     yield from (f"  {line}".rstrip() for line in topology.drawing.splitlines())
@@ -132,31 +130,26 @@ def parts_named(catalog: Catalog, text: str, kind: str = "", id: str | None = No
     if not parts:
         with suppress(UnknownPart):
             parts = [(MODEL, catalog.find_original(MODEL, text).id)]
-    number, found = text, search(catalog, text) if not parts and len(text.split()) > 1 else None
-    if not (parts or (found and found.parts)):
+    number, nearby = text, search(catalog, text) if not parts and len(text.split()) > 1 else None
+    if not (parts or (nearby and nearby.parts)):
         looked_up = PartIndex(catalog).look_up(text)
         parts, number = sorted(looked_up.parts), looked_up.number
     if not parts:
-        found = found or search(catalog, text)
-        parts = [(record.kind, record.id) for record in found.parts]
-        if unknown and not (parts or found.why):
+        nearby = nearby or search(catalog, text)
+        parts = [(record.kind, record.id) for record in nearby.parts]
+        if unknown and not (parts or nearby.why):
             raise unknown
         if not parts:
-            raise ValueError(_not_found(text, found))
+            why = f": {nearby.why}" if nearby.why else ""
+            near = ", ".join(f"{record.kind} {record.id}" for record in nearby.nearest)
+            remedy = f"nearest: {near}" if near else f"the kinds of part are {', '.join(KINDS)}"
+            raise ValueError(f"{quote(text, MAX_NAME)} is not in the catalogue{why}; {remedy}")
     if len(parts) == 1:
         return part(catalog, *parts[0]), number
     return _described([catalog.find_original(kind, id) for kind, id in parts]), number
 
 
-def _not_found(text: str, found: Found) -> str:
-    why = f": {found.why}" if found.why else ""
-    near = ", ".join(f"{record.kind} {record.id}" for record in found.nearest)
-    remedy = f"nearest: {near}" if near else f"the kinds of part are {', '.join(KINDS)}"
-    return f"{quote(text, MAX_NAME)} is not in the catalogue{why}; {remedy}"
-
-
 def _described(records: Iterable[Record]) -> Document:
-    """Return a document with a few figures of each part on a line."""
     rows = ((f"{record.kind} {record.id}", record.value("name"), summary(record)) for record in records)
     return _listed(dict.fromkeys(("Part", "Name", "Figures"), "text"), rows)
 
@@ -194,7 +187,6 @@ def _values(held: Any) -> Iterator[Any]:
 
 
 def _same(held: Any, wanted: str) -> bool:
-    """Return whether a catalogue value equals the requested one, possibly in another unit."""
     if str(held).lower() == wanted.lower():
         return True
     for unit in UNITS_OF_CONDITIONS:
@@ -238,14 +230,10 @@ def audit(catalog: Catalog, kinds: Sequence[str]) -> Document:
 
 def _without_source(record: Record) -> Iterator[str]:
     """Yield the figures that a part file of the user gives as plain values."""
-    if not record.built_in:
-        for key in plausible_ranges(record.kind):
-            if (
-                (key,) in record.source.keys
-                and record.value(key) is not None
-                and not isinstance(record.data[key], dict)
-            ):
-                yield key
+    for key in () if record.built_in else plausible_ranges(record.kind):
+        stated = (key,) in record.source.keys and record.value(key) is not None
+        if stated and not isinstance(record.data[key], dict):
+            yield key
 
 
 def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -315,7 +303,6 @@ def part(catalog: Catalog, kind: str, name: str) -> Document:
 
 
 def _counted(record: Record) -> dict[str, Any]:
-    """Return the parameter counts of a model, total and active, that are calculated from its shape."""
     if record.kind != "model":
         return {}
     try:
@@ -326,7 +313,6 @@ def _counted(record: Record) -> dict[str, Any]:
 
 
 def _entry(key: str, raw: Any, indent: str) -> Iterator[tuple[str, str, str]]:
-    """Yield a label, a value and a source for a figure, or for each figure of a mapping."""
     label = indent + key.replace("_", " ")
     if isinstance(raw, dict) and "value" in raw:
         names = raw.get("source", [])
@@ -428,11 +414,13 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
         {"const": record.id, "title": str(record.value("name")), "description": describe_part(record)}
         for record in records
     ]
+    # JSON Schema has no flag for either case
+    pattern = f"^(?:{'|'.join(sorted({_form(name) for record in records for name in record.names}))})$"
     several = " or ".join(kinds)
     other_name = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
     text = {"type": "string"}
     named = {
-        "pattern": _pattern(records) + (OF_PUBLISHER if MODEL in kinds else ""),
+        "pattern": pattern + (OF_PUBLISHER if MODEL in kinds else ""),
         "patternErrorMessage": f"no {several} of this name is in the catalogue that this schema was written for",
     }
     return {"anyOf": [*choices, other_name, {"not": text}], "if": text, "then": text | named}
@@ -440,11 +428,6 @@ def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
 
 OF_PUBLISHER = "|^.+/.+$"
 """The pattern of names with a publisher, such as `Qwen/Qwen3-32B`, whose endings are too many to list."""
-
-
-def _pattern(records: Sequence[Record]) -> str:
-    """Return a pattern of all names of the records; JSON Schema has no case-insensitive flag."""
-    return f"^(?:{'|'.join(sorted({_form(name) for record in records for name in record.names}))})$"
 
 
 def _form(name: str) -> str:
@@ -555,7 +538,6 @@ def _known_numbers(kinds: Sequence[str], records: Sequence[Record]) -> dict[str,
 
 
 def _problems_of(record: Record, catalog: Catalog) -> Iterator[Problem]:
-    """Yield the problems of a valid file: its figures, the parts that it names, and what contradicts itself."""
     if read := _READERS.get(record.kind):
         try:
             read(record, catalog)
@@ -567,7 +549,6 @@ def _problems_of(record: Record, catalog: Catalog) -> Iterator[Problem]:
 
 
 def _unknown_parts(record: Record, catalog: Catalog) -> Iterator[Problem]:
-    """Yield an error for each name of a part that is in no catalogue."""
     named: list[tuple[tuple[str | int, ...], str, str]] = [
         ((field,), kind, str(record.value(field)))
         for of, field, kind in _NAMED

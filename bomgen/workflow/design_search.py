@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, nullcontext, suppress
@@ -25,6 +25,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.jobs import Lifeline, OutOfTime, process_pool, report_count
 from bomgen.core.resources import folder
+from bomgen.core.yaml_edit import write_block
 from bomgen.plan.search_space import KEY, SearchSpace, search_space
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.results.designs import (
@@ -84,40 +85,31 @@ class SearchRequest(NamedTuple):
     """Digest of the program version, the catalogue, and the plan with its files, which a worker must match; empty on
     the same machine."""
 
-    def inputs(self) -> Inputs:
-        """Return the inputs of the designs, read once per process. Raises PlanErrors."""
-        return _inputs(self)
-
-    def evaluator(self) -> Evaluator:
-        """Return the evaluator of the search, opened once per process.
-
-        Raises PlanErrors for a search whose designs cannot be compared.
-        """
-        return _evaluator(self)
-
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
         """Return the columns of designs. Raises PlanErrors as `evaluator`, and for amounts too large for a column."""
         try:
-            return self.evaluator().columns(start, stop, names)
+            return evaluator_of(self).columns(start, stop, names)
         except OverflowError as error:
             raise self.refusal(f"{error} is more than a search compares; check the prices") from None
 
     def refusal(self, text: str) -> PlanErrors:
         """Return an error about the search as a whole, at its place."""
-        mark = self.inputs().source.mark((KEY,))
+        mark = inputs_of(self).source.mark((KEY,))
         return PlanErrors([Problem(mark, "error", text, "search", KEY)])
 
 
 @lru_cache(maxsize=1)
-def _inputs(search: SearchRequest) -> Inputs:
+def inputs_of(search: SearchRequest) -> Inputs:
+    """Return the inputs of the designs of a search, read once per process. Raises PlanErrors."""
     return read_all(search.file._replace(lock=None), search.settings)
 
 
 @lru_cache(maxsize=1)
-def _evaluator(search: SearchRequest) -> Evaluator:
-    if are_separable(search.inputs().source, search.space):
+def evaluator_of(search: SearchRequest) -> Evaluator:
+    """Return the evaluator of a search, opened once per process. Raises PlanErrors for designs not comparable."""
+    if are_separable(inputs_of(search).source, search.space):
         try:
-            tables = DesignTables(search.inputs(), search.space)
+            tables = DesignTables(inputs_of(search), search.space)
         except MemoryError:
             text = "too many combinations of hardware, or of workloads; use fewer values or ranges with a step"
             raise search.refusal(text) from None
@@ -157,7 +149,7 @@ def work_out_design(search: SearchRequest, index: int) -> SearchedDesign:
     Raises BrokenResult if a check on a result fails.
     """
     try:
-        inputs = search.inputs()
+        inputs = inputs_of(search)
         settings = (*search.settings, *search.space.settings(index))
         report = work_out_variant(read_all(inputs.file, settings, earlier=inputs))
         return candidate(index, report, search.space.confidence)
@@ -244,15 +236,10 @@ class ShowDesigns(NamedTuple):
         """Return the designs of two parts."""
         return one + searched_designs
 
-    @staticmethod
-    def divide(count: int) -> list[range]:
-        """Return the parts of a list of designs."""
-        return _divide(count, WHOLE_CHUNK)
-
 
 def divide(search: SearchRequest) -> list[range]:
     """Return the parts of a search space; in a small space a part is one chunk of the evaluator."""
-    chunk, size = search.evaluator().chunk, search.space.size
+    chunk, size = evaluator_of(search).chunk, search.space.size
     return _divide(size, chunk * max(1, size // (chunk * PARTS)))
 
 
@@ -261,7 +248,7 @@ def _divide(size: int, part: int) -> list[range]:
 
 
 def _chunks(search: SearchRequest, part: range) -> Iterator[Columns]:
-    chunk, space = search.evaluator().chunk, search.space
+    chunk, space = evaluator_of(search).chunk, search.space
     names = {*space.minimise, *(bound.measure for bound in space.within)}
     for at in range(part.start, part.stop, chunk):
         yield search.columns(at, min(at + chunk, part.stop), names)
@@ -282,10 +269,7 @@ class Processes:
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._lifeline = Lifeline()
-        self._pool = self._start()
-
-    def _start(self) -> Executor:
-        return process_pool(self._jobs, self._lifeline)
+        self._pool: Executor = process_pool(jobs, self._lifeline)
 
     def __enter__(self) -> Processes:
         return self
@@ -313,7 +297,7 @@ class Processes:
                 deaths += 1
                 if deaths >= MAX_DEATHS:
                     raise EngineLost(TOO_MANY_DEATHS) from None
-                self._pool = self._start()
+                self._pool = process_pool(self._jobs, self._lifeline)
             finally:
                 for future in pending:
                     future.cancel()
@@ -486,14 +470,13 @@ def _find_front(
         stopped, better = error, no_next_better(front)
     indices, designs = shown_designs(front, better), dict[int, SearchedDesign]()
     show = ShowDesigns(search, tuple(indices), frozenset(front.places.tolist() if whole else best_designs(front)))
-    taken = (take_here if stopped else local_take)(show, show.divide(len(indices)))
+    taken = (take_here if stopped else local_take)(show, _divide(len(indices), WHOLE_CHUNK))
     for candidates in _with_progress(taken, "whole", len(indices)):
         designs.update((candidate.place, candidate) for candidate in candidates)
     return describe_front(space, front, better, designs.__getitem__), stopped
 
 
 def _with_progress(taken: Generator[tuple[int, Any]], stage: str, size: int) -> Iterator[Any]:
-    """Yield the results of each part, and report how many designs have been evaluated."""
     done = 0
     report_count(stage, done, size)
     with closing(taken):
@@ -531,14 +514,4 @@ def _extending(name: str, base: str, settings: Sequence[str]) -> bytes:
         for step in above:
             branch = branch.setdefault(step, {})
         branch[last] = value
-    return (header + "".join(_lines(tree, 0))).encode("utf-8")
-
-
-def _lines(tree: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """Yield the lines of YAML for a tree of keys whose values are YAML already."""
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield f"{'  ' * depth}{key}:\n"
-            yield from _lines(value, depth + 1)
-        else:
-            yield f"{'  ' * depth}{key}: {value}\n"
+    return (header + "".join(f"{line}\n" for line in write_block(tree))).encode("utf-8")

@@ -27,7 +27,7 @@ from bomgen.plan import rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.fabric_demand import Attachment, attachments
 from bomgen.plan.schema import CLUSTERS
-from bomgen.plan.search_space import NumberRange, SearchSpace
+from bomgen.plan.search_space import SearchSpace
 from bomgen.plan.types import PREDICTED, Plan
 from bomgen.pricing.bill import bill
 from bomgen.pricing.price_book import PriceBook, missing_rates, part_price
@@ -58,9 +58,7 @@ WITHOUT_WORKLOAD = (WORKLOAD, STORAGE)
 """Sections that hardware does not depend on."""
 DAYS = "days"
 RUN = (DAYS, "days_low", "days_high")
-"""Columns of the training run."""
 BUILT = tuple(name for name in UNITS if name not in RUN)
-"""Columns of the hardware."""
 MAX_BYTES = 1 << 29
 """Maximum size of a table: 500 MB, some four million combinations of hardware."""
 CHUNKS, LEAST_CHUNK, MOST_CHUNK = 256, 256, 1 << 18
@@ -82,19 +80,13 @@ def are_separable(source: Source, space: SearchSpace) -> bool:
     return not stored and not whole and not bounded and CLUSTERS not in source.data
 
 
-def is_sized(source: Source, space: SearchSpace) -> bool:
-    """Return whether the size of every cluster of a space is given, rather than calculated for its workload."""
-    given = {f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}}
-    return bool(set(SIZES) & {*given, *(axis.key for axis in space.axes)})
-
-
 def is_sized_by_fabrics(source: Source, space: SearchSpace) -> bool:
     """Return whether sizing depends on fabrics: predicted utilisation depends on links, rounding up on leaf sizes."""
     training = (source.data.get(WORKLOAD) or {}).get("training") or {}
     cluster = source.data.get(CLUSTER) or {}
     values = {str(training.get("mfu"))}
     for axis in space.axes:
-        if axis.key.endswith((".mfu", ROUND_UP)) and not isinstance(axis.values, NumberRange):
+        if axis.key.endswith((".mfu", ROUND_UP)) and not isinstance(axis.values, range):
             values.update(axis.values)
     return PREDICTED in values or bool({cluster.get(ROUND_UP), *values} & {"leaf", "scalable_unit"})
 
@@ -113,11 +105,17 @@ class _Digits(NamedTuple):
     def size(self) -> int:
         return prod(self.lengths)
 
+    def numbers(self, digits: Mapping[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
+        numbers = np.zeros(rows, np.int64)
+        for axis, length in zip(self.axes, self.lengths, strict=True):
+            numbers = numbers * length + digits[axis]
+        return numbers
+
     def values(self, number: int) -> dict[int, int]:
-        found = {}
+        digits = {}
         for axis, length in zip(reversed(self.axes), reversed(self.lengths), strict=True):
-            number, found[axis] = divmod(number, length)
-        return found
+            number, digits[axis] = divmod(number, length)
+        return digits
 
 
 def _check_bytes(families: int, sizes: int, measures: Sequence[str]) -> None:
@@ -195,12 +193,14 @@ class DesignTables:
         """The plan opened last; its sizes are requested one after the other."""
         self._reasons, self._parts = dict[str, int](), dict[tuple[str, ...], int]()
         texts = space.axes[self._size_axis].values if self._size_axis is not None else ()
-        self._given = is_sized(source, space)
+        keys = {*(f"{CLUSTER}.{key}" for key in source.data.get(CLUSTER) or {}), *(axis.key for axis in space.axes)}
+        self._given = bool(set(SIZES) & keys)
+        """Whether the size of every cluster is given, rather than calculated for its workload."""
         sized = RUN if self._given else (*RUN, "servers")
         places = max(len(texts), 1)
         _check_bytes(self._sized_axes.size, places, sized)
         _check_bytes(self._built_axes.size, places, BUILT)
-        self._counts = [int(text) if text.isdecimal() else 0 for text in texts]
+        self._counts = [int(text) if str(text).isdecimal() else 0 for text in texts]
         self._sized = _Table("sizing", self._sized_axes.size, places, sized, self._open_sized, self._size_one)
         if not self._given:
             self._sized.prepare(np.arange(self._sized_axes.size), np.zeros(self._sized_axes.size, np.int64))
@@ -215,8 +215,8 @@ class DesignTables:
         return self._given or bool(self._sized.known["servers"][sized].all())
 
     def _digits(self, axes: Any) -> _Digits:
-        found = tuple(at for at in axes if at != self._size_axis)
-        return _Digits(found, tuple(len(self.space.axes[at].values) for at in found))
+        others = tuple(at for at in axes if at != self._size_axis)
+        return _Digits(others, tuple(len(self.space.axes[at].values) for at in others))
 
     def columns(self, start: int, stop: int, names: Collection[str] = UNITS) -> Columns:
         """Return the columns of designs `start` to `stop` - 1. Raises BrokenResult as `build`."""
@@ -224,15 +224,15 @@ class DesignTables:
         digits = dict[int, NDArray[np.int64]]()
         for at in range(len(self.space.axes) - 1, -1, -1):
             places, digits[at] = np.divmod(places, len(self.space.axes[at].values))
-        built, sized = (self._families(each, digits, stop - start) for each in (self._built_axes, self._sized_axes))
+        built, sized = (axes.numbers(digits, stop - start) for axes in (self._built_axes, self._sized_axes))
         of_size = digits[self._size_axis] if self._size_axis is not None else np.zeros(stop - start, np.int64)
         refused, sizes = np.zeros(stop - start, np.int32), of_size
         if self._has_workload:
             self._sized.prepare(sized, of_size)
             refused = self._sized.refused[sized, of_size]
             if not self._given and self._counts:
-                found = np.searchsorted(self._counts, self._sized.measures["servers"][sized, 0])
-                sizes = np.where(refused > 0, 0, found)
+                rows = np.searchsorted(self._counts, self._sized.measures["servers"][sized, 0])
+                sizes = np.where(refused > 0, 0, rows)
         self._built.prepare(built, sizes)
         refused = np.where(refused > 0, refused, self._built.refused[built, sizes])
         can_be_built = refused == 0
@@ -243,17 +243,11 @@ class DesignTables:
         unpriced = np.where(can_be_built, self._built.unpriced[built, sizes], 0)
         return Columns(start, measures, known, refused, unpriced, tuple(self._reasons), tuple(self._parts))
 
-    def _families(self, table: _Digits, digits: dict[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
-        found = np.zeros(rows, np.int64)
-        for axis, length in zip(table.axes, table.lengths, strict=True):
-            found = found * length + digits[axis]
-        return found
-
     def _setting(self, axis: int, place: int) -> str:
         return f"{self.space.axes[axis].key}={self.space.axes[axis].values[place]}"
 
     def _family_settings(self, table: _Digits, family: int) -> tuple[str, ...]:
-        return (*self.inputs.settings, *(self._setting(*each) for each in sorted(table.values(family).items())))
+        return (*self.inputs.settings, *(self._setting(*digit) for digit in sorted(table.values(family).items())))
 
     def _size_settings(self, place: int) -> tuple[str, ...]:
         """Return settings for the size of a cluster: from the size axis, or as sizing calculated it."""
@@ -275,11 +269,11 @@ class DesignTables:
         if not all(self._counts):
             return
         try:
-            catalog, books, found, refused = self._ranges(self._family_settings(self._built_axes, family))
+            catalog, books, ranges, refused = self._ranges(self._family_settings(self._built_axes, family))
         except PlanErrors as errors:
             table.refused[family], table.pending[family] = self._reason(_message(errors)), False
             return
-        for ranged in found:
+        for ranged in ranges:
             self._put_range(family, table, ranged, catalog, books)
             table.pending[family, ranged.rows] = False
         for rows in refused:
@@ -315,14 +309,16 @@ class DesignTables:
         if wrong := missing_rates(plan.quote, books):
             raise PlanErrors(wrong)
         cluster, server = plan.cluster, plan.cluster.server
-        given = cluster.servers or cluster.gpus
-        if given is None or server is None or cluster.shares_cards:
+        size = cluster.servers or cluster.gpus
+        if size is None or server is None or cluster.shares_cards:
             return catalog, books, [], []
-        each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
-        numbers = self._counts or [int(given.value)]
-        servers = {row: count // each for row, count in enumerate(numbers) if count <= MAX_GPUS and count % unit == 0}
+        gpus_each, unit = 1 if cluster.servers else server.gpus.value, unit_of_counts(cluster)
+        numbers = self._counts or [int(size.value)]
+        servers = {
+            row: count // gpus_each for row, count in enumerate(numbers) if count <= MAX_GPUS and count % unit == 0
+        }
         if cluster.servers is None:
-            plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(given, server.gpus), gpus=None))
+            plan = plan._replace(cluster=cluster._replace(servers=servers_for_gpus(size, server.gpus), gpus=None))
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         covered, refused = design_range(plan, servers, parts, attached)
@@ -399,11 +395,9 @@ class DesignTables:
         return self._kept[settings, row]
 
     def _read(self, settings: Sequence[str], without: Sequence[str]) -> Inputs:
-        """Return inputs with settings and without some sections. Raises PlanErrors."""
         return read_all(self.inputs.file, settings, earlier=self.inputs, without=without)
 
     def _bind(self, inputs: Inputs) -> Plan:
-        """Bind the plan of inputs. Raises PlanErrors."""
         plan = bind(inputs.source, inputs.catalog)
         if wrong := [problem for problem in rules.check_rules(plan, inputs.source) if problem.severity == "error"]:
             raise PlanErrors(wrong)

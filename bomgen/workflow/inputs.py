@@ -20,15 +20,13 @@ from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.jobs import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, report_stage, spend
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
-from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read
+from bomgen.core.yaml_source import Path, Source, decoded, keys_of, override, read, value_at
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
-from bomgen.plan.schema import unknown_parts
 from bomgen.plan.types import Installed, Plan
-from bomgen.pricing import price_book
 from bomgen.pricing.costs import selling_books
-from bomgen.pricing.price_book import INDICATIVE, KEPT, PriceBook, missing_rates
+from bomgen.pricing.price_book import FORMAT_KEY, INDICATIVE, KEPT, PriceBook, missing_rates, price_book
 from bomgen.reading.tables import PACKAGE
 from bomgen.results.result import Input, Template
 from bomgen.workflow.plan_files import (
@@ -56,7 +54,7 @@ FORMAT = 1
 """Version of the plan format, in the key `bomgen`."""
 
 OTHER_FILES = {
-    price_book.FORMAT_KEY: "this is a price book, not a plan; add it to a plan, at `quote.price_book`",
+    FORMAT_KEY: "this is a price book, not a plan; add it to a plan, at `quote.price_book`",
     LOCK_KEY: "this is a lock, not a plan; use the plan next to it",
     "derivations": "this is a result, not a plan; use the plan, or compare two results with `bomgen diff`",
 }
@@ -155,7 +153,7 @@ def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
 
 def _places_alone(installed: Mapping[str, Installed]) -> dict[str, Installed]:
     """Return what stands, without the names, labels and ports of a plan that is not this one."""
-    return {name: each._replace(names={}, labels=(), ends=()) for name, each in installed.items()}
+    return {name: machines._replace(names={}, labels=(), ends=()) for name, machines in installed.items()}
 
 
 def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
@@ -172,9 +170,7 @@ def _read_named(inputs: Inputs, keys: Sequence[Path]) -> Inputs:
 
 def _texts_at(source: Source, key: Path) -> Sequence[str]:
     """Return the paths at a key, a single one or a list; none if a parent key holds text."""
-    value = source.data
-    for step in key:
-        value = value.get(step) if isinstance(value, Mapping) else None
+    value = value_at(source.data, key)
     return [value] if isinstance(value, str) else value or []
 
 
@@ -210,7 +206,7 @@ def source_of(
     key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
     if key:
         raise PlanErrors([Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key)])
-    problems = plan_schema.check_plan_schema(source, "plan")
+    problems = plan_schema.check_plan_schema(source)
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
     return source
@@ -222,7 +218,7 @@ def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) 
         return ()
     try:
         with suppress(TooMuch), budget():
-            return unknown_parts(source, catalog_of(file, source))
+            return plan_schema.unknown_parts(source, catalog_of(file, source))
     except PlanErrors as errors:
         return errors.problems
     return ()
@@ -312,6 +308,9 @@ def price_books_of(
     return [_book(content, name) for name, content in read], read
 
 
+PRICE_LIST = "a price list"
+
+
 def known_as(path: FilePath) -> str:
     """Return what bomgen reads a file as: "a plan", "a lock" or "a price list"; empty for any other file."""
     from bomgen.reading.price_lists import is_price_list, is_table
@@ -321,12 +320,12 @@ def known_as(path: FilePath) -> str:
     except OSError:  # missing, or unreadable
         return ""
     if is_table(path.name):
-        return "a price list" if is_price_list(content, path.name) else ""
+        return PRICE_LIST if is_price_list(content, path.name) else ""
     keys = {(block or braced).decode() for block, braced in _KEYS.findall(content)}
     if LOCK_KEY in keys:
         return "a lock"
-    if price_book.FORMAT_KEY in keys:
-        return "a price list"
+    if FORMAT_KEY in keys:
+        return PRICE_LIST
     return "a plan" if keys & (plan_schema.document("plan")["properties"].keys() - COMMON_KEYS) else ""
 
 
@@ -335,11 +334,11 @@ def price_book_in(file: PlanFile) -> PriceBook | None:
 
     Raises PlanErrors for an invalid price book.
     """
-    if price_book.FORMAT_KEY.encode() not in file.content:
+    if FORMAT_KEY.encode() not in file.content:
         return None
     source = read(decoded(file.content, file.name), file.name)
     keys = source.data.keys() if isinstance(source.data, dict) else ()
-    return price_book.price_book(source) if price_book.FORMAT_KEY in keys and "bomgen" not in keys else None
+    return price_book(source) if FORMAT_KEY in keys and "bomgen" not in keys else None
 
 
 def _steps(content: bytes, name: str) -> int:
@@ -364,7 +363,6 @@ def _book(content: bytes, name: str) -> PriceBook:
 
 
 def _content(inputs: Inputs, name: str, mark: Mark, key: Path, what: str) -> bytes:
-    """Return the contents of a file that the plan names at a key. Raises PlanErrors if it could not be read."""
     content = inputs.contents[_place_of(inputs.file, name, mark, key)]
     if isinstance(content, OSError):
         message = f"the {what} '{name}' cannot be read ({content.strerror}); give its path relative to the plan"

@@ -27,9 +27,6 @@ from bomgen.sizing.servers import MAX_GPUS
 TOO_LARGE = Fraction(2)
 """The share of a bound that a cluster counts as if it cannot be built."""
 
-WorkOut = Callable[[Plan], tuple[Design, Quote]]
-"""Designs and prices a plan."""
-
 
 class _Bound(NamedTuple):
     figure: Figure
@@ -43,8 +40,10 @@ class _Bound(NamedTuple):
         return taken / self.limit
 
 
-def size_within_bounds(plan: Plan, work_out: WorkOut) -> Plan:
+def size_within_bounds(plan: Plan, design: Callable[[Plan], Design], price: Callable[[Design], Quote]) -> Plan:
     """Return the plan with the largest number of servers within its power and its budget; without these as it is.
+
+    `design` and `price` work out a size that is tried, as if its cluster were the only one.
 
     Raises PlanErrors if not even the smallest cluster fits, or if nothing prices the GPUs for a budget.
     """
@@ -58,8 +57,9 @@ def size_within_bounds(plan: Plan, work_out: WorkOut) -> Plan:
     while too_large - fits > 1:
         share = TOO_LARGE
         try:
-            worked_out = work_out(_with_size(plan, count * unit, message("largest-cluster-tried")))
-            trials[count] = [bound.measure(*worked_out) for bound in bounds]
+            designed = design(_with_size(plan, count * unit, message("largest-cluster-tried")))
+            priced = price(designed)
+            trials[count] = [bound.measure(designed, priced) for bound in bounds]
             share = max(bound.share(taken) for bound, taken in zip(bounds, trials[count], strict=True))
         except (PlanErrors, Infeasible) as error:
             refusals[count] = error
@@ -118,7 +118,6 @@ def _facility_power(design: Design, _: Quote) -> Fraction:
 
 
 def _total(design: Design, priced: Quote) -> Fraction:
-    """Return the total with tax. Raises PlanErrors if the GPUs have no price."""
     if unpriced_gpus(priced.lines):
         text = "no price of the GPUs or their servers is known; set one in `quote.price_book`, or remove `budget`"
         raise _refusal(require(design.plan.cluster.budget, "it is a bound").amount, text)

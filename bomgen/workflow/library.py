@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from bomgen.catalog.files import KINDS, Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest, unknown
 from bomgen.core.language import Language, language
-from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
@@ -43,7 +42,6 @@ Settings = Mapping[str, Any] | Sequence[str]
 TEXT_NAME, DATA_NAME = "<text>", "<data>"
 """Names in problems for a plan that is text or data."""
 SUGGESTED = 3
-"""Number of paths suggested for one that does not exist."""
 
 
 def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> Result:
@@ -105,7 +103,7 @@ def search(
     front, stopped = find_front(file, settings, open_search(file, settings, over, minimise, within))
     if stopped:
         raise stopped
-    return search_document(front, file.name, language(ENGLISH)).rows()
+    return search_document(front, file.name, language()).rows()
 
 
 def diff(old: Plan, new: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> list[Row]:
@@ -118,7 +116,7 @@ def diff(old: Plan, new: Plan, *, set: Settings = (), root: str | PathLike[str] 
 
     sides = ((old, ()), (new, _settings(set)))
     before, after = (compared_result(_opened(plan, root), settings)[0] for plan, settings in sides)
-    return review_document(compare(before, after), language(ENGLISH)).rows()
+    return review_document(compare(before, after), language()).rows()
 
 
 def compared_result(
@@ -197,7 +195,7 @@ class Result:
         from bomgen.results.explain import NotKnown, explained, text
         from bomgen.results.reasons import find_reasons
 
-        words = language(ENGLISH)
+        words = language()
         reasons = find_reasons(self._report, words, path, False) if why and path else []
         try:
             return text(explained(self._report, path, words, depth, reasons))
@@ -258,7 +256,6 @@ class Result:
         return f"<bomgen.Result of {self.name}: {len(self._report.quote.all_lines)} lines>"
 
     def _repr_html_(self) -> str:
-        """Return the key figures and the bill as HTML, for notebooks."""
         figures, head, rows = self._shown()
         facts = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in figures)
         above = "".join(f"<th>{escape(name)}</th>" for name in head)
@@ -267,7 +264,6 @@ class Result:
         return f"<h3>{escape(self.title)}</h3><table>{facts}</table>{table}"
 
     def _repr_markdown_(self) -> str:
-        """Return the key figures and the bill as Markdown, for notebooks without HTML."""
         figures, head, rows = self._shown()
 
         def row(cells: Sequence[str]) -> str:
@@ -308,7 +304,6 @@ def _in_memory(text: str, name: str, root: str | None) -> PlanFile:
 
 
 def _json(data: Any, indent: int | None = None) -> str:
-    """Return data as JSON. Raises ValueError for other data."""
     try:
         return json.dumps(data, indent=indent, default=str, ensure_ascii=False)
     except TypeError as error:

@@ -29,6 +29,7 @@ from bomgen.core import schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.units import decimal, rounded
+from bomgen.core.yaml_edit import write_block
 from bomgen.core.yaml_source import Source, below, decoded, read
 from bomgen.output.price_lists import scalar
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
@@ -41,9 +42,7 @@ from bomgen.workflow.plan_files import LOCK_KEY
 
 RULE = "lock"
 FORMAT = 1
-"""Version of the lock format."""
 EXCHANGE = ("quote", "exchange")
-"""Path of the exchange rates in a plan."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -170,7 +169,7 @@ def lock_of(name: str, content: bytes) -> Lock:
         },
         digits=data.get("digits", {}),
         defaults=data.get("defaults", {}),
-        installed={each.get("cluster", ""): _installed(each) for each in data.get("installed", ())},
+        installed={cluster.get("cluster", ""): _installed(cluster) for cluster in data.get("installed", ())},
     )
 
 
@@ -261,7 +260,6 @@ NO_PLACE = (0, 0)
 MOST_IN_RUN = 100
 """Maximum machines in one entry of the places."""
 MOST_RACKS = 1_000_000
-"""Maximum racks on a floor."""
 LOCKED = ("id", "part", "quantity", "spare", "unit_price", "discount", "amount", "in_stock")
 """Keys of a bill line that its digest covers."""
 OF_LINE = 16
@@ -280,75 +278,85 @@ def lock_text(
     are the names, labels and ports of each cluster.
     """
     quote = report.plan.quote
-    quoted = [line.line for result in (report, *report.alternatives) for line in result.quote.lines]
-    names = names_of(report.records) | {name for line in quoted for name in line.names}
-    lines = [
-        f"# Written by `bomgen lock`: the inputs of the quote of {report.plan.name}. While this file is next to the",
-        "# plan, its prices and rates apply. Commit it; `bomgen check` reports when it is stale.",
-        f"{LOCK_KEY}: {FORMAT}",
-        f"version: {scalar(__version__)}",
-        f"plan: {scalar(digest_of_plan(report.content, files))}",
-        f"lines: {scalar(digest_of_lines(report))}",
-        f"currency: {quote.currency}",
-        f"amount: {scalar(str(report.quote.totals.amount))}",
-    ]
-    lines.append("bills:")
-    for name, (amount, digests_by_id) in bills_of(report).items():
-        named = [f"alternative: {scalar(name)}"] if name else []
-        first, *rest = (*named, f"amount: {scalar(str(amount))}", "lines:" if digests_by_id else "lines: {}")
-        lines += [f"  - {first}", *(f"    {text}" for text in rest)]
-        lines += [f"      {scalar(id)}: {scalar(digest)}" for id, digest in digests_by_id.items()]
-    lines.append("rates:" if quote.exchange else "rates: {}")
-    for currency, exchange in quote.exchange.items():
-        fields = {"rate": str(exchange.rate), "date": exchange.date, "source": exchange.source}
-        lines.append(f"  {currency}: {_mapping(fields)}")
-    books = {book.file: book for result in (report, *report.alternatives) for book in result.books}
-    lines.append("books:" if books else "books: []")
-    for book in books.values():
-        lines += [f"  - file: {scalar(book.file)}", "    book:", f"      name: {scalar(book.name)}"]
-        priced = [price for price in book.prices if {price.part, family(price.part)} & names]
-        lines.append("      prices:" if priced else "      prices: []")
-        lines += [f"        - {_mapping(_entry(price))}" for price in priced]
-    lines.append("digits:")
+    results = (report, *report.alternatives)
+    names = names_of(report.records)
+    names |= {name for result in results for line in result.quote.lines for name in line.line.names}
+    books = {book.file: book for result in results for book in result.books}
     kinds = (kind for cluster in report.each_cluster for kind in number_devices(cluster.design).kinds)
     found_digits = {kind.stem: kind.digits for kind in kinds}
-    lines += [f"  {scalar(stem)}: {digits.get(stem, default)}" for stem, default in found_digits.items()]
-    lines += _installed_text(report, networks)
-    lines.append("parts:")
-    lines += [f"  - {scalar(name)}" for name in sorted(names)]
-    lines.append("defaults:" if defaults(report) else "defaults: {}")
-    lines += [f"  {id}: {scalar(value)}" for id, value in defaults(report).items()]
-    lines.append("records:")
-    lines += [f"  {name}: {scalar(digest)}" for name, digest in digests(report).items()]
-    return "\n".join(lines) + "\n"
+    tree = {
+        LOCK_KEY: str(FORMAT),
+        "version": scalar(__version__),
+        "plan": scalar(digest_of_plan(report.content, files)),
+        "lines": scalar(digest_of_lines(report)),
+        "currency": quote.currency,
+        "amount": scalar(str(report.quote.totals.amount)),
+        "bills": [
+            {
+                **({"alternative": scalar(name)} if name else {}),
+                "amount": scalar(str(bill.amount)),
+                "lines": _scalars(bill.lines),
+            }
+            for name, bill in bills_of(report).items()
+        ],
+        "rates": {
+            currency: _mapping({"rate": str(exchange.rate), "date": exchange.date, "source": exchange.source})
+            for currency, exchange in quote.exchange.items()
+        },
+        "books": [
+            {
+                "file": scalar(book.file),
+                "book": {
+                    "name": scalar(book.name),
+                    "prices": [
+                        _mapping(_entry(price)) for price in book.prices if {price.part, family(price.part)} & names
+                    ],
+                },
+            }
+            for book in books.values()
+        ],
+        "digits": {scalar(stem): str(digits.get(stem, default)) for stem, default in found_digits.items()},
+        "installed": [
+            _installed_tree(cluster, networks.get(cluster.plan.cluster_name, NOTHING))
+            for cluster in report.each_cluster
+        ],
+        "parts": [scalar(name) for name in sorted(names)],
+        "defaults": _scalars(defaults(report)),
+        "records": _scalars(digests(report)),
+    }
+    head = [
+        f"# Written by `bomgen lock`: the inputs of the quote of {report.plan.name}. While this file is next to the",
+        "# plan, its prices and rates apply. Commit it; `bomgen check` reports when it is stale.",
+    ]
+    return "\n".join([*head, *write_block(tree)]) + "\n"
 
 
-def _installed_text(report: Report, networks: Mapping[str, Installed]) -> Iterator[str]:
-    """Yield the lines that say where the machines of each cluster stand, and what its network is called."""
-    yield "installed:"
-    for cluster in report.each_cluster:
-        name = cluster.plan.cluster_name
-        stands, network = list_installed(cluster.design), networks.get(name, NOTHING)
-        lines = [f"cluster: {scalar(name)}"] if name else []
-        if stands:
-            rows = ", ".join(f"[{', '.join(f'[{kind}, {racks}]' for kind, racks in row)}]" for row in stands.rows)
-            lines += [f"rows: [{rows}]", "places:" if stands.places else "places: {}"]
-            for kind, places in stands.places.items():
-                at = [places.get(number, NO_PLACE) for number in range(max(places, default=-1) + 1)]
-                lines.append(f"  {scalar(kind)}: [{', '.join(map(str, _runs(at)))}]")
-        lines.append("names:" if network.names else "names: {}")
-        lines += [f"  {scalar(stem)}: [{', '.join(map(scalar, names))}]" for stem, names in network.names.items()]
-        lines.append("labels:" if network.labels else "labels: []")
-        lines += [f"  - [{scalar(label)}, {cables}]" for label, cables in network.labels]
-        lines.append("ends:" if network.ends else "ends: []")
-        lines += [
-            f"  - [{', '.join(scalar(part) if isinstance(part, str) else str(part) for part in link)}]"
-            for link in network.ends
-        ]
-        yield from (f"  {'  ' if at else '- '}{line}" for at, line in enumerate(lines))
+def _installed_tree(cluster: Report, network: Installed) -> dict[str, Any]:
+    """Return where the machines of a cluster stand, and what its network is called."""
+    name, stands = cluster.plan.cluster_name, list_installed(cluster.design)
+    tree: dict[str, Any] = {"cluster": scalar(name)} if name else {}
+    if stands:
+        tree["rows"] = _flow(_flow(f"[{kind}, {racks}]" for kind, racks in row) for row in stands.rows)
+        tree["places"] = {
+            scalar(kind): _flow(_runs([places.get(at, NO_PLACE) for at in range(max(places, default=-1) + 1)]))
+            for kind, places in stands.places.items()
+        }
+    return tree | {
+        "names": {scalar(stem): _flow(map(scalar, names)) for stem, names in network.names.items()},
+        "labels": [_flow((scalar(label), cables)) for label, cables in network.labels],
+        "ends": [_flow(scalar(part) for part in link) for link in network.ends],
+    }
 
 
-def _mapping(fields: dict[str, Any]) -> str:
+def _scalars(texts: Mapping[str, str]) -> dict[str, str]:
+    return {scalar(key): scalar(text) for key, text in texts.items()}
+
+
+def _flow(items: Iterable[object]) -> str:
+    return f"[{', '.join(map(str, items))}]"
+
+
+def _mapping(fields: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{key}: {scalar(value)}" for key, value in fields.items() if value is not None) + "}"
 
 
@@ -417,7 +425,6 @@ def _locked(line: Mapping[str, Any]) -> list[Any]:
 ASSUMPTION = "assumption/"
 """Prefix of the records whose values a lock contains."""
 MAX_NAMED = 5
-"""Maximum number of names in a message."""
 
 
 def stale(
@@ -452,7 +459,6 @@ def stale(
 
 
 def _differs(lock: Lock, report: Report) -> str:
-    """Return a text of changed totals of bills, and of changed lines of bills with equal totals."""
     currency = lock.currency
     bills = bills_of(report)
     locked = lock.bills or {"": LockedBill(lock.amount, bills[""].lines)}
@@ -476,7 +482,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _defaults(lock: Lock, now: Mapping[str, str]) -> Iterator[str]:
-    """Yield changed defaults, and defaults that the locked result did not use."""
     if not lock.defaults:
         return
     changed = [f"{id} {lock.defaults[id]} -> {now[id]}" for id in _changed_defaults(lock, now)]
@@ -507,12 +512,10 @@ def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> It
 
 
 def _books(lock: Lock, current: Mapping[str, PriceBook], report: Report) -> Iterator[str]:
-    """Yield price books that are missing or new, and changed prices."""
-    in_all_planes = (file for result in (report, *report.alternatives) for file, _ in result.plan.quote.price_books)
-    sold = (
-        book.file for result in (report, *report.alternatives) for book in result.books if book.categories is not None
-    )
-    named = list(dict.fromkeys((*in_all_planes, *sold)))
+    results = (report, *report.alternatives)
+    bought = (file for result in results for file, _ in result.plan.quote.price_books)
+    sold = (book.file for result in results for book in result.books if book.categories is not None)
+    named = list(dict.fromkeys((*bought, *sold)))
     for file, pinned in lock.books.items():
         if file not in named:
             yield f"the plan no longer names the price book {file}"
@@ -521,8 +524,12 @@ def _books(lock: Lock, current: Mapping[str, PriceBook], report: Report) -> Iter
         else:
             then = _prices_by_tier(pinned.book.prices)
             now = _prices_by_tier(price for price in current[file].prices if lock.covers(price.part))
-            tiers = [tier for tier in sorted(then | now) if _fields(then.get(tier)) != _fields(now.get(tier))]
-            changed = [_change(tier, then.get(tier), now.get(tier)) for tier in tiers]
+            pairs = {tier: (then.get(tier), now.get(tier)) for tier in sorted(then | now)}
+            changed = [
+                _change(tier, old, new)
+                for tier, (old, new) in pairs.items()
+                if old is None or new is None or old.fields != new.fields
+            ]
             if changed:
                 yield f"{file} has changed; the pinned prices are used: {_listed(changed)}"
     for file in named:
@@ -536,10 +543,6 @@ Tier = tuple[str, int]
 
 def _prices_by_tier(prices: Iterable[Price]) -> dict[Tier, Price]:
     return {(price.part, price.from_quantity): price for price in prices}
-
-
-def _fields(price: Price | None) -> tuple[object, ...] | None:
-    return price.fields if price else None
 
 
 def _change(tier: Tier, then: Price | None, now: Price | None) -> str:
@@ -569,11 +572,8 @@ def _rates(lock: Lock, quote_plan: QuotePlan, keys: Sequence[str]) -> Iterator[s
         elif (pinned.rate, pinned.date) != (exchange.rate, exchange.date):
             is_set = sets_rate(keys, currency)
             where, taken = ("by --set", "is not taken") if is_set else ("in the plan", "is taken")
-            yield (
-                f"a {currency} is worth {exchange.rate} {quote_plan.currency} of {exchange.date} "
-                f"{where}, and the pinned"
-                f" {pinned.rate} of {pinned.date} {taken}"
-            )
+            rate = f"{exchange.rate} {quote_plan.currency} of {exchange.date}"
+            yield f"a {currency} is worth {rate} {where}, and the pinned {pinned.rate} of {pinned.date} {taken}"
 
 
 def _moved(lock: Lock, report: Report) -> Iterator[str]:
@@ -593,10 +593,7 @@ def _moved(lock: Lock, report: Report) -> Iterator[str]:
 
 def _unpinned(lock: Lock, report: Report) -> Iterator[str]:
     """Yield parts that are priced from a book because the lock does not cover them."""
-    parts: dict[str, None] = {}
-    for result in (report, *report.alternatives):
-        for line in result.quote.lines:
-            if line.price and line.book and line.book.file in lock.books and not lock.covers(line.price.part):
-                parts[line.price.part] = None
-    if parts:
-        yield f"prices that are not pinned: {_listed(list(parts))}"
+    lines = (line for result in (report, *report.alternatives) for line in result.quote.lines)
+    priced = (line.price.part for line in lines if line.price and line.book and line.book.file in lock.books)
+    if parts := [part for part in dict.fromkeys(priced) if not lock.covers(part)]:
+        yield f"prices that are not pinned: {_listed(parts)}"

@@ -40,7 +40,7 @@ from bomgen.pricing.alternatives import (
 )
 from bomgen.pricing.bill import Bill, bill, cluster_bill
 from bomgen.pricing.bill_line import Line, cluster_path
-from bomgen.pricing.costs import Running, running
+from bomgen.pricing.costs import Margin, Running, margin, running
 from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.reading.cells import read_lead_days
@@ -65,8 +65,6 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists import Entry
-    from bomgen.pricing.costs import Margin
-    from bomgen.pricing.price_book import PriceBook
     from bomgen.results.elevations import Elevations
 
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
@@ -89,8 +87,14 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     if wrong := missing_rates(prices.quote, prices.used):
         raise PlanErrors(wrong)
     design = partial(design_cluster, catalog=inputs.catalog, books=prices.used)
-    price = partial(_price_design, inputs.catalog, prices)
-    plans = [size_within_bounds(plan._replace(quote=prices.quote), lambda of: price(design(of))) for plan in plans]
+    plans = [
+        size_within_bounds(
+            plan._replace(quote=prices.quote),
+            design,
+            lambda designed: quote(bill(inputs.catalog, designed), prices.quote, prices.used),
+        )
+        for plan in plans
+    ]
     designs = [design(plan) for plan in plans]
     report_stage("bill and prices")
     billed = bill(inputs.catalog, *designs)
@@ -104,13 +108,7 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     return _report_plan(inputs, reports, billed, priced, prices), prices
 
 
-def _price_design(catalog: Catalog, prices: PriceBooks, designed: Design) -> tuple[Design, Quote]:
-    """Return a design with its prices, as if its cluster were the only one."""
-    return designed, quote(bill(catalog, designed), prices.quote, prices.used)
-
-
 def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced: Quote, prices: PriceBooks) -> Report:
-    """Return the report of a plan from those of its clusters, with the whole bill and all inputs read."""
     read = [*(Input(name, content) for name, content in inputs.source.files), *prices.inputs]
     read += [Input(name, content) for name, content in sorted(inputs.catalog.inputs.items())]
     read += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, inputs.settings) if setting]
@@ -198,23 +196,21 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     try:
         report_stage("sizes")
         plan, attached, sizing = size_with_cards(plan, catalog.assumption("bmc-port-rate"))
-        plan = _without_needless_fabrics(plan, sizing)
+        servers = sizing.servers
+        needless = [
+            fabric
+            for fabric in plan.fabrics
+            if servers and fabric.least_servers and servers.value < fabric.least_servers.value
+        ]
+        if needless:
+            kept = tuple(fabric for fabric in plan.fabrics if fabric not in needless)
+            plan = plan._replace(fabrics=kept, left_out=tuple(needless))
         parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books), prefer=str(plan.optics.value))
         report_stage("fabrics and racks")
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
-
-
-def _without_needless_fabrics(plan: Plan, sizing: Sizing) -> Plan:
-    """Return the plan without the default compute fabric if there are too few servers to need one."""
-    servers = sizing.servers
-    if servers is None:
-        return plan
-    needless = [each for each in plan.fabrics if each.least_servers and servers.value < each.least_servers.value]
-    kept = tuple(each for each in plan.fabrics if each not in needless)
-    return plan._replace(fabrics=kept, left_out=tuple(needless)) if needless else plan
 
 
 def _report_cluster(
@@ -288,7 +284,11 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
     site = designed.plan.site
     if site is None:
         return designed
-    spend_steps_for_floor(designed)
+    if designed.facility.racks is not None:  # every device is placed in a rack
+        from bomgen.cabling.devices import number_devices
+
+        last = number_devices(designed).kinds[-1]
+        spend(ceil(designed.facility.racks.value) + last.start + last.number)
     if not designed.routed:
         return designed
     from bomgen.cabling.length_fitting import route_cables
@@ -313,17 +313,6 @@ def spend_steps_for_cables(designed: Design) -> None:
     """Count the work steps of listing every cable of a design. Raises TooMuch."""
     links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
     spend(links)
-
-
-def spend_steps_for_floor(designed: Design) -> None:
-    """Count the work steps of placing every device of a design in a rack. Raises TooMuch."""
-    racks = designed.facility.racks
-    if racks is None:
-        return
-    from bomgen.cabling.devices import number_devices
-
-    last = number_devices(designed).kinds[-1]
-    spend(ceil(racks.value) + last.start + last.number)
 
 
 def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
@@ -387,8 +376,6 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
 
 def margin_of(inputs: Inputs, report: Report) -> Margin | None:
     """Return the seller's margin on a result; None if the plan has no costs. Raises PlanErrors as `check_plan`."""
-    from bomgen.pricing.costs import margin
-
     quoted = report.plan.quote
     if not quoted.cost_books and all(charge.cost is None for charge in quoted.charges):
         return None
@@ -482,7 +469,7 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
             break
     if moved and not allow_moves:
         hint = "leave room for it, or allow that with --allow-moves"
-        raise PlanErrors([each._replace(severity="error", message=f"{each.message}; {hint}") for each in moved])
+        raise PlanErrors([move._replace(severity="error", message=f"{move.message}; {hint}") for move in moved])
     return report._replace(problems=_ordered([*report.problems, *moved]))
 
 
@@ -498,7 +485,6 @@ def without_cluster_name(report: Report) -> Report:
 
 
 def _in_words(place: Place) -> Message:
-    """Return a place for a message."""
     rack, unit = place
     if not rack:
         return message("no-place")
@@ -587,7 +573,6 @@ def lock_result(
 
 
 def _record_network(report: Report, today: Report | None) -> Installed:
-    """Return the names, labels and ports of the cables of a cluster; nothing where links run over panels."""
     from bomgen.cabling.recabling import record_network
     from bomgen.output.wiring.columns import list_labels
 
@@ -614,7 +599,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int)
     report_stage(f"alternative {alternative.name}")
     try:
         source = varied(inputs.source, index)
-        if problems := plan_schema.check_plan_schema(source, "plan"):
+        if problems := plan_schema.check_plan_schema(source):
             raise PlanErrors(problems)
         inputs = vary(inputs, source, tuple(alternative.settings))
         result, prices = build_report(inputs) if alternative.settings else (report, prices)

@@ -21,7 +21,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.jobs import TimedOut, report_read, run_program
 from bomgen.core.provenance import FileName, Mark
 from bomgen.core.safety import read_sent, refuse_git_files
-from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, Path, Source, decoded, merged, override, read
+from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, Path, Source, decoded, merged, override, read, value_at
 from bomgen.pricing.alternatives import ALTERNATIVES
 from bomgen.pricing.price_book import INDICATIVE
 
@@ -96,7 +96,6 @@ def open_plan(path: str, root: str | None) -> PlanFile:
 
 
 def _refuse_outside(path: FilePath, tree: FilePath) -> None:
-    """Raise OSError for a link that leads out of the root."""
     if path.is_symlink() and not real(path).is_relative_to(tree):
         raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(path))
 
@@ -276,37 +275,23 @@ def _relative(base: Source, folder: PurePosixPath) -> Source:
         return base
     file = base.values[()].file
     for path in PATHS:
-        holder: Any = base.data
-        for step in path[:-1]:
-            holder = holder.get(step) if isinstance(holder, dict) else None
-        value = holder.get(path[-1]) if isinstance(holder, dict) else None
-        if value is None or base.mark(path).file != file:
-            continue
-        holder[path[-1]] = _all_moved(value, folder)
+        value = value_at(base.data, path)
+        if value is not None and base.mark(path).file == file:
+            value_at(base.data, path[:-1])[path[-1]] = _moved(value, folder)
     if base.mark(ALTERNATIVES).file == file:
-        for settings in _settings_of(base.data):
-            for key in settings:
+        alternatives = value_at(base.data, ALTERNATIVES)  # invalid ones are left to the schema
+        for alternative in alternatives if isinstance(alternatives, list) else ():
+            settings = value_at(alternative, ("set",))
+            for key in settings if isinstance(settings, dict) else ():
                 if any(tuple(key.split("."))[: len(path)] == path for path in PATHS):
-                    settings[key] = _all_moved(settings[key], folder)
+                    settings[key] = _moved(settings[key], folder)
     return base
 
 
-def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
-    """Yield the settings of a plan's alternatives; invalid ones are left to the schema."""
-    quoted = data.get(ALTERNATIVES[0])
-    alternatives = quoted.get(ALTERNATIVES[1]) if isinstance(quoted, dict) else None
-    for alternative in alternatives if isinstance(alternatives, list) else ():
-        settings = alternative.get("set") if isinstance(alternative, dict) else None
-        if isinstance(settings, dict):
-            yield settings
-
-
-def _all_moved(value: Any, folder: PurePosixPath) -> Any:
-    return [_moved(item, folder) for item in value] if isinstance(value, list) else _moved(value, folder)
-
-
 def _moved(value: Any, folder: PurePosixPath) -> Any:
-    """Return a path in `folder` as a path relative to the plan; other values unchanged."""
+    """Return a path in `folder`, or a list of them, relative to the plan; other values unchanged."""
+    if isinstance(value, list):
+        return [_moved(item, folder) for item in value]
     is_path = isinstance(value, str) and value and value != INDICATIVE
     return os.path.normpath(folder / value) if is_path else value
 
@@ -316,9 +301,7 @@ MAX_REVISION_BYTES = 1 << 28
 MAX_ROUNDS = 50
 """Maximum depth of files that name further files."""
 SECONDS = 120
-"""Time limit for git to answer."""
 LINK = "120000"
-"""Git file mode of a symbolic link."""
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"[/\\]")
 _NO_NAMES = {".", "..", ".git"}
@@ -382,7 +365,7 @@ def open_revision(name: str, folder: FilePath) -> Revision:
         hint = suggestion(name, refs, "fetch it, or name another")
         raise NoRevision(f"there is no revision '{name}' in this checkout; {hint}") from None
     files = dict(_entries(listed))
-    folders = {"", *(parent for path in files for parent in _parents(path))}
+    folders = {"", *(str(parent) for path in files for parent in list(PurePosixPath(path).parents)[:-1])}
     if unsafe := _unsafe(files, folders):
         raise NoRevision(f"revision '{name}' has a path that git does not check out, '{unsafe}'; name another")
     return Revision(name, folder, prefix, FilePath(tops) if tops else None, files, frozenset(folders))
@@ -417,7 +400,9 @@ def plan_file(
     """
     contents = dict(_read(revision, path, settings))
     folder = folder.resolve()
-    for name in _named_folders(revision, path, contents[path], settings):
+    texts = (*_texts(contents[path]), *_texts_of(settings))
+    folders = {name for text in texts for name in _places(posixpath.dirname(path), text) if name in revision.folders}
+    for name in folders:  # also those in which no file is read
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         target = folder / name
@@ -452,16 +437,10 @@ def _root(revision: Revision, folder: FilePath, root: str | None) -> FilePath:
     return folder / wanted.relative_to(top) if wanted.is_relative_to(top) else folder
 
 
-def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequence[str]) -> set[str]:
-    """Return folders that the plan names, even if no file in them is read."""
-    texts = (*_texts(content), *_settings(settings))
-    return {where for text in texts for where in _places(posixpath.dirname(path), text) if where in revision.folders}
-
-
 def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     folder = posixpath.dirname(path)
     wanted = {path, lock_name(path)} & revision.files.keys()
-    for text in _settings(settings):
+    for text in _texts_of(settings):
         wanted |= set(_files_at(revision, folder, text))
     done, total = set[str](), 0
     for _ in range(MAX_ROUNDS):
@@ -484,7 +463,6 @@ def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tu
 
 
 def _files_at(revision: Revision, base: str, text: str) -> Iterator[str]:
-    """Yield the files that a text names: one file, or the part files below a folder."""
     for path in _places(base, text):
         for name in (path, *(f"{path}{suffix}" for suffix in SUFFIXES)):
             if name in revision.files:
@@ -503,7 +481,7 @@ def _places(base: str, text: str) -> Iterator[str]:
         yield "" if path == "." else path
 
 
-def _settings(settings: Sequence[str]) -> Iterator[str]:
+def _texts_of(settings: Sequence[str]) -> Iterator[str]:
     for setting in settings:
         yield from _texts(setting.partition("=")[2].encode())
 
@@ -562,11 +540,6 @@ def _unsafe(files: dict[str, Entry], folders: set[str]) -> str | None:
         if named_so or path in folders or (entry.mode == LINK and path.casefold() in shared):
             return path
     return None
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path := posixpath.dirname(path):
-        yield path
 
 
 class GitFailed(Exception):

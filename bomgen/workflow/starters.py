@@ -1,23 +1,38 @@
-"""The text of new plans: a commented starter, or one of the designs in the package."""
+"""New plans: a commented starter, a copy of a design in the package, and the designs that answer an inquiry."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 from functools import reduce
+from itertools import chain
+from math import ceil
 from operator import getitem
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, nearest
+from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.identity import identity
+from bomgen.catalog.parts import AVAILABLE, GENERIC
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.jobs import report_count
 from bomgen.core.language import Language, language
-from bomgen.core.messages import ENGLISH, message
+from bomgen.core.messages import message
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
 from bomgen.core.safety import DEVICES
+from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import Source, own, read
+from bomgen.documents.offers import Changes, Offer
+from bomgen.pricing.price_book import net_price
+from bomgen.pricing.quote import unpriced_gpus
+from bomgen.results.result import Report
+from bomgen.workflow.inputs import Inputs, read_all
+from bomgen.workflow.pipeline import part_names, work_out_variant
+from bomgen.workflow.plan_files import PlanFile, extended
 
 DEFAULT = "default"
 STARTER_NAME = "my-cluster"
@@ -73,16 +88,11 @@ def designs() -> dict[str, Path]:
     return paths
 
 
-def nearest_designs(name: str) -> list[str]:
-    """Return the designs whose names are closest to a mistyped one."""
-    return nearest(name, designs(), count=2)
-
-
 class Inquiry(NamedTuple):
     """A customer inquiry in plan keys: values of the cluster and of its compute fabric."""
 
     cluster: Mapping[str, str | int]
-    fabric: Mapping[str, str | float]
+    fabric: Mapping[str, str | Decimal]
     quote: Mapping[str, str]
     extends: str | None = None
 
@@ -92,19 +102,19 @@ def inquired(name: str, asked: Inquiry, schema_beside: bool = False, words: Lang
 
     Without fabric keys its compute fabric is the default one.
     """
-    words = words or language(ENGLISH)
+    words = words or language()
     lines = [
         f"# {words.message(message('plan-builds', id=name))}",
         f"# {words.message(message('plan-lines'))}",
         "bomgen: 1",
-        f"name: {_written(name)}",
+        f"name: {write_scalar(name)}",
         f"#title: {words.message(message('plan-title'))}",
-        *([f"extends: {_written(asked.extends)}"] if asked.extends else []),
+        *([f"extends: {write_scalar(asked.extends)}"] if asked.extends else []),
         "",
-        f"cluster: {_mapping(asked.cluster)}",
+        f"cluster: {write_scalar(asked.cluster)}",
         "",
         "fabrics:",
-        f"  compute: {_mapping(asked.fabric) if asked.fabric else DEFAULT}",
+        f"  compute: {write_scalar(asked.fabric) if asked.fabric else DEFAULT}",
         "  #storage: default",
         "  #in_band: default",
         "  #out_of_band: default",
@@ -112,7 +122,7 @@ def inquired(name: str, asked: Inquiry, schema_beside: bool = False, words: Lang
         "#site: {rack: {units: 48, power: 40 kW}, layout: auto, pue: 1.3}",
     ]
     if asked.quote:
-        lines += ["", "quote:", *(f"  {key}: {_written(value)}" for key, value in asked.quote.items())]
+        lines += ["", "quote:", *(f"  {key}: {write_scalar(value)}" for key, value in asked.quote.items())]
     return _headed("\n".join(lines) + "\n", schema_beside)
 
 
@@ -130,11 +140,6 @@ def server_of(gpu: str) -> tuple[str, tuple[str, ...]] | None:
 def seller() -> str:
     """Return the commented base file that all plans of one seller extend."""
     return own_text(folder("templates") / "seller.yaml")
-
-
-def _mapping(pairs: Mapping[str, str | int | float]) -> str:
-    written = (f"{key}: {_written(value) if isinstance(value, str) else f'{value:g}'}" for key, value in pairs.items())
-    return f"{{{', '.join(written)}}}"
 
 
 def starter(name: str, schema_beside: bool = False) -> str:
@@ -158,26 +163,12 @@ def _headed(text: str, schema_beside: bool) -> str:
 
 
 def _renamed(text: str, name: str) -> str:
-    """Return the text of a plan under another name, with its comments unchanged."""
-    return _replaced(text, "name", _written(name))
-
-
-def _written(name: str) -> str:
-    """Return a name as YAML, quoted if it would be read as a number or null."""
-    try:
-        plain = read(f"[{name}]", "name").data == [name]
-    except PlanErrors:
-        plain = False
-    return name if plain else json.dumps(name, ensure_ascii=False)
-
-
-def _replaced(text: str, key: str, value: str) -> str:
-    """Return the text of a mapping with another plain value at a top-level key."""
-    source = read(text, "plan")
-    mark = source.mark((key,))
+    """Return the text of a plan under another name, with its comments unchanged, at their column."""
+    source, value = read(text, "plan"), write_scalar(name)
+    mark = source.mark(("name",))
     lines = text.splitlines(keepends=True)
     line = lines[mark.line - 1]
-    before, old = line[: mark.column - 1], str(source.data[key])
+    before, old = line[: mark.column - 1], str(source.data["name"])
     rest = line[mark.column - 1 + len(old) :]
     if rest.lstrip(" ").startswith("#"):
         blanks = len(rest) - len(rest.lstrip(" ")) + len(old) - len(value)
@@ -187,7 +178,6 @@ def _replaced(text: str, key: str, value: str) -> str:
 
 
 def _comment_own(text: str) -> str:
-    """Comment out the keys of a plan that belong to its own quote or name a file."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)
     for path in OUTSIDE:
@@ -200,7 +190,6 @@ def _comment_own(text: str) -> str:
 
 
 def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: str) -> None:
-    """Replace a key and its value, or its whole block, by one commented line."""
     mark = source.keys[path]
     line = lines[mark.line - 1]
     indent, key = mark.column - 1, path[-1]
@@ -215,3 +204,135 @@ def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: 
         if below.strip():
             lines[at] = ""
     lines[mark.line - 1] = line[:indent] + f"#{key}: {note}; the design had {value}\n"
+
+
+# inquiries ------------------------------------------------------------------------------------------------------------
+# The answer to an inquiry: a few priced designs to choose from, and the other GPUs that meet it.
+#
+# An inquiry is a plan that may leave the GPU open; then the cheapest GPU that meets it is taken. A GPU competes if it
+# is sold, in a server of a maker, has a price, and calculates in FP8. Every design is calculated as `build` does.
+
+GPU, SERVER, SPARE_SERVERS = (f"cluster.{key}" for key in ("gpu", "server", "spare_servers"))
+SIZES = frozenset(("gpus", "servers", "racks", "budget", "power"))
+"""Keys of the cluster that say how large it is; without one the workload does."""
+NEW_FORMAT = "fp8_tflops"
+"""A figure of every GPU that is still made: generations without FP8, such as Ampere, are sold from stock or used."""
+NO_MARGIN = "0%"
+GROWTH = Fraction(3, 2)
+"""The load that a design with room to grow carries, as a multiple of what was asked."""
+MOST_OFFERS = 3
+"""Designs that are put side by side."""
+
+
+class Answer(NamedTuple):
+    """The designs for an inquiry."""
+
+    offers: tuple[Offer, ...]
+    recommended: int
+    """The index of the offer that is recommended."""
+    others: tuple[Offer, ...]
+    """A design with each other GPU, the cheapest first."""
+
+
+def answer_inquiry(file: PlanFile) -> Answer:
+    """Return the designs that answer a plan. Raises PlanErrors if it cannot be built."""
+    file = file._replace(lock=None)
+    data = extended(file, (), {}).data
+    cluster: Mapping[str, Any] = data.get("cluster") or {} if isinstance(data, dict) else {}
+    open_gpu = {} if cluster.get("gpu") else {GPU: USUAL_GPU}
+    inputs = read_all(file, _settings(open_gpu))
+    designed = [*_design(inputs, "gpu", open_gpu)]
+    others = [] if SERVER in cluster else [*_with_other_gpus(inputs, [offer.report for offer in designed])]
+    others.sort(key=_cost)
+    if open_gpu:
+        designed = sorted([*designed, *others], key=_cost)
+        others = designed[1:]
+    if not designed:
+        work_out_variant(inputs)  # raises why
+    first = designed[0]._replace(kind="asked" if SIZES & cluster.keys() else "smallest")
+    vendors = (offer._replace(kind="vendor") for offer in others if offer.gpu_vendor != first.gpu_vendor)
+    is_service = first.kind == "smallest" and first.report.plan.inference is not None
+    if is_service:  # without the margin for errors of the prediction, then with it
+        without_margin = _design(inputs, "smallest", {**first.changes, f"{_workload(inputs)}.margin": NO_MARGIN})
+        services = (*without_margin, first._replace(kind="recommended"))
+    else:
+        services = (first,)
+    offers = {_size(offer): offer for offer in services}
+    recommended = len(offers) - 1
+    is_spared = not is_service and first.report.design.sizing.servers is not None
+    spare = _design(inputs, "spare", {**first.changes, SPARE_SERVERS: 1}) if is_spared else ()
+    for offer in chain(spare, _grown(inputs, first), vendors):  # each is designed when it is its turn
+        offers.setdefault(_size(offer), offer)
+        if len(offers) == MOST_OFFERS:
+            break
+    return Answer(tuple(offers.values()), recommended, tuple(others))
+
+
+def _settings(changes: Changes) -> tuple[str, ...]:
+    return tuple(f"{key}={value}" for key, value in changes.items())
+
+
+def _design(inputs: Inputs, kind: str, changes: Changes) -> Iterator[Offer]:
+    with suppress(PlanErrors):
+        yield Offer(kind, changes, work_out_variant(read_all(inputs.file, _settings(changes), earlier=inputs)))
+
+
+def _size(offer: Offer) -> tuple[object, ...]:
+    """Return what two designs share only if they are the same."""
+    report = offer.report
+    return report.plan.cluster.gpu.identity.id, report.design.sizing.gpus.value, report.quote.totals.amount
+
+
+def _cost(offer: Offer) -> tuple[bool, Decimal]:
+    totals = offer.report.quote.totals
+    return not totals.complete, totals.amount
+
+
+def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Offer]:
+    sold = dict(_sold(inputs.catalog))
+    for report in designed:
+        sold = {gpu: server for gpu, server in sold.items() if _has_price(report, gpu, server)}
+        sold.pop(report.plan.cluster.gpu.identity.id, None)
+    for number, (gpu, server) in enumerate(sold.items()):
+        report_count("designs", number, len(sold))
+        for offer in _design(inputs, "gpu", {GPU: gpu, SERVER: server.id}):
+            if not unpriced_gpus(offer.report.quote.lines):
+                yield offer
+
+
+def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
+    """Yield each GPU that is sold with a server that has it: its default server, if a maker sells that."""
+    for gpu in Catalog().all("gpu"):
+        if not gpu.value(NEW_FORMAT) or identity(gpu).availability != AVAILABLE:
+            continue
+        default = catalog.default_server(gpu.id)
+        servers = [*([default] if default else []), *catalog.records_where("server", "gpu", gpu.id)]
+        named = (server for server in servers if identity(server).vendor not in (None, GENERIC))
+        server = next((server for server in named if identity(server).availability == AVAILABLE), None)
+        if server:
+            yield gpu.id, server
+
+
+def _has_price(report: Report, gpu: str, server: Record) -> bool:
+    parts = (("gpu", gpu), ("server", server.id))
+    quoted, catalog = report.plan.quote, report.catalog
+    return any(net_price(part_names(catalog, *part), part[0], 1, quoted, report.books) is not None for part in parts)
+
+
+def _grown(inputs: Inputs, first: Offer) -> Iterator[Offer]:
+    """Yield the design for a larger load, if the workload has one that determines the size."""
+    plan = first.report.plan
+    run, served = plan.reinforcement or plan.training, plan.inference
+    if first.kind != "smallest":
+        return
+    if served and served.requests_per_minute:
+        changes = {f"{_workload(inputs)}.requests_per_minute": ceil(served.requests_per_minute.value * GROWTH)}
+    elif run and run.target_days:
+        changes = {f"{_workload(inputs)}.target_days": f"{float(run.target_days.value / GROWTH):.3g}"}
+    else:
+        return
+    yield from _design(inputs, "growth", {**first.changes, **changes})
+
+
+def _workload(inputs: Inputs) -> str:
+    return f"workload.{next(iter(inputs.source.data.get('workload') or ()), '')}"

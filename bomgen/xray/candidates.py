@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Record
 from bomgen.catalog.parts import GENERIC, CableEnd
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
@@ -387,7 +386,7 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
 
 @cache
 def _structures() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
+    data: Mapping[str, Any] = read_data(STRUCTURES)
     return data
 
 

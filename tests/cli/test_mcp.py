@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from judging import Judge
 
-from bomgen.cli.mcp import MOST, _short, list_tools, shorten
+from bomgen.cli.start import MOST, _short, list_tools, shorten
 
 ROOT = Path(__file__).parents[2]
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 16}\nfabrics: {compute: {switch: qm9700}}\n"

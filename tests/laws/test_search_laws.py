@@ -11,7 +11,7 @@ from depth import DEEP
 from written_plans import plan_file
 
 from bomgen.results.designs import Columns
-from bomgen.workflow.design_search import DesignByDesign, SearchRequest, open_search
+from bomgen.workflow.design_search import DesignByDesign, SearchRequest, inputs_of, open_search
 from bomgen.workflow.design_tables import DesignTables
 
 SPACES, OF_SPACE = 8, 6
@@ -130,7 +130,7 @@ def test_designs_in_columns_are_those_worked_out_alone(seed: int, tmp_path: Path
     file = plan_file({**plan, "search": {"over": over}}, tmp_path)
     space = open_search(file)
     search = SearchRequest(file, (), space)
-    tables, alone = DesignTables(search.inputs(), space), DesignByDesign(search)
+    tables, alone = DesignTables(inputs_of(search), space), DesignByDesign(search)
     designs = 50 if DEEP else OF_SPACE
     for place in draw.sample(range(space.size), min(designs, space.size)):
         expected = describe(alone.columns(place, place + 1), 0)

@@ -444,7 +444,7 @@ def test_every_schema_is_one(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_keeps_to_the_schema(path: Path) -> None:
     """Every plan of plans/ is right by the plan schema."""
-    assert [] == [str(problem) for problem in plan_schema.check_plan_schema(source_of(path), "plan")]
+    assert [] == [str(problem) for problem in plan_schema.check_plan_schema(source_of(path))]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "prices").glob("*.yaml")), ids=lambda path: path.stem)

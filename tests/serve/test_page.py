@@ -11,7 +11,7 @@ from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.plan.schema import declaration_at
 from bomgen.serve.engine import PROGRAMS, READERS, WIRING
-from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS, STATE
+from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
 OWN = sorted(path for path in PAGE.rglob("*.*") if path.suffix in (".js", ".css", ".html") and path.name != "editor.js")
@@ -65,7 +65,7 @@ def test_every_word_is_used_and_known() -> None:
     actions = (PAGE / "start.js").read_text("utf-8").partition("ACTIONS = {")[2].partition("};")[0]
     asked["goals"] = asked["hints"] = {*GOALS, *re.findall(r"(\w+): \(\w*\) =>", actions)}
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
-    asked["values"] = {*PURPOSES, NONE, *proposed, *languages(), *declaration_at(STATE).words}
+    asked["values"] = {*PURPOSES, NONE, *proposed, *languages(), *declaration_at(("quote", "state")).words}
     numbers = {declaration_at(question.path).unit for question in QUESTIONS if question.kind == "number"}
     asked["readers"] = {*READERS, PROGRAMS}
     asked["units"] = numbers - {"count", "word"}

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from types import SimpleNamespace
-from typing import Any, get_args, get_origin, is_typeddict
+from typing import Any
 
 import pytest
 from depth import few
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.serve import pages
-from bomgen.serve.calls import CALLS, Refused, Sent, Workspace, _fields, pack, read_request
+from bomgen.serve.calls import CALLS, Refused, Workspace, pack, read_request
 from bomgen.serve.server import OWN_CALLS, HttpError, _own_call
 
 PLAN = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 2}\n"
@@ -47,7 +47,7 @@ VALID: dict[str, dict[str, Any]] = {
 }
 """A request of each call, with all of its fields."""
 PAGES = SimpleNamespace(stop=lambda _: None, leave=lambda _: None)
-SENT = {name: call.sent for name, call in (CALLS | OWN_CALLS).items()}
+FIELDS = {name: call.fields for name, call in CALLS.items()} | {name: fields for name, (_, fields) in OWN_CALLS.items()}
 SLOW = ("offers", "picture", "share", "compare", "search", "download")
 """Calls that take long with any request that is not refused."""
 ODD = ["", "5", "-", "[", "{}", "a: b", "*a", "&a [*a]", "&a {b: *a}", "\0", "\ufeff", "1e999", "2..9", "!x", "%", "…"]
@@ -83,10 +83,10 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def answer(workspace: Workspace, call: str, request: Any) -> Any:
     """Return the status of the answer to a request, as the server and the process of a page give it."""
     try:
-        request = read_request(SENT[call], request)
+        request = read_request(FIELDS[call], request)
         if call in OWN_CALLS:
             server: Any = SimpleNamespace(workspace=workspace, opened=None, pages=PAGES)
-            json.dumps(_own_call(server, OWN_CALLS[call], request, "page"))
+            json.dumps(_own_call(server, call, request, "page"))
             return 200
     except Refused:
         return 400
@@ -97,34 +97,35 @@ def answer(workspace: Workspace, call: str, request: Any) -> Any:
     return found.get("status", 200)
 
 
-def of_type(kind: Any) -> st.SearchStrategy[Any]:
-    """Return values of the type of a field, in which texts are odd ones."""
-    origin, inner = get_origin(kind), [of_type(each) for each in get_args(kind)]
+def of_kind(kind: Any) -> st.SearchStrategy[Any]:
+    """Return values of the kind of a field, in which texts are odd ones."""
     if kind is str:
         return TEXTS
-    if origin is list:
-        return st.lists(*inner, max_size=3)
-    if origin is dict:
-        return st.dictionaries(*inner, max_size=2)
-    if is_typeddict(kind):
-        return st.fixed_dictionaries({name: of_type(each) for name, each in _fields(kind).items()})
-    return st.one_of(inner) if inner else st.from_type(kind)
+    if isinstance(kind, tuple):
+        return st.one_of(map(of_kind, kind))
+    if isinstance(kind, list):
+        return st.lists(of_kind(kind[0]), max_size=3)
+    if isinstance(kind, dict) and str in kind:
+        return st.dictionaries(TEXTS, of_kind(kind[str]), max_size=2)
+    if isinstance(kind, dict):
+        return st.fixed_dictionaries({name.removesuffix("?"): of_kind(field) for name, field in kind.items()})
+    return st.from_type(kind)
 
 
 @st.composite
 def requests(draw: st.DrawFn, call: str) -> Any:
     """Return a request of a call with other values in some of its fields."""
-    request, fields = dict(VALID[call]), _fields(SENT[call])
+    request = dict(VALID[call])
+    fields = {name.removesuffix("?"): kind for name, kind in FIELDS[call].items()} | {"language": str, "turn": int}
     for name in draw(st.lists(st.sampled_from([*fields]), min_size=1, max_size=2, unique=True)):
-        request[name] = draw(of_type(fields[name]) if draw(st.integers(0, 3)) else JSON)
+        request[name] = draw(of_kind(fields[name]) if draw(st.integers(0, 3)) else JSON)
     return request
 
 
 def test_every_call_has_an_example() -> None:
     """With each of its fields, but those that every call may have."""
-    common = _fields(Sent).keys()
-    assert {call: {*fields} - common for call, fields in VALID.items()} == {
-        call: {*_fields(sent)} - common for call, sent in SENT.items()
+    assert {call: {*fields} - {"language"} for call, fields in VALID.items()} == {
+        call: {name.removesuffix("?") for name in fields} for call, fields in FIELDS.items()
     }
 
 

@@ -13,7 +13,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Cited, Figure
 from bomgen.plan.types import ServedAdapters
 from bomgen.results.result import Report, numbers_of
-from bomgen.sizing.serving.adapters import adapter_bytes_of_gpu, adapter_parameters
+from bomgen.sizing.serving.gpu_memory import adapter_bytes_of_gpu, adapter_parameters
 from bomgen.sizing.serving.replicas import engine_command
 
 Worked = Callable[[dict[str, Any]], Report]

@@ -14,10 +14,10 @@ from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.documents.offers import offers_table
-from bomgen.workflow import inquiry
-from bomgen.workflow.inquiry import Answer, answer_inquiry
+from bomgen.workflow import starters
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
+from bomgen.workflow.starters import Answer, answer_inquiry
 
 SERVING = """bomgen: 1
 name: asked
@@ -33,7 +33,7 @@ COMPETING = {"h100-sxm": "dgx-h100", "h200-sxm": "dgx-h200", "b200-sxm": "dgx-b2
 @pytest.fixture
 def all_gpus() -> Sold:
     """Return what lists the GPUs that compete."""
-    return inquiry._sold
+    return starters._sold
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def few_gpus(all_gpus: Sold, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: 
     def sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
         return ((gpu, catalog.find("server", server)) for gpu, server in COMPETING.items())
 
-    monkeypatch.setattr(inquiry, "_sold", sold)
+    monkeypatch.setattr(starters, "_sold", sold)
 
 
 def plan_of(text: str) -> PlanFile:

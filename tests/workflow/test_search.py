@@ -123,7 +123,7 @@ def test_columns_that_differ_from_the_whole_design_are_an_internal_error(monkeyp
             found = super().columns(start, stop, names)
             return found._replace(measures={**found.measures, "cost": found.measures["cost"] + 1})
 
-    monkeypatch.setattr(design_search, "_evaluator", Wrong)
+    monkeypatch.setattr(design_search, "evaluator_of", Wrong)
     file = open_plan(PLAN, None)
     space = open_search(file, (), ("cluster.servers=7..8", "cluster.gpu=h100-sxm"), (), ("days=1000",))
     with pytest.raises(
@@ -362,7 +362,7 @@ def test_ranges_read_off_the_tables_are_those_of_whole_designs(tmp_path: Path) -
     file = open_plan(str(tmp_path / "p.yaml"), tmp_path)
     space = open_search(file, (), ("cluster.servers=1..300",), ("power",))
     search = SearchRequest(file, (), space)
-    tables = search.evaluator()
+    tables = design_search.evaluator_of(search)
     read = [candidate_at(tables.columns(at, at + 1), 0, space.currency) for at in range(0, space.size, 23)]
     whole = [work_out_design(search, each.place) for each in read]
     assert [each.ranges for each in read] == [each.ranges for each in whole]

@@ -222,7 +222,7 @@ def test_a_name_that_yaml_reads_otherwise_is_quoted(name: str) -> None:
     for text in (starters.starter(name), starters.started_from("llama65b", name)):
         source = read(text, "plan")
         assert source.data["name"] == name
-        assert not plan_schema.check_plan_schema(source, "plan")
+        assert not plan_schema.check_plan_schema(source)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
+from bomgen.core.yaml_source import read_data
 from bomgen.output.face import count_columns
 from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.wiring.columns import ACTION, NUMBERED, ON_FLAG, TODAY, Table, batches, describe_ends, tables
@@ -303,7 +302,7 @@ def write_p2p(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     if len(wiring) >= LAST_ROW:
         raise Unsuitable(f"{len(wiring)} links are too many for a sheet; take ptm or csv, or one --fabric")
     book, sheets = Workbook(write_only=True), dict[str, Any]()
-    adapters = own(folder("data") / _ADAPTERS, _ADAPTERS).data
+    adapters = read_data(_ADAPTERS)
     names = [adapters.get(kind.identity.id if kind.identity else "", {}).get("ports", {}) for kind in wiring.kinds]
     for links, table in batches(wiring):
         kinds = wiring.kind_numbers[wiring.a_device[links]].tolist()

@@ -22,7 +22,7 @@ from bomgen.core.provenance import Figure, Given, constant, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
-from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, plug_of, with_ethernet_planes
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
@@ -38,7 +38,6 @@ from bomgen.plan.types import (
     Hosts,
     Layout,
     Plan,
-    Plug,
     ServerGroup,
     Site,
     UsualNic,
@@ -80,7 +79,8 @@ def cluster(section: PlanSection) -> Cluster | None:
     if gpu is None or rounding is None:
         return None
     if server is None and not section.has("server"):
-        server = default_server(section.catalog, gpu.identity.id)
+        record = section.catalog.default_server(gpu.identity.id)
+        server = part_records.server(record) if record else None
     server = server and estimate_unpublished(server, gpu)
     with_cards = None
     if server and server.gpu_slots:
@@ -217,12 +217,6 @@ def _cards(nics: PlanSection, purpose: str) -> tuple[parts.Nic, Figure] | None:
     return (nic, count or Figure(1, "NICs", Given(section.mark, f"server.nics.{purpose}"))) if nic else None
 
 
-def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
-    """Return the default server of a GPU, if there is one."""
-    record = catalog.default_server(gpu)
-    return part_records.server(record) if record else None
-
-
 def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None:
     """Return a built-in NIC of a server, which the plan may describe in place."""
     described = section.below("server")
@@ -242,7 +236,7 @@ def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None
 
 def _groups(section: PlanSection) -> tuple[ServerGroup, ...]:
     """Return the groups of a cluster block; what is wrong with one is noted, and it is left out."""
-    found = list[ServerGroup]()
+    groups = list[ServerGroup]()
     for group in section.items("groups"):
         bought, name = cluster(group), str(group.text("name"))
         if bought is None:
@@ -253,8 +247,8 @@ def _groups(section: PlanSection) -> tuple[ServerGroup, ...]:
             )
             group.problem("name", text, "group")
             continue
-        found.append(ServerGroup(name, bought, group.setting("servers"), group.texts("fabrics")))
-    return tuple(found)
+        groups.append(ServerGroup(name, bought, group.setting("servers"), group.texts("fabrics")))
+    return tuple(groups)
 
 
 def _join(section: PlanSection, groups: Sequence[ServerGroup], fabrics: Sequence[FabricPlan]) -> list[FabricPlan]:
@@ -282,13 +276,12 @@ def _hosts_of(group: ServerGroup, fabric_plan: FabricPlan, bmc_gbps: Figure) -> 
     machine = server and parts.Appliance(
         server.identity, server.rack_units, server.power_w, parts.ANY, attached.ports_per_cage, ()
     )._replace(weight_kg=server.weight_kg, supplies=server.supplies)
-    plug = Plug(attached.cage, attached.ports_per_cage, attached.port_gbps) if attached.cage != parts.ANY else None
     return Hosts(
         group.name,
         group.servers,
         attached.ports_per_server,
         machine,
-        None if fabric_plan.role == OUT_OF_BAND else plug,
+        None if fabric_plan.role == OUT_OF_BAND else plug_of(attached),
         nic=attached.bought,
         nics=attached.nics_per_server,
     )

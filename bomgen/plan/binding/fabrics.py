@@ -13,7 +13,7 @@ from bomgen.fabric.ports import carries_rate
 from bomgen.fabric.types import SERVER_LEAF, LinkKind, TierChoice, Topology, describe_topologies, link_kinds
 from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import AUTO, WORD, PlanSection
-from bomgen.plan.fabric_demand import ETHERNET, compute_protocols, own_port_gbps
+from bomgen.plan.fabric_demand import ETHERNET, Attachment, compute_protocols, own_port_gbps
 from bomgen.plan.schema import unknown_part
 from bomgen.plan.types import (
     COMPUTE,
@@ -102,8 +102,8 @@ def fabric(
         plan = _read_fabric(form, fabrics, name, role, mark, shared, like, usual)
         if not form.has(OTHERWISE):
             return plan
-        other = form.below(OTHERWISE)._replace(declared=section.declared)
-        return plan._replace(otherwise=read(other), otherwise_up_to=other.data.get(UP_TO))
+        alternative = form.below(OTHERWISE)._replace(declared=section.declared)
+        return plan._replace(otherwise=read(alternative), otherwise_up_to=alternative.data.get(UP_TO))
 
     default = read(section)
     least = fabrics.catalog.assumption("fabric-compute-servers") if role == COMPUTE else None
@@ -182,14 +182,17 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
     machines = []
     for listed in section.items("hosts"):
         part = _host_part(listed)
-        nic = listed.part("nic", "nic", part_records.nic)
-        plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
+        nic, protocol = listed.part("nic", "nic", part_records.nic), leaf.switch.protocol if leaf else None
+        device: parts.Nic | parts.Appliance | None = nic
+        # The ports of an appliance are on fabrics that speak its protocols; its management port has a different plug.
+        if part and nic is None and role != OUT_OF_BAND:
+            device = part if not (protocol and part.protocols) or protocol in part.protocols else None
         machines.append(
             Hosts(
                 **listed.keys(Hosts),
                 pieces=listed.setting("count"),
                 part=part,
-                plug=plug,
+                plug=plug_of(device) if device else None,
                 link=_own_link(section, listed),
             )
         )
@@ -311,19 +314,11 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
     return fabric
 
 
-def plug_of(nic: parts.Nic) -> Plug | None:
-    """Return the plug of a machine with a NIC; None where the cage of the NIC is unknown."""
-    return None if nic.cage == parts.ANY else Plug(nic.cage, nic.ports_per_cage, nic.port_gbps)
-
-
-def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) -> Plug | None:
-    """Return the plug of an appliance on a fabric that its ports are for; its management port has a different one."""
-    if part is None or part.cage == parts.ANY or role == OUT_OF_BAND:
+def plug_of(device: parts.Nic | parts.Appliance | parts.StorageSystem | Attachment) -> Plug | None:
+    """Return the plug of a machine with the ports of a device; None where their cage is unknown."""
+    if device.cage == parts.ANY or device.ports_per_cage is None:
         return None
-    protocol = leaf.switch.protocol if leaf else None
-    if protocol and part.protocols and protocol not in part.protocols:
-        return None
-    return Plug(part.cage, part.ports_per_cage, part.port_gbps)
+    return Plug(device.cage, device.ports_per_cage, device.port_gbps)
 
 
 def _management_ports(section: PlanSection, role: str, device: str) -> Figure | None:
@@ -413,8 +408,8 @@ def _usual_compute_fabric(fabrics: PlanSection, name: str, bought: Cluster | Non
 
 def _best_default(catalog: Catalog, id: str, facts: Mapping[str, str | int]) -> Record | None:
     """Return the default of an id, or one for a platform, whose id begins with it: that which says most of it."""
-    ids = (each for each in sorted(catalog.ids("assumption")) if each == id or each.startswith(f"{id}-"))
-    records = [catalog.find("assumption", each) for each in ids]
+    ids = (name for name in sorted(catalog.ids("assumption")) if name == id or name.startswith(f"{id}-"))
+    records = [catalog.find("assumption", name) for name in ids]
     suitable = [
         record
         for record in records

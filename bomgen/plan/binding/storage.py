@@ -18,7 +18,7 @@ from bomgen.core.provenance import Cited, Figure, Mark
 from bomgen.core.units import parse
 from bomgen.plan.binding.fabrics import plug_of
 from bomgen.plan.binding.section import PlanSection
-from bomgen.plan.types import Plug, Storage, StorageLevel, StorageServers
+from bomgen.plan.types import Storage, StorageLevel, StorageServers
 
 STORAGE_SERVER = "storage server"
 """The name of a storage server without one."""
@@ -115,11 +115,8 @@ def _described_system(section: PlanSection) -> parts.StorageSystem:
 def _of_system(system: parts.StorageSystem, mark: Mark, section: PlanSection) -> StorageServers:
     """Return units of a storage system, as many as are needed."""
     ports = system.ports or section.catalog.assumption("storage-server-ports")
-    plug = None
-    if system.cage != parts.ANY and system.ports_per_cage:
-        plug = Plug(system.cage, system.ports_per_cage, system.port_gbps)
     shared = {field: value for field, value in system._asdict().items() if field in StorageServers._fields}
-    return StorageServers(mark=mark, **shared | {"ports": ports if ports.value else None, "plug": plug})
+    return StorageServers(mark=mark, **shared | {"ports": ports if ports.value else None, "plug": plug_of(system)})
 
 
 def _complete(named: Iterator[StorageServers], storage: PlanSection) -> tuple[StorageServers, ...]:

@@ -47,8 +47,8 @@ from bomgen.sizing.prediction.serving_terms import (
 )
 from bomgen.sizing.prediction.terms import add_seconds
 from bomgen.sizing.servers import GpuLinks
-from bomgen.sizing.serving.cache_tiers import cached_share, loading_of_prompt
 from bomgen.sizing.serving.gpu_memory import format_of_rest
+from bomgen.sizing.serving.kv_cache import cached_share, loading_of_prompt
 
 _FIT = Reference("bomgen, docs/serving.md and docs/accuracy.md: fitted to published measurements")
 TPOT, TTFT, REQUEST = "tpot", "ttft", "request"

@@ -29,14 +29,15 @@ from bomgen.sizing.model_work import (
     add_counts,
     add_figures,
     products_of_token,
+    shared_and_routed,
+    total_weights,
     weights_of_head,
     weights_of_matrix,
 )
 from bomgen.sizing.prediction.terms import BYTES, Number, ring_bandwidth
 from bomgen.sizing.servers import peak_flops
 from bomgen.sizing.serving import kv_cache
-from bomgen.sizing.serving.adapters import adapter_bytes_of_gpu, adapter_parameters
-from bomgen.sizing.serving.gpu_memory import bytes_of_rest
+from bomgen.sizing.serving.gpu_memory import adapter_bytes_of_gpu, adapter_parameters, bytes_of_rest
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES
 
 CHUNK = 8192
@@ -481,21 +482,16 @@ def _weights(model: Model, width: Figure) -> _Weights:
         idle = idle_parameters(model.parameters, model.active_parameters)
         share = model.parameters, model.active_parameters
         return _Weights(model.active_parameters, ZERO, ZERO, ZERO, idle, shape["layers"], *share)
-    routed = [matrix for matrix in all_matrices if matrix.count.value > matrix.active.value]
-    shared = [matrix for matrix in all_matrices if matrix.count.value == matrix.active.value]
-    passed = add_figures(weights_of_matrix(each.inputs, each.outputs, each.active) for each in shared)
-    head = weights_of_head(shape["hidden"], shape["vocab"])
-    if not routed:
-        return _Weights(passed, head, _repeated(model, shared, width), ZERO, ZERO, ZERO, ONE, ONE)
+    shared, routed = shared_and_routed(all_matrices)
     return _Weights(
-        passed,
-        head,
-        _repeated(model, shared, width),
-        add_figures(weights_of_matrix(each.inputs, each.outputs, each.active) for each in routed),
-        add_figures(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed),
-        model_matrices.layers_with_experts(model),
-        shape["experts"],
-        shape["topk"],
+        passed=total_weights(shared),
+        head=weights_of_head(shape["hidden"], shape["vocab"]),
+        repeated=_repeated(model, shared, width),
+        routed=total_weights(routed),
+        all_routed=total_weights(routed, idle=True),
+        expert_layers=model_matrices.layers_with_experts(model) if routed else ZERO,
+        experts=shape["experts"] if routed else ONE,
+        topk=shape["topk"] if routed else ONE,
     )
 
 
@@ -513,7 +509,7 @@ def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
             for matrix in shared
             if matrix.name in KV_PROJECTIONS
         ]
-    return add_figures(copied) if copied else ZERO
+    return add_figures(copied)
 
 
 @formula("tokens")

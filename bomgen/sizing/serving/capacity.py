@@ -53,8 +53,6 @@ class Demand(NamedTuple):
     tpot: float
     """Most time per output token [s]."""
     percentile: float
-    headroom: float
-    """Share of the requests that replicas could serve in addition."""
 
 
 class Limit(NamedTuple):
@@ -113,7 +111,6 @@ def closed_demand(inference: Inference) -> Demand:
         ttft=float(targets.ttft.value) if targets and targets.ttft else inf,
         tpot=float(targets.tpot.value) if targets and targets.tpot else inf,
         percentile=float(targets.percentile.value) if targets else USUAL_PERCENTILE,
-        headroom=float(inference.headroom.value) if inference.headroom else 0.0,
     )
 
 
@@ -177,11 +174,6 @@ def largest_load(speed: ReplicaSpeed, demand: Demand, batch: Figure | None, held
     """
     most = most_in_flight(held) if demand.per_second else max(1.0, MOST_IN_FLIGHT if held is None else float(held))
     return _largest(partial(_serves, speed, demand), min(most, float(batch.value)) if batch else most)
-
-
-def replicas_at(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> float:
-    """Return the replicas that serve a demand with so many requests in flight on each, not rounded to whole ones."""
-    return demand.per_second * (1 + demand.headroom) / rate_of(speed, in_flight)
 
 
 def replicas_for_prompts(speed: ReplicaSpeed, demand: Demand) -> int | None:

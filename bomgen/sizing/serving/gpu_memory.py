@@ -63,13 +63,13 @@ from bomgen.catalog.parts import (
     Gpu,
     Model,
 )
+from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Reference, assume, formula, maximum, product, quotient, sum_of
 from bomgen.core.units import GIBI
-from bomgen.plan.types import DATA, Inference
-from bomgen.sizing.serving.adapters import adapters_of_gpu, weights_and_adapters
+from bomgen.plan.types import DATA, Inference, ServedAdapters
 from bomgen.sizing.serving.kv_cache import BY_REQUESTS, VALUE_BYTES, cache
-from bomgen.sizing.training.states import expert_parameters
+from bomgen.sizing.training.states import LEFT_ALONE, adapter, expert_parameters
 
 _VLLM_LAYERS = "vLLM, model_executor/layers/linear.py: QKVParallelLinear and ReplicatedLinear"
 _VLLM_EXPERTS = "vLLM documentation, expert parallel deployment: redundant experts fill equal slots"
@@ -169,7 +169,8 @@ def adapter_memory(inference: Inference, tensor: Figure, stages: Figure) -> Figu
     """Return the adapters on a GPU of a replica [bytes]; None: there are none."""
     if inference.adapters is None:
         return None
-    return adapters_of_gpu(inference.model, inference.adapters, WHOLE if by_requests(inference) else tensor, stages)
+    of_gpu = adapter_bytes_of_gpu(inference.model, inference.adapters, WHOLE if by_requests(inference) else tensor)
+    return adapters_of_stage(bytes_of_adapters(of_gpu, inference.adapters.held), stages)
 
 
 def by_requests(inference: Inference) -> bool:
@@ -431,6 +432,69 @@ def weights_of_stage_by_files(weights: Fraction, files: Fraction, by_format: Fra
     return Fraction(weights) * files / by_format / stages
 
 
+# adapters -------------------------------------------------------------------------------------------------------------
+# Adapters (LoRA) of a served model: their memory on a GPU, and what a step reads of them.
+#
+# The engine keeps a number of adapters in GPU memory beside the weights, each with two narrow matrices for every matrix
+# that each token passes; routed experts have none. Requests of any of them share the steps of a replica: a step
+# multiplies by the weights once for all, and by the adapters of its requests.
+#
+# With tensor parallelism an adapter follows its matrix, as in vLLM: of a matrix whose outputs are split, each GPU holds
+# the whole part for the inputs and a share of that for the outputs; of one whose inputs are split, the other way round.
+
+ROWS_SPLIT = ("o_proj", "out_proj", "down_proj")
+"""Matrices whose inputs tensor parallelism splits."""
+_VLLM_LORA = "vLLM, lora/layers: column- and row-parallel layers with LoRA; adapters in the 16 bits of the model"
+
+
+def adapted_matrices(model: Model, adapters: ServedAdapters) -> list[Matrix]:
+    """Return the matrices that get an adapter. Raises Infeasible where the shape of the model is unknown."""
+    adapted = [
+        matrix
+        for matrix in model_matrices.matrices(model) or ()
+        if matrix.count.value == matrix.active.value and matrix.name not in LEFT_ALONE
+    ]
+    if not adapted:
+        message = f"the adapters of {model.identity.name} need its shape; name a model of the catalogue"
+        raise Infeasible(message, because=adapters.rank, rule="unknown-shape")
+    return adapted
+
+
+def adapter_parameters(model: Model, adapters: ServedAdapters) -> Figure:
+    """Return the parameters of one adapter, which a token passes besides the weights."""
+    adapted = adapted_matrices(model, adapters)
+    return _sum(adapter(adapters.rank, m.inputs, m.outputs, m.count) for m in adapted)
+
+
+def adapter_bytes_of_gpu(model: Model, adapters: ServedAdapters, tensor: Figure) -> Figure:
+    """Return the size of one adapter on a GPU of a tensor group, in all layers [bytes]."""
+    parts = []
+    for matrix in adapted_matrices(model, adapters):
+        whole, split = matrix.inputs, matrix.outputs
+        if matrix.name in ROWS_SPLIT:
+            whole, split = split, whole
+        parts.append(parameters_of_gpu(adapters.rank, whole, split, matrix.count, tensor))
+    return bytes_of_adapter(_sum(parts), VALUE_BYTES[SIXTEEN_BITS])
+
+
+@formula("parameters", _VLLM_LORA)
+def parameters_of_gpu(rank: int, held_whole: int, held_split: int, copies: int, tensor: int) -> float:
+    """Parameters that a GPU holds of the adapters of one kind of matrix."""
+    return rank * (held_whole + held_split / tensor) * copies
+
+
+bytes_of_adapter = product("bytes_of_adapter", "bytes", "adapter_parameters", "value_bytes")
+"""Size of an adapter on a GPU."""
+bytes_of_adapters = product("bytes_of_adapters", "bytes", "bytes_of_adapter", "held_adapters")
+"""Size of all adapters on a GPU, in all layers."""
+adapters_of_stage = quotient("adapters_of_stage", "bytes", "bytes_of_adapters", "stages")
+"""Size of all adapters on a GPU of a pipeline stage."""
+weights_and_adapters = sum_of("weights_and_adapters", "bytes", "weights", "adapters_size")
+"""Weights of the model and its adapters on a GPU."""
+
+
+# memory of the engine -------------------------------------------------------------------------------------------------
+
 VLLM, SGLANG, TENSORRT = "vllm", "sglang", "tensorrt-llm"
 LARGE_GPU_GIB = 70
 """Memory from which vLLM takes more tokens per step [GiB]."""
@@ -526,8 +590,9 @@ def reserve_of_gpu(inference: Inference, memory: Figure, tensor: Figure, gpus: F
     if working := _working_memory(model, step, split):
         parts["step"] = working
     if model.moe and {"topk", "hidden", "ffn_expert"} <= model.shape.keys():
-        widths = model.shape["topk"], model.shape["hidden"], GATED_MATRICES, model.shape["ffn_expert"]
-        parts["experts"] = expert_activations(EXPERT_COPIES, step.tokens, VALUE_BYTES[SIXTEEN_BITS], *widths, split)
+        widths = model.shape["hidden"], GATED_MATRICES, model.shape["ffn_expert"]
+        activations = activations_of_step(step.tokens, VALUE_BYTES[SIXTEEN_BITS], *widths, split)
+        parts["experts"] = expert_activations(EXPERT_COPIES, model.shape["topk"], activations)
     if inference.context and {"vision_tokens", "vision_outputs", "hidden"} <= model.shape.keys():
         values = (
             *(model.shape[key] for key in ("vision_tokens", "vision_outputs", "hidden")),
@@ -591,12 +656,8 @@ def activations_of_step(tokens: int, value_bytes: int, hidden: int, matrices: in
     return tokens * value_bytes * (2 * hidden + Fraction(matrices * width, tensor))
 
 
-@formula("bytes", _CHUNKS)
-def expert_activations(
-    copies: Fraction, tokens: int, value_bytes: int, topk: int, hidden: int, matrices: int, width: int, tensor: int
-) -> Fraction:
-    """Activations of the largest step, once for each expert that a token activates, and what sorts them by expert."""
-    return copies * tokens * value_bytes * topk * (2 * hidden + Fraction(matrices * width, tensor))
+expert_activations = product("expert_activations", "bytes", "copies", "topk", "activations")
+"""Activations of the largest step, once for each expert that a token activates, and what sorts them by expert."""
 
 
 @formula("bytes", "vLLM documentation, optimization and tuning: encoder cache")

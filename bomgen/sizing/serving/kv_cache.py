@@ -9,16 +9,31 @@ include the scales of their blocks; FP8 of sparse latent attention has scales, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import reduce
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog import model_matrices
-from bomgen.catalog.parts import EIGHT_BITS, Model
+from bomgen.catalog.parts import EIGHT_BITS, Gpu, Model
+from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, difference, formula, quotient, sum_of
+from bomgen.core.provenance import (
+    Cited,
+    Figure,
+    Formula,
+    Number,
+    Reference,
+    difference,
+    formula,
+    product,
+    quotient,
+    sum_of,
+)
+from bomgen.plan.types import Inference
 from bomgen.sizing.model_work import Layers, layers_by_attention
+from bomgen.sizing.servers import bytes_of_network
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
 _IEEE = Reference(
@@ -175,7 +190,7 @@ def state_bytes_per_gpu(held: Cache, tensor: Figure, stages: Figure) -> Figure |
 def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
     """Return the bytes that a step of a request reads of its KV cache on a GPU of the fullest stage."""
     read = [
-        kv_bytes_of_chosen(layer.token, tokens, layer.chosen) if layer.chosen else _kept_of_request(layer, tokens)
+        kv_bytes_of_most(layer.token, tokens, layer.chosen) if layer.chosen else _kept_of_request(layer, tokens)
         for layer in held.layers
     ]
     return _sum_per_gpu(held, read, tensor, stages)
@@ -193,7 +208,7 @@ def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
     if kv_heads is None or width is None:
         return None
     if layers.joined:
-        token = entry_bytes_per_token(layers.number, kv_heads, width, value, layers.joined)
+        token = bytes_of_entries(shared_bytes_per_token(layers.number, kv_heads, width, value), layers.joined)
     elif model_matrices.compressed(model):
         token = shared_bytes_per_token(layers.number, kv_heads, width, value)
     elif values := model.shape.get("v_head_dim"):
@@ -207,9 +222,10 @@ def _index_keys(model: Model, value: Figure) -> Kept | None:
     layers, width = model_matrices.index_layers(model), model.shape.get("index_head_dim")
     if layers is None or width is None:
         return None
+    keys = index_bytes_per_token(layers, width, value)
     if model_matrices.compressed(model):
-        return Kept(index_bytes_of_entries(layers, width, value, model.shape["compress_rate_csa"]), None, add_index)
-    return Kept(index_bytes_per_token(layers, width, value), None, add_index)
+        keys = bytes_of_entries(keys, model.shape["compress_rate_csa"])
+    return Kept(keys, None, add_index)
 
 
 def _state(model: Model) -> Figure | None:
@@ -226,9 +242,7 @@ def _state(model: Model) -> Figure | None:
 
 
 def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
-    if kept.window is None:
-        return kv_bytes_of_request(kept.token, tokens)
-    return kv_bytes_of_window(kept.token, tokens, kept.window)
+    return kv_bytes_of_most(kept.token, tokens, kept.window) if kept.window else kv_bytes_of_request(kept.token, tokens)
 
 
 def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figure) -> Figure:
@@ -274,38 +288,32 @@ def latent_bytes_per_token(layers: int, kv_lora_rank: int, rope_head_dim: int, v
     return (kv_lora_rank + rope_head_dim) * layers * Fraction(value_bytes)
 
 
-@formula("bytes", _DEEPSEEK_V4)
-def entry_bytes_per_token(
-    layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction, compress_rate: int
-) -> Fraction:
-    """Compressed entries per token; an entry serves as key and value."""
-    return Fraction(layers * kv_heads * head_dim * Fraction(value_bytes)) / compress_rate
-
-
-@formula("bytes", _DEEPSEEK_V4)
-def shared_bytes_per_token(layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction) -> Fraction:
-    """Vectors of a token that serve as key and value."""
-    return layers * kv_heads * head_dim * Fraction(value_bytes)
-
-
-@formula("bytes", f"{_DEEPSEEK_V32}: one key serves all heads of the indexer")
-def index_bytes_per_token(index_layers: int, index_head_dim: int, value_bytes: Fraction) -> Fraction:
-    """Keys of the indexers per token."""
-    return index_layers * index_head_dim * Fraction(value_bytes)
-
-
-@formula("bytes", _DEEPSEEK_V4)
-def index_bytes_of_entries(
-    index_layers: int, index_head_dim: int, value_bytes: Fraction, compress_rate: int
-) -> Fraction:
-    """Keys of the indexers per token, for compressed entries."""
-    return Fraction(index_layers * index_head_dim * Fraction(value_bytes)) / compress_rate
-
-
-@formula("bytes", _VLLM_STATES)
-def state_bytes(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int, value_bytes: int) -> int:
-    """States of a request: one matrix per head and layer."""
-    return linear_layers * value_heads * key_head_dim * value_head_dim * value_bytes
+shared_bytes_per_token = product(
+    "shared_bytes_per_token", "bytes", "layers", "kv_heads", "head_dim", "value_bytes", source=_DEEPSEEK_V4
+)
+"""Vectors of a token that serve as key and value."""
+index_bytes_per_token = product(
+    "index_bytes_per_token",
+    "bytes",
+    "index_layers",
+    "index_head_dim",
+    "value_bytes",
+    source=f"{_DEEPSEEK_V32}: one key serves all heads of the indexer",
+)
+"""Keys of the indexers per token."""
+bytes_of_entries = quotient("bytes_of_entries", "bytes", "kv_bytes_per_token", "compress_rate", source=_DEEPSEEK_V4)
+"""Compressed entries per token: keys of the indexers, or vectors that serve as key and value."""
+state_bytes = product(
+    "state_bytes",
+    "bytes",
+    "linear_layers",
+    "value_heads",
+    "key_head_dim",
+    "value_head_dim",
+    "value_bytes",
+    source=_VLLM_STATES,
+)
+"""States of a request: one matrix per head and layer."""
 
 
 @formula("bytes", _VLLM_STATES)
@@ -314,22 +322,14 @@ def add_convolution(states: int, linear_layers: int, linear_conv_kernel: int, wi
     return states + linear_layers * (linear_conv_kernel - 1) * width * value_bytes
 
 
-@formula("bytes")
-def kv_bytes_of_request(kv_bytes_per_token: Fraction, tokens: Fraction) -> Fraction:
-    """KV cache of a request in layers that keep all tokens."""
-    return Fraction(kv_bytes_per_token) * tokens
+kv_bytes_of_request = product("kv_bytes_of_request", "bytes", "kv_bytes_per_token", "tokens")
+"""KV cache of a request in layers that keep all tokens."""
 
 
 @formula("bytes", _GEMMA)
-def kv_bytes_of_window(kv_bytes_per_token: Fraction, tokens: Fraction, window: int) -> Fraction:
-    """KV cache of a request in layers that keep the tokens of a window."""
-    return Fraction(kv_bytes_per_token) * min(tokens, Fraction(window))
-
-
-@formula("bytes")
-def kv_bytes_of_chosen(kv_bytes_per_token: Fraction, tokens: Fraction, chosen: int) -> Fraction:
-    """KV cache that a step reads in layers with sparse attention."""
-    return Fraction(kv_bytes_per_token) * min(tokens, Fraction(chosen))
+def kv_bytes_of_most(kv_bytes_per_token: Fraction, tokens: Fraction, most: int) -> Fraction:
+    """KV cache of a request in layers that keep the tokens of a window, or that a step reads of those it chooses."""
+    return Fraction(kv_bytes_per_token) * min(tokens, Fraction(most))
 
 
 @formula("requests", _SGLANG_POOLS)
@@ -358,3 +358,55 @@ def kv_bytes_of_gpu(kv_of_request: Fraction, stages: Fraction, kv_heads: int, te
 
 latent_bytes_of_gpu = quotient("latent_bytes_of_gpu", "bytes", "kv_of_request", "stages", source=_VLLM)
 """A request's KV cache on a GPU of the fullest stage; latent vectors are replicated on tensor-parallel GPUs."""
+
+
+# caches outside of the GPU -------------------------------------------------------------------------------------------
+# Tokens of a prompt that are found in host memory or on NVMe are loaded, not processed.
+#
+# Loading is asynchronous in the engines (vLLM's offloading connector, LMCache): it delays the first token of its
+# request, and computes nothing. Each GPU of a replica loads its part.
+
+
+def cached_share(inference: Inference) -> Figure | None:
+    """Return the share of prompt tokens that are in any cache; None: none."""
+    tiers = (inference.host_cache, inference.nvme_cache)
+    shares = [inference.prefix_cache, *(tier.share for tier in tiers if tier)]
+    known = [share for share in shares if share]
+    return reduce(add_shares, known) if known else None
+
+
+def loading_of_prompt(inference: Inference, gpu: Gpu, tensor: Figure, stages: Figure) -> Figure | None:
+    """Return the time to load what of a prompt is cached outside of the GPU [s]; None: nothing is.
+
+    Raises Infeasible where the bandwidth of host memory is neither given nor known.
+    """
+    held = cache(inference.model, str(inference.kv_precision.value))
+    if held is None or inference.prompt_tokens is None:
+        return None
+    size = request_bytes_per_gpu(held, inference.prompt_tokens, tensor, stages)
+    loads = [seconds_to_load(size, share, bandwidth) for share, bandwidth in _tiers(inference, gpu)]
+    return reduce(add_loading, loads) if loads else None
+
+
+def _tiers(inference: Inference, gpu: Gpu) -> Iterator[tuple[Figure, Figure]]:
+    """Yield the share of each tier and its bandwidth per GPU [bytes/s]."""
+    if host := inference.host_cache:
+        bandwidth = host.bandwidth or (bytes_of_network(gpu.pcie_gbps) if gpu.pcie_gbps else None)
+        if bandwidth is None:
+            message = f"the PCIe rate of {gpu.identity.name} is not known; set `cache_tiers.host.bandwidth`"
+            raise Infeasible(message, because=host.share, rule="missing-key")
+        yield host.share, bandwidth
+    if (nvme := inference.nvme_cache) and nvme.bandwidth:
+        yield nvme.share, nvme.bandwidth
+
+
+add_shares = sum_of("add_shares", "share", "share", "more")
+"""Share of prompt tokens in several caches."""
+add_loading = sum_of("add_loading", "s", "seconds", "more")
+"""Time to load from several tiers."""
+
+
+@formula("s")
+def seconds_to_load(kv_of_request: Fraction, share: Fraction, bandwidth: Fraction) -> float:
+    """Time in which a GPU loads its part of the cached KV cache of a prompt."""
+    return float(kv_of_request * Fraction(share) / Fraction(bandwidth))

@@ -25,6 +25,7 @@ from bomgen.core.provenance import (
     Assumed,
     Figure,
     Reference,
+    ceil_div,
     difference,
     first_given,
     floor_div,
@@ -198,35 +199,55 @@ class Serving(NamedTuple):
     cautions: tuple[Caution, ...]
 
 
+class _Asked(NamedTuple):
+    """What is asked of a cluster that serves a model, and the parts that it has."""
+
+    inference: Inference
+    gpu: Gpu
+    links: GpuLinks | None
+    """None: unknown, or nothing is to be predicted."""
+    gpus_per_server: Figure | None
+    demand: Demand | None
+
+    def speed(self, replica: Replica) -> ReplicaSpeed | None:
+        """Return what the speed of a replica follows from; None where an input is unknown."""
+        return prepare(self.inference, self.gpu, self.links, replica.degrees) if self.links else None
+
+
 class _Candidate(NamedTuple):
     """A split of the model that keeps the targets, and how many replicas of it the load needs."""
 
     replica: Replica
     speed: ReplicaSpeed | None
-    most: float | None
+    most: Figure | None
     """Largest mean load of a replica that keeps the targets; None: not predicted."""
-    holding: float
+    holding: list[Figure]
     """Replicas whose memory holds the requests in flight, not rounded."""
-    answering: float
-    """Replicas that are fast enough, not rounded."""
-    counted: Figure | None
+    answering: list[Figure]
+    """Replicas that are fast enough for each demand, not rounded, without those that only prefill."""
+    counted: Figure | None = None
     """Share of the capacity that counts of a split over servers, None: all."""
-    margin: float
+    margin: Figure | None = None
     """Share by which more than these are bought."""
-    prefill: tuple[Replica, ReplicaSpeed, int] | None
+    prefill: tuple[Replica, ReplicaSpeed, int] | None = None
     """Replicas that only prefill, besides these, their speed and number; None: these prefill, too."""
+
+    @property
+    def replicas(self) -> float:
+        """Replicas that are fast enough for all demands, not rounded."""
+        return max((float(count.value) for count in self.answering), default=0.0)
 
     def gpus(self, margin: float = 0.0) -> int:
         """Return the GPUs of all replicas, with a margin for the error of the prediction."""
-        count = max(1, ceil(self.holding), ceil(self.answering * (1 + margin)))
+        count = max(1, *(ceil(count.value) for count in self.holding), ceil(self.replicas * (1 + margin)))
         gpus = int(count * self.replica.gpus.value)
         return gpus + (ceil(self.prefill[2] * (1 + margin)) * int(self.prefill[0].gpus.value) if self.prefill else 0)
 
     @property
     def rank(self) -> tuple[float, ...]:
         """The order of choice: fewest GPUs, fewest to buy, the smaller replica, attention not by requests."""
-        size = float(self.replica.gpus.value)
-        return self.gpus(), self.gpus(self.margin), size, self.replica.by_requests, self.answering
+        size, to_buy = float(self.replica.gpus.value), self.gpus(float(self.margin.value) if self.margin else 0.0)
+        return self.gpus(), to_buy, size, self.replica.by_requests, self.replicas
 
 
 def size_serving(
@@ -241,7 +262,6 @@ def size_serving(
     loaded = inference.concurrency or inference.requests_per_minute or inference.output_tokens
     if loaded and choice.shortage and choice.shortage.weights > choice.shortage.memory:
         raise Infeasible(choice.shortage.message, because=choice.replica.tensor)
-    demand = capacity.demand_of(inference)
     lacks = _missing(inference, gpu, links) if inference.tokens_per_second_per_gpu is None else None
     if lacks and (inference.requests_per_minute or inference.targets):
         mark = splits.plan_mark(inference, inference.requests_per_minute)
@@ -251,41 +271,35 @@ def size_serving(
         )
         raise PlanErrors([Problem(mark, "error", text, "missing-key", PATH)])
     links = None if lacks else links
-    candidate = partial(_candidate, inference._replace(measured=()), gpu, links, demand)
-    others = splits.other_replicas(inference, gpu, gpus_per_server, choice.replica)
+    asked = _Asked(inference, gpu, links, gpus_per_server, capacity.demand_of(inference))
+    unmeasured = asked._replace(inference=inference._replace(measured=()))
     within = max((gpus_per_server or SERVER_GPUS).value, float(links.domain.value) if links else 0.0)
-    smallest = best = candidate(choice.replica, None)
+    smallest = best = _candidate(unmeasured, choice.replica)
     counted = None
     if choice.replica.gpus.value <= within and inference.capacity_errors:
         counted = inference.capacity_errors.over_servers
-    for replica in others:
+    for replica in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
         if replica.gpus.value > (best.gpus() if best else at_most or inf):
             break
-        fitting = candidate(replica, counted if replica.gpus.value > within else None)
+        fitting = _candidate(unmeasured, replica, counted if replica.gpus.value > within else None)
         if fitting and (best is None or fitting.rank < best.rank):
             best = fitting
     if best and inference.measured:
-        best = _candidate(inference, gpu, links, demand, best.replica, best.counted)
+        best = _candidate(asked, best.replica, best.counted)
     if best is None:
-        raise _unreachable(inference, gpu, links, gpus_per_server)
-    return _need(inference, gpu, links, choice, best, demand)._replace(
+        raise _unreachable(asked)
+    return _need(asked, choice, best)._replace(
         missing=lacks,
         smaller=(smallest.replica, smallest.gpus()) if smallest and best.replica != smallest.replica else None,
     )
 
 
-def _need(
-    inference: Inference,
-    gpu: Gpu,
-    links: GpuLinks | None,
-    choice: ReplicaChoice,
-    best: _Candidate,
-    demand: Demand | None,
-) -> Need:
+def _need(asked: _Asked, choice: ReplicaChoice, best: _Candidate) -> Need:
     """Return the needs with the chosen split as figures."""
-    size, prefill = best.replica.gpus, None
-    margin = _margin(inference, best.replica, best.counted) if best.speed else None
-    holding, answering = _replicas_needed(inference, best, demand)
+    inference, size, margin, prefill = asked.inference, best.replica.gpus, best.margin, None
+    holding, answering = best.holding, best.answering
+    if best.speed and best.most:
+        answering = _answering(asked, best.most, predict(best.speed, best.most, size).tpot, best.counted)
     replicas = to_buy = _whole([*holding, *answering])
     if margin and answering:
         to_buy = _whole([*holding, with_margin(reduce(replicas_needed, answering), margin)])
@@ -304,16 +318,16 @@ def _need(
         shortage=choice.shortage,
         speed=best.speed,
         missing=None,
-        limit=_limit(inference, gpu, links, best.replica),
-        demand=demand,
+        limit=_limit(asked, best.replica),
+        demand=asked.demand,
         replicas=replicas,
         gpus_required=gpus,
-        gpus_range=_range_of_gpus(inference, best, holding, answering) if answering and not best.prefill else None,
+        gpus_range=_range_of_gpus(inference, best, answering) if answering and not best.prefill else None,
         replicas_to_buy=replicas_with_prefill(to_buy, prefill.to_buy) if prefill else to_buy,
         gpus_to_buy=gpus_to_buy,
         margin=margin,
         prefill=prefill,
-        most=_found(best.most, "requests", "load-of-replica") if best.most else None,
+        most=best.most,
         smaller=None,
     )
 
@@ -346,119 +360,73 @@ def _missing(inference: Inference, gpu: Gpu, links: GpuLinks | None) -> str | No
     return None if prepare(inference, gpu, links, splits.ONE_GPU) else "shape"
 
 
-def _limit(inference: Inference, gpu: Gpu, links: GpuLinks | None, replica: Replica) -> Limit | None:
+def _limit(asked: _Asked, replica: Replica) -> Limit | None:
     """Return the upper bound of a measured throughput of a full replica; None without one, or where unknown."""
-    if inference.tokens_per_second_per_gpu is None or links is None or replica.held is None:
+    if asked.inference.tokens_per_second_per_gpu is None or replica.held is None:
         return None
-    speed = prepare(inference, gpu, links, replica.degrees)
+    speed = asked.speed(replica)
     return capacity.limit(speed, max(1.0, float(replica.held.value))) if speed else None
 
 
-def _candidate(
-    inference: Inference,
-    gpu: Gpu,
-    links: GpuLinks | None,
-    demand: Demand | None,
-    replica: Replica,
-    counted: Figure | None,
-) -> _Candidate | None:
+def _candidate(asked: _Asked, replica: Replica, counted: Figure | None = None) -> _Candidate | None:
     """Return the needs with a replica; None when no number of these keeps the targets."""
-    holding = _replicas_holding(inference, replica)
-    measured = inference.tokens_per_second_per_gpu
-    speed = prepare(inference, gpu, links, replica.degrees) if links and measured is None else None
+    inference = asked.inference
+    in_flight, measured = inference.concurrency, inference.tokens_per_second_per_gpu
+    holding = [replicas_for_requests(in_flight, replica.held)] if in_flight and replica.held else []
+    speed = asked.speed(replica) if measured is None else None
     if speed is None:
-        served = _replicas_measured(inference, replica, measured) if measured is not None else None
-        return _Candidate(replica, None, None, holding, float(served.value) if served else 0.0, None, 0.0, None)
+        answering = []
+        if measured and inference.requests_per_minute and inference.output_tokens:
+            tokens = tokens_asked(_at_peak(inference, inference.requests_per_minute), inference.output_tokens)
+            answering = [replicas_of_gpus(gpus_for_rate(tokens, measured), replica.gpus)]
+        return _Candidate(replica, None, None, holding, answering)
+    candidate = _Candidate(replica, speed, None, holding, [], counted, _margin(inference, replica, counted))
     options = []
-    if inference.pools != TWO_POOLS or demand is None:
-        options.append(_one_pool(inference, speed, demand, replica, holding, counted))
-    if inference.pools != ONE_POOL and demand is not None:
-        options.append(_two_pools(inference, gpu, speed, demand, replica, holding, counted))
+    if inference.pools != TWO_POOLS or asked.demand is None:
+        options.append(_with_load(asked, candidate, speed))
+    if inference.pools != ONE_POOL and asked.demand is not None:
+        options.append(_with_two_pools(asked, candidate, speed, asked.demand))
     return min((option for option in options if option), key=lambda option: option.rank, default=None)
 
 
-def _replicas_holding(inference: Inference, replica: Replica) -> float:
-    """Return the replicas that hold the requests in flight of the plan, not rounded."""
-    in_flight, held = inference.concurrency, replica.holds
-    return float(Fraction(in_flight.value, held)) if in_flight and held else 0.0
-
-
-def _one_pool(
-    inference: Inference,
-    speed: ReplicaSpeed,
-    demand: Demand | None,
-    replica: Replica,
-    holding: float,
-    counted: Figure | None,
-) -> _Candidate | None:
-    most = capacity.largest_load(speed, demand or capacity.closed_demand(inference), inference.batch, replica.holds)
+def _with_load(asked: _Asked, candidate: _Candidate, speed: ReplicaSpeed) -> _Candidate | None:
+    """Return a candidate with the largest load of a replica that keeps the targets; None: no load does."""
+    demand, held = asked.demand or capacity.closed_demand(asked.inference), candidate.replica.holds
+    most = capacity.largest_load(speed, demand, asked.inference.batch, held)
     if most is None:
         return None
-    answering = capacity.replicas_at(speed, demand, most) if demand else 0.0
-    if inference.concurrency and inference.targets:
-        answering = max(answering, float(inference.concurrency.value) / most)
-    if counted is not None:
-        answering /= float(counted.value)
-    margin = _margin(inference, replica, counted)
-    return _Candidate(replica, speed, most, holding, answering, counted, float(margin.value) if margin else 0.0, None)
+    load = _found(most, "requests", "load-of-replica")
+    tpot = _found(speed.times(most).tpot, "s", "load-of-replica")
+    answering = _answering(asked, load, tpot, candidate.counted)
+    return candidate._replace(speed=speed, most=load, answering=answering)
 
 
-def _two_pools(
-    inference: Inference,
-    gpu: Gpu,
-    speed: ReplicaSpeed,
-    demand: Demand,
-    replica: Replica,
-    holding: float,
-    counted: Figure | None,
-) -> _Candidate | None:
+def _with_two_pools(asked: _Asked, candidate: _Candidate, speed: ReplicaSpeed, demand: Demand) -> _Candidate | None:
     """Return the needs with replicas that only decode, and others that only prefill."""
-    decode = _one_pool(inference, speed._replace(mixed=False), demand, replica, holding, counted)
-    degrees = inference.prefill
-    prefill = (
-        splits.replica(inference._replace(degrees=degrees), gpu, degrees.tensor, degrees.pipeline)
-        if degrees
-        else replica
-    )
-    first = speed.prepare(inference, prefill.degrees) if degrees else speed
+    inference, degrees, prefill = asked.inference, asked.inference.prefill, candidate.replica
+    decode = _with_load(asked, candidate, speed._replace(mixed=False))
+    first: ReplicaSpeed | None = speed
+    if degrees:
+        prefill = splits.replica(inference._replace(degrees=degrees), asked.gpu, degrees.tensor, degrees.pipeline)
+        first = speed.prepare(inference, prefill.degrees)
     needed = capacity.replicas_for_prompts(first, demand) if first else None
     return decode._replace(prefill=(prefill, first, needed)) if decode and first and needed else None
-
-
-def _replicas_measured(inference: Inference, replica: Replica, rate_of_gpu: Figure) -> Figure | None:
-    of_minute, output = inference.requests_per_minute, inference.output_tokens
-    if of_minute is None or output is None:
-        return None
-    asked = tokens_asked(_at_peak(inference, of_minute), output)
-    return replicas_of_gpus(gpus_for_rate(asked, rate_of_gpu), replica.gpus)
 
 
 def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
     return requests_at_peak(of_minute, inference.peak) if inference.peak else of_minute
 
 
-def _replicas_needed(
-    inference: Inference, best: _Candidate, demand: Demand | None
-) -> tuple[list[Figure], list[Figure]]:
-    """Return the replicas that memory and speed need, not rounded, without those that only prefill."""
-    replica, in_flight = best.replica, inference.concurrency
-    holding = [replicas_for_requests(in_flight, replica.held)] if in_flight and replica.held else []
-    answering = []
-    if inference.tokens_per_second_per_gpu:
-        served = _replicas_measured(inference, replica, inference.tokens_per_second_per_gpu)
-        answering += [served] if served else []
-    elif best.speed and best.most:
-        most = _found(best.most, "requests", "load-of-replica")
-        if in_flight and inference.targets:
-            answering.append(replicas_for_load(in_flight, most))
-        if demand and inference.requests_per_minute and inference.output_tokens:
-            tpot = predict(best.speed, most, replica.gpus).tpot
-            asked = _at_peak(inference, inference.requests_per_minute)
-            rate = requests_of_replica_a_minute(most, inference.output_tokens, tpot)
-            answering.append(replicas_for_rate(asked, rate, require(inference.headroom, "assumed")))
-        if best.counted is not None:
-            answering = [replicas_over_servers(count, best.counted) for count in answering]
-    return holding, answering
+def _answering(asked: _Asked, most: Figure, tpot: Figure, counted: Figure | None) -> list[Figure]:
+    """Return the replicas that are fast enough, not rounded, at their largest load and its time per output token."""
+    inference, answering = asked.inference, []
+    if inference.concurrency and inference.targets:
+        answering.append(replicas_for_load(inference.concurrency, most))
+    if asked.demand and inference.requests_per_minute and inference.output_tokens:
+        rate = requests_of_replica_a_minute(most, inference.output_tokens, tpot)
+        headroom = require(inference.headroom, "assumed")
+        answering.append(replicas_for_rate(_at_peak(inference, inference.requests_per_minute), rate, headroom))
+    return [replicas_over_servers(count, counted) for count in answering] if counted else answering
 
 
 FOUND = {
@@ -478,9 +446,7 @@ def _found(value: float, unit: str, name: str) -> Figure:
     return Figure(value, unit, Assumed(*FOUND[name], (_LITTLE,), "medium", chosen=True))
 
 
-def _range_of_gpus(
-    inference: Inference, best: _Candidate, holding: list[Figure], answering: list[Figure]
-) -> EstimateRange | None:
+def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figure]) -> EstimateRange | None:
     """Return the GPUs at both ends of the 80 % interval of the capacity that the targets leave a replica."""
     errors = inference.capacity_errors
     if best.speed is None or errors is None:
@@ -489,7 +455,7 @@ def _range_of_gpus(
     if best.replica.by_requests or best.speed.coefficients.kind == UNMEASURED:
         ends = inverse(errors.unmeasured), errors.unmeasured
     most = reduce(replicas_needed, answering)
-    counts = (_whole([*holding, replicas_at_end(most, end)]) for end in ends)
+    counts = (_whole([*best.holding, replicas_at_end(most, end)]) for end in ends)
     return EstimateRange(*(gpus_of_replicas(count, best.replica.gpus) for count in counts))
 
 
@@ -525,7 +491,7 @@ def serve(
     put_out = tokens_of_cluster(rate, decoding, replica.gpus) if rate else None
     served = _requests_served(inference, need, decoding, put_out)
     asked = inference.requests_per_minute
-    cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
+    cautions = [*_cautions(inference, need, gpu)]
     transfer = _kv_transfer(inference, need, cache, decoding)
     if unit:
         cautions += _target_cautions(inference, need, gpus, replicas, served)
@@ -549,9 +515,9 @@ def serve(
         of_gpu=rate,
         of_gpu_range=EstimateRange(*speed.rates) if speed else None,
         tokens_per_second=put_out,
-        tokens_range=_range_of(put_out, speed),
+        tokens_range=_scaled_ends(put_out, speed.rates, speed.of_gpu) if speed and put_out else None,
         requests_per_minute=served,
-        requests_range=_range_of(served, speed),
+        requests_range=_scaled_ends(served, speed.rates, speed.of_gpu) if speed and served else None,
         load=load_of_cluster(_at_peak(inference, asked), served) if asked and served else None,
         kv_transfer=transfer,
         cautions=tuple(cautions),
@@ -627,13 +593,6 @@ def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding
     return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill.replicas, decoding)
 
 
-def _range_of(figure: Figure | None, speed: Speed | None) -> EstimateRange | None:
-    """Return the ends of a figure that is proportional to the predicted throughput."""
-    if speed is None or figure is None:
-        return None
-    return _scaled_ends(figure, speed.rates, speed.of_gpu)
-
-
 def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> EstimateRange:
     """Return the ends of a figure that is proportional to a predicted one."""
     return EstimateRange(scaled(figure, ends.low, predicted), scaled(figure, ends.high, predicted))
@@ -646,26 +605,21 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
     return Held(weights, held, weights_and_cache(weights, held))
 
 
-def _unreachable(inference: Inference, gpu: Gpu, links: GpuLinks | None, gpus_per_server: Figure | None) -> PlanErrors:
+def _unreachable(asked: _Asked) -> PlanErrors:
     """Return the error when no split keeps the targets, with the nearest."""
-    targets = require(inference.targets, "only targets are unreachable")
-    demand = capacity.demand_of(inference) or capacity.closed_demand(inference)
-    nearest = None
-    for replica in splits.all_replicas(inference, gpu, gpus_per_server):
-        speed = prepare(inference, gpu, require(links, "predicted"), replica.degrees)
+    inference, targets = asked.inference, require(asked.inference.targets, "only targets are unreachable")
+    demand, nearest = asked.demand or capacity.closed_demand(inference), None
+    for replica in splits.all_replicas(inference, asked.gpu, asked.gpus_per_server):
+        speed = asked.speed(replica)
         if speed is None or (replica.fits is False and not inference.degrees):
             continue
         ttft, tpot = capacity.fastest(speed, demand)
         missed = round(max(ttft / demand.ttft, tpot / demand.tpot), TARGET_DIGITS)
         if nearest is None or missed < nearest[0]:
-            nearest = missed, f"ttft {_milliseconds(ttft)} and tpot {_milliseconds(tpot)} with {replica}"
+            nearest = missed, f"ttft {ttft * MILLI:.3g} ms and tpot {tpot * MILLI:.3g} ms with {replica}"
     reached = f"; the nearest is {nearest[1]}" if nearest else ""
-    message = f"no split of the model on {gpu.identity.name} keeps the targets{reached}"
+    message = f"no split of the model on {asked.gpu.identity.name} keeps the targets{reached}"
     return PlanErrors([Problem(targets.mark, "error", message, "targets", f"{PATH}.targets")])
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * MILLI:.3g} ms"
 
 
 def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
@@ -679,26 +633,21 @@ def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:
     return Infeasible(message, because=gpus)
 
 
-def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
-    """Yield warnings about a batch that exceeds what a replica holds, or that has no effect."""
-    asked, held = inference.batch, need.replica.held
-    if asked and inference.tokens_per_second_per_gpu:
+def _cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
+    """Yield warnings about a batch that has no effect or exceeds what a replica holds, and an impossible throughput."""
+    asked, held, measured = inference.batch, need.replica.held, inference.tokens_per_second_per_gpu
+    if asked and measured:
         text = message("no-effect", key="workload.inference.batch", reason=message("throughput-measured"))
         yield Caution(asked, text, "no-effect", "workload.tokens_per_second_per_gpu")
     elif asked and held and held.value < asked.value:
         text = message("batch-not-held", held=held.value, asked=asked.value, batch=max(1, held.value))
         yield Caution(asked, text, "batch", "workload.requests_at_a_time")
-
-
-def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
-    """Yield a warning about a measured throughput that no GPU of the replica can reach."""
-    measured, limit = inference.tokens_per_second_per_gpu, need.limit
-    if measured and limit and limit.of_gpu < measured.value:
-        tokens, most, name = f"{float(measured.value):g}", f"{limit.of_gpu:.4g}", gpu.identity.name
-        if limit.by == capacity.ARITHMETIC:
-            text = message("above-arithmetic", tokens=tokens, gpu=name, most=most)
+    if measured and need.limit and need.limit.of_gpu < measured.value:
+        rates = {"tokens": f"{float(measured.value):g}", "gpu": gpu.identity.name, "most": f"{need.limit.of_gpu:.4g}"}
+        if need.limit.by == capacity.ARITHMETIC:
+            text = message("above-arithmetic", **rates)
         else:
-            text = message("above-bandwidth", tokens=tokens, gpu=name, batch=int(limit.in_flight), most=most)
+            text = message("above-bandwidth", batch=int(need.limit.in_flight), **rates)
         yield Caution(measured, text, "above-roofline", "workload.tokens_per_second_per_gpu")
 
 
@@ -706,10 +655,9 @@ def _target_cautions(
     inference: Inference, need: Need, gpus: Figure, replicas: Figure, served: Figure | None
 ) -> Iterator[Caution]:
     """Yield warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
-    held, enough = need.replica.held, message("enough-gpus", count=need.gpus_required.value)
-    in_flight = inference.concurrency
-    if in_flight and held and not need.shortage and held.value * replicas.value < in_flight.value:
-        together = held.value * replicas.value
+    enough = message("enough-gpus", count=need.gpus_required.value)
+    in_flight, held = inference.concurrency, need.replica.held
+    if in_flight and held and not need.shortage and (together := held.value * replicas.value) < in_flight.value:
         text = message("requests-not-held", gpus=gpus.value, held=together, asked=in_flight.value, remedy=enough)
         yield Caution(in_flight, text, "target-missed", "workload.concurrency")
     asked = inference.requests_per_minute
@@ -742,16 +690,16 @@ replicas_for_load = quotient("replicas_for_load", "replicas", "concurrency", "mo
 """Replicas on which the requests in flight are few enough for the targets."""
 
 
-@formula("GPUs", "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60")
-def gpus_for_rate(demand: Fraction, measured: Fraction) -> int:
-    """GPUs that generate the requested tokens/s, at the measured rate per GPU."""
-    return ceil(Fraction(demand) / measured)
-
-
-@formula("replicas")
-def replicas_of_gpus(gpus: int, gpus_per_replica: int) -> int:
-    """Whole replicas with at least a number of GPUs."""
-    return ceil(Fraction(gpus, gpus_per_replica))
+gpus_for_rate = ceil_div(
+    "gpus_for_rate",
+    "GPUs",
+    "demand",
+    "measured",
+    source="慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60",
+)
+"""GPUs that generate the requested tokens/s, at the measured rate per GPU."""
+replicas_of_gpus = ceil_div("replicas_of_gpus", "replicas", "gpus", "gpus_per_replica")
+"""Whole replicas with at least a number of GPUs."""
 
 
 @formula("requests", "Little's law: as many are in flight as arrive while an answer is generated")
@@ -782,10 +730,8 @@ with_spares = sum_of("with_spares", "replicas", "replicas", "spare_replicas")
 """Replicas with those that stand in for failed ones."""
 
 
-@formula("replicas")
-def replicas_at_end(needed: float, end: Fraction) -> float:
-    """Replicas at one end of the interval of the capacity of a replica at the targets."""
-    return float(needed) * float(end)
+replicas_at_end = product("replicas_at_end", "replicas", "needed", "end")
+"""Replicas at one end of the interval of the capacity of a replica at the targets."""
 
 
 @formula("replicas")
