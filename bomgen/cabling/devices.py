@@ -198,7 +198,7 @@ def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int
 
 
 def switch_boxes(design: Design, device_table: DeviceTable) -> list[int]:
-    """Return the switch that represents each box with a management port, in the order of `attached_hosts`."""
+    """Return the switch that represents each box with a management port, in the order of `design.assembly`."""
     numbers = list[int]()
     for built in design.fabrics:
         for tier in built.fabric.tiers if built.plan.role != OUT_OF_BAND else ():

@@ -43,9 +43,9 @@ from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.language import Language
 from bomgen.core.resources import languages
 from bomgen.core.safety import MAX_FILE, read_sent, refuse_git_files
-from bomgen.output.registry import Formats
+from bomgen.output.registry import Formats, render_page
 from bomgen.output.terminal import render_lines
-from bomgen.output.writer import render_page, write_new, write_one
+from bomgen.output.writer import write_new, write_one
 from bomgen.reading.tables import is_bill
 from bomgen.results.result import Report
 from bomgen.workflow import plan_files

@@ -39,8 +39,9 @@ from bomgen.core.language import language
 from bomgen.core.yaml_source import Source
 from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
 from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.registry import render_page
 from bomgen.output.terminal import render_lines
-from bomgen.output.writer import render_page, replace
+from bomgen.output.writer import replace
 from bomgen.pricing.price_book import entries
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.list_columns import NOTHING, RequestedColumns

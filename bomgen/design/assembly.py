@@ -6,7 +6,7 @@ that takes two or three rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -19,28 +19,30 @@ from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server, 
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Figure, constant, first_given, formula, product, sum_of
-from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
+from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, first_given, formula, product, sum_of
 from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
-from bomgen.fabric.types import SERVER, SERVER_LEAF, Fabric
+from bomgen.fabric.types import SERVER, SERVER_LEAF, Fabric, Tier
 from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, rules
 from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
 from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import ADDED, USUAL, Attachment
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan, switches_of
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug, switches_of
 from bomgen.site import facility
 from bomgen.site.facility import Facility
-from bomgen.site.racks import cards_of_rack, power_with_cards
+from bomgen.site.racks import cards_of_rack, power_with_cards, units_bought
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import through_slot
+from bomgen.sizing.storage import StoredUnits
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
 DOUBLE = 2
 """The factor from a rate of links to the next."""
 ENDS_OF_AOC = 2
+RACK_DEVICES = "NVLink switches and power shelves"
+"""Devices of a rack-scale system with separate management ports."""
 
 
 def count_separate_parts(fabric: Fabric) -> int:
@@ -124,6 +126,18 @@ class Design(NamedTuple):
         return site is not None and (site.layout.given or self.facility.in_one_rack)
 
 
+boxes = ceil_div("boxes", "boxes", "switches", "switches_per_unit")
+"""Chassis to buy where one chassis contains several switches."""
+sum_of_boxes = sum_of("sum_of_boxes", "boxes", "boxes", "more_boxes")
+"""Switches of several tiers and fabrics."""
+
+
+def boxes_of(tier: Tier) -> Figure:
+    """Return the units bought and racked for a tier: its switches, or boxes that hold several switches each."""
+    shared = tier.switch.switches_per_unit
+    return boxes(tier.count, shared) if shared.value > 1 else tier.count
+
+
 nics_of_servers = product("nics_of_servers", "NICs", "servers", "nics_per_server")
 """NICs of all servers."""
 
@@ -152,11 +166,6 @@ sum_of_pdus = sum_of("sum_of_pdus", "pieces", "pdus", "more_pdus")
 """PDUs of the server racks and of all other racks."""
 
 
-def _cable(catalog: Catalog, name: str) -> Cable:
-    record = catalog.find("cable", name)
-    return part_records.cable(record, catalog)._replace(named_length_m=named_length(record.id, name))
-
-
 def parts_lookup(catalog: Catalog) -> PartsLookup:
     """Return the parts of a catalogue; each record is read once, when it is first looked up."""
     replaced_modules, replaced_cables = (catalog.substituted_ids(kind) for kind in ("transceiver", "cable"))
@@ -168,8 +177,9 @@ def parts_lookup(catalog: Catalog) -> PartsLookup:
 
     def load_cable(id: str) -> Cable:
         spend(OF_LINK_PART)
-        found = _cable(catalog, id)
-        return found._replace(stands_for=replaced_cables.get(found.identity.id))
+        record = catalog.find("cable", id)
+        length, stands_for = named_length(record.id, id), replaced_cables.get(record.id)
+        return part_records.cable(record, catalog)._replace(named_length_m=length, stands_for=stands_for)
 
     module, cable = cache(load_module), cache(load_cable)
     return PartsLookup(
@@ -286,6 +296,64 @@ def _add_cards(server: Server, built: BuiltFabric) -> Server:
     return server._replace(power_w=power_with_cards(server.power_w, cards, card.power_w))
 
 
+# attached hosts -------------------------------------------------------------------------------------------------------
+# Machines on a fabric that the plan does not list: storage servers, management ports, leaves of other fabrics.
+#
+# Storage servers are on the storage fabric, leaves of topology `access` on the fabric that they are linked into, and
+# management ports of switches, PDUs and machines on the out-of-band fabric. Switches of an out-of-band fabric are
+# managed in-band.
+
+
+def hosts_on_fabric(
+    fabric: FabricPlan, plan: Plan, sizing: Sizing, others: Sequence[BuiltFabric], pdus: Figure | None
+) -> Iterator[Hosts]:
+    """Yield the machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
+    units = sizing.stored.units if sizing.stored else ()
+    for part in units if fabric.role == STORAGE else ():
+        if part.of.ports:
+            yield Hosts(part.of.identity.name, part.number, part.of.ports, plug=part.of.plug)
+    for other in others:
+        if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
+            leaf = other.fabric.tiers[-1]
+            ports = leaf.up or other.plan.uplink.ports
+            # Uplinks take the cages of the fastest ports.
+            fastest = max(leaf.switch.groups, key=lambda group: group.port_gbps.value)
+            plug = None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
+            yield Hosts(f"{other.plan.name} leaf", leaf.count, ports, None, plug, leaves_of=other.plan.name)
+    if fabric.role == OUT_OF_BAND:
+        yield from _management_hosts(fabric, units, others, pdus)
+        server = plan.cluster.server
+        if server and server.rack_bmc_ports and sizing.servers:
+            yield Hosts(RACK_DEVICES, units_bought(sizing.servers, server), server.rack_bmc_ports)
+
+
+def _management_hosts(
+    fabric: FabricPlan, units: Sequence[StoredUnits], others: Sequence[BuiltFabric], pdus: Figure | None
+) -> Iterator[Hosts]:
+    switches: Figure | None = None
+    for other in others:
+        for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():
+            switches = boxes_of(tier) if switches is None else sum_of_boxes(switches, boxes_of(tier))
+    if switches and fabric.switch_ports:
+        yield Hosts(SWITCHES, switches, fabric.switch_ports, managed=SWITCHES)
+    if pdus and fabric.pdu_ports:
+        yield Hosts(PDUS, pdus, fabric.pdu_ports, managed=PDUS)
+    listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts if not hosts.customers}
+    for name in {hosts.name for hosts in fabric.hosts} & listed.keys():
+        del listed[name]
+    if fabric.machine_ports is None:
+        return
+    for hosts in listed.values():
+        yield Hosts(hosts.name, hosts.pieces, fabric.machine_ports)
+    for part in units:
+        ports = fabric.switch_ports if part.of.switch_ports else part.of.bmc_ports or fabric.machine_ports
+        if ports:
+            yield Hosts(part.of.identity.name, part.number, ports)
+
+
+# fabrics --------------------------------------------------------------------------------------------------------------
+
+
 def _build_all(
     plan: Plan,
     sizing: Sizing,
@@ -301,9 +369,7 @@ def _build_all(
     known = {each.plan.name: each for each in before}
     order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _uplink_depth(plan, fabric.name)))
     for fabric in order:
-        others = [
-            OtherFabric(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name
-        ]
+        others = [built for name, built in known.items() if name != fabric.name]
         spend(OF_FABRIC + OF_HOST * len(fabric.hosts))
         managed = fabric.role == OUT_OF_BAND and fabric.pdu_ports
         pdus = _count_pdus(plan, sizing, known.values()) if managed else None
@@ -327,13 +393,8 @@ def _count_hosts(hosts: tuple[Hosts, ...]) -> list[tuple[str, int, int]]:
 
 def _uplink_depth(plan: Plan, name: str) -> int:
     """Return the length of the longest chain of uplinks that ends in this fabric."""
-    return max(
-        (1 + _uplink_depth(plan, fabric.name) for fabric in plan.fabrics if _uplink_target(fabric) == name), default=0
-    )
-
-
-def _uplink_target(fabric: FabricPlan) -> str | None:
-    return fabric.uplink.fabric if fabric.uplink else None
+    linked = (fabric for fabric in plan.fabrics if fabric.uplink and fabric.uplink.fabric == name)
+    return max((1 + _uplink_depth(plan, fabric.name) for fabric in linked), default=0)
 
 
 def _build_fabric(
@@ -357,7 +418,7 @@ def _build_fabric(
     if fabric.switchless:
         direct = fabric_demand.build_direct(fabric, cluster, nodes)
         return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
-    above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
+    above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
     found, form = _build_with_cages(fabric, context), fabric

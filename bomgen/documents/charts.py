@@ -1,7 +1,7 @@
 """Charts: their contents in words and numbers, and those of a report by chapter: sizing, site and costs.
 
 Their appearance is defined in `output/drawing/`. A chart shows numbers of the result; runs other than the plan's come
-from `sizing/sensitivity.py`. Every chart has all of its numbers as text next to the shapes, or in a table.
+from `results/what_if.py`. Every chart has all of its numbers as text next to the shapes, or in a table.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from bomgen.documents.chapters.writer import SITE, Writer
 from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.elevations import Elevations
-from bomgen.results.what_if import money_of_run, purchase_of_gpus
+from bomgen.results.what_if import money_of_run, purchase_of_gpus, sensitivity
 from bomgen.sizing.prediction.predict import Predicted
-from bomgen.sizing.sensitivity import sensitivity
 
 Length = int | float | Fraction | Decimal
 

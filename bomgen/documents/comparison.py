@@ -327,7 +327,6 @@ def _rows(sides: Sequence[ComparedPlan]) -> Iterator[ComparedRow]:
 
 
 def _fact(writer: Writer, key: str, cell: Callable[[ComparedPlan], Cell]) -> Measure:
-    """Return the definition of a row that has no better direction."""
     return Measure(key, writer.word(f"compare-{key.rpartition('.')[2]}"), NEITHER, cell)
 
 
@@ -374,7 +373,6 @@ def _numbers(
 
 
 def _parts(side: ComparedPlan, part: Callable[[Plan], Any]) -> Cell:
-    """Return the names of a part or model of each cluster."""
     parts = [part(cluster.plan) for cluster in side.report.each_cluster]
     return _names(side, [each.identity.name for each in parts if each])
 
@@ -480,7 +478,6 @@ def _priced(side: ComparedPlan) -> Cell:
 
 
 def _sum(side: ComparedPlan, name: str) -> Cell:
-    """Return the total or the net amount of a quote."""
     totals = side.report.quote.totals
     if not totals.priced_lines:
         return Cell(None)

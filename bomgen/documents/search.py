@@ -143,7 +143,6 @@ def _ends(row: FrontRow, name: str) -> Ends:
 
 
 def _describe_excess(better: tuple[SearchedDesign, Sequence[Excess]], language: Language) -> str:
-    """Return the bounds that a better design exceeds."""
     design, broken = better
     word = language.word
     texts = []

@@ -247,7 +247,6 @@ def _live_total_label(document: Document, language: Language, listed: int) -> Ce
 
 
 def _net_at(part: Tax, totals: Totals, language: Language) -> str:
-    """Return the formula of what the lines at a tax rate come to."""
 
     def net_of(category: str) -> str:
         name = literal(language.word(f"category-{category}"))

@@ -131,7 +131,6 @@ def _exchange(folder: Path, waiting: Path, names: Sequence[str], exclusive: bool
 
 
 def _link(new: Path, place: Path) -> None:
-    """Link a file to its destination, which must not exist."""
     try:
         os.link(new, place)
     except FileExistsError:
@@ -159,7 +158,6 @@ def _put_back(folder: Path, old: Path, name: str) -> bool:
 
 
 def _bring_to_disk(path: Path) -> None:
-    """Sync a file or folder to disk, where the system supports it."""
     if path.is_dir() and fcntl is None:
         return
     number = os.open(path, os.O_RDONLY)

@@ -152,7 +152,6 @@ _compiled = _Compiled()
 
 
 def _environment(document: Document, language: Language, autoescape: bool) -> Environment:
-    """Return the template environment, with filters for one language and document."""
     view = _View(document, language)
     environment = Environment(
         loader=FunctionLoader(lambda name: text(folder("templates") / name)),
@@ -353,7 +352,6 @@ class _View:
 
 
 def _stacks(table: Table) -> bool:
-    """Return whether a table of numbers is too wide for a page."""
     numbers = sum(column.kind != "text" for column in table.columns)
     wide = numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
     return wide and not table.sortable
@@ -412,7 +410,6 @@ def _ends(derivation: Derivation) -> Markup:
 
 
 def _plain(text: str) -> str:
-    """Return text on one line without unprintable characters."""
     return text if text.isprintable() and "  " not in text else _UNPRINTABLE.sub(" ", text)
 
 
@@ -436,7 +433,6 @@ def _line(value: object) -> _Raw:
 
 
 def _code_spans(text: str) -> Markup:
-    """Return message text as HTML, with backticks as code."""
     return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
 
 
@@ -527,7 +523,6 @@ def _texts(section: Section) -> int:
 
 
 def _cut(shown: Sequence[str], folded: Sequence[str], language: Language) -> Iterator[str]:
-    """Yield the folded lines that fit the comment."""
     left = MOST_CHARACTERS - sum(len(line) + 1 for line in shown)
     for at, line in enumerate(folded):
         left -= len(line) + 1

@@ -27,11 +27,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from bomgen.core.diagnostics import OutputError
 from bomgen.core.document import KINDS, QUOTE, Document, Drawing
 from bomgen.core.jobs import report_stage
 from bomgen.core.language import Language, language
+from bomgen.core.safety import escape_formula
 from bomgen.fabric.types import SERVER, Fabric
-from bomgen.results.result import Report
+from bomgen.results.result import Report, lines_data, result
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
@@ -254,15 +256,19 @@ class DocumentInputs:
         metre = min((metre_of(racks, site) for racks, site in floors if racks and site), default=0.0)
         return {cluster.plan.cluster_name: _rack_drawings(cluster, self.language, metre) for cluster in clusters}
 
-    def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
-        """Yield the drawings of a cluster's fabrics, each with the file name that `svg` writes."""
+    def draw(self, fabric: NamedFabric, alone: bool = False) -> str:
+        """Return the drawing of a fabric as an SVG element, or with `alone` as a file."""
         from bomgen.output.drawing.fabrics import fabric_svg
 
+        return fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers, alone, fabric.existing)
+
+    def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
+        """Yield the drawings of a cluster's fabrics, each with the file name that `svg` writes."""
         file = DOCUMENTS.constant("svg", "FILE") if "svg" in self._formats else None
         for fabric in _fabrics(report):
             title = self.language.word("drawing-title", name=fabric.name)
-            svg = fabric_svg(fabric.fabric, fabric.name, self.language, fabric.servers, existing=fabric.existing)
-            yield Drawing(f"drawing-{fabric.name}", title, svg, title, file.format(name=fabric.name) if file else None)
+            name = file.format(name=fabric.name) if file else None
+            yield Drawing(f"drawing-{fabric.name}", title, self.draw(fabric), title, name)
 
 
 def _fabrics(report: Report) -> Iterator[NamedFabric]:
@@ -316,9 +322,6 @@ def _rack_drawings(report: Report, words: Language, metre: float) -> tuple[Drawi
 
 
 def _write_json(source: DocumentInputs) -> bytes:
-    """Return the result as JSON, UTF-8, in a fixed order."""
-    from bomgen.results.result import result
-
     return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
 
 
@@ -327,9 +330,6 @@ def _write_csv(source: DocumentInputs) -> bytes:
 
     Text that a spreadsheet would run as a formula gets a leading apostrophe.
     """
-    from bomgen.core.safety import escape_formula
-    from bomgen.results.result import lines_data
-
     stream = io.StringIO()
     rows = lines_data(source.report)
     writer = csv.writer(stream, lineterminator="\r\n")
@@ -339,41 +339,40 @@ def _write_csv(source: DocumentInputs) -> bytes:
     return stream.getvalue().encode()
 
 
-def _write_markdown(source: DocumentInputs, kind: str) -> bytes:
-    """Return all chapters, with references to drawings that are separate files."""
-    from bomgen.output.markdown_html import markdown
+def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
+    """Return a document as text, md, html, pdf or xlsx; text has `every` row or only important ones.
 
-    return markdown(source.document(kind), source.language)
+    Raises OutputError if no PDF can be written.
+    """
+    if form == "text":
+        from bomgen.output.terminal import text
+
+        return text(page, words, every)
+    if form == "xlsx":
+        from bomgen.output.xlsx.workbook import workbook
+
+        return workbook(page, words).content
+    from bomgen.output.markdown_html import html, markdown
+
+    if form == "pdf":
+        from bomgen.output.pdf import pdf
+
+        return pdf(html(page, words))
+    return html(page, words) if form == "html" else markdown(page, words)
 
 
-def _write_workbook(source: DocumentInputs, kind: str) -> bytes:
-    """Return the workbook, byte-identical for the same result."""
-    from bomgen.output.xlsx.workbook import workbook
-
-    return workbook(source.document(kind), source.language).content
+def _write_page(form: str, source: DocumentInputs, kind: str) -> bytes:
+    return render_page(source.document(kind), source.language, form)
 
 
 def _write_pdf(source: DocumentInputs) -> bytes:
     """Return the page of the quote as PDF. Raises OutputError if it cannot be printed, such as without WeasyPrint."""
-    from bomgen.core.diagnostics import OutputError
     from bomgen.output.pdf import NotPrinted, pdf
 
     try:
         return pdf(source.html(QUOTE))
     except NotPrinted as error:
         raise OutputError(f"quote.pdf: {error}") from error
-
-
-def _write_drawings(source: DocumentInputs) -> dict[str, bytes]:
-    """Return the drawings by fabric name."""
-    from bomgen.output.drawing.fabrics import fabric_svg
-
-    return {
-        fabric.name: fabric_svg(
-            fabric.fabric, fabric.name, source.language, fabric.servers, True, fabric.existing
-        ).encode()
-        for fabric in source.fabrics
-    }
 
 
 def _write_wiring(module: str, wiring: Wiring, out: BinaryIO | Path, progress: Progress) -> None:
@@ -386,19 +385,28 @@ DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
 """Formats written by default."""
 DOCUMENTS = Formats(
     {
-        "md": Format(_write_markdown, "Markdown, for sites that show the files of a repository.", "{kind}.md"),
+        "md": Format(
+            partial(_write_page, "md"), "Markdown, for sites that show the files of a repository.", "{kind}.md"
+        ),
         "html": Format(
             DocumentInputs.html, "A single page that needs no other file; the report with derivations.", "{kind}.html"
         ),
         "xlsx": Format(
-            _write_workbook, "A workbook whose prices and quantities can be changed.", "{kind}.xlsx", BINARY=True
+            partial(_write_page, "xlsx"),
+            "A workbook whose prices and quantities can be changed.",
+            "{kind}.xlsx",
+            BINARY=True,
         ),
         "json": Format(_write_json, "The whole result for programs; bomgen schema bom describes it.", "bom.json"),
         "csv": Format(_write_csv, "The bill, one row per line.", "bom.csv"),
         "pdf": Format(
             _write_pdf, "The quote as PDF; needs the extra bomgen[pdf].", "quote.pdf", BINARY=True, PACKAGE="weasyprint"
         ),
-        "svg": Format(_write_drawings, "A drawing of each fabric.", "fabric-{name}.svg"),
+        "svg": Format(
+            lambda source: {fabric.name: source.draw(fabric, alone=True).encode() for fabric in source.fabrics},
+            "A drawing of each fabric.",
+            "fabric-{name}.svg",
+        ),
     },
     "formats",
     DEFAULT_DOCUMENTS,

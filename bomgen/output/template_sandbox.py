@@ -252,7 +252,6 @@ def _line(error: BaseException, template: Template | None) -> int:
 
 @pass_context  # without it Jinja2 prints constants at compile time, when an error has no line yet
 def _printed(_context: Context, value: object) -> object:
-    """Return a value that `{{ }}` prints; empty for None."""
     if value is None:
         return ""
     if not isinstance(value, _PRINTED) or (isinstance(value, list | tuple | dict) and _ADDRESS.search(str(value))):

@@ -15,15 +15,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bomgen.core.diagnostics import OutputError
 from bomgen.core.jobs import report_stage
+from bomgen.core.language import Language, language
+from bomgen.core.messages import ENGLISH
 from bomgen.output import atomic_write
 from bomgen.output import user_templates as templates
-from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents
+from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents, render_page
 from bomgen.results.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.core.document import Document
-    from bomgen.core.language import Language
     from bomgen.documents.diff.difference import Difference
     from bomgen.results.front import Front
 
@@ -59,8 +59,6 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
     An expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other differences, and
     those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
     """
-    from bomgen.core.language import language
-    from bomgen.core.messages import ENGLISH
     from bomgen.documents.diff.contents import changes_document
     from bomgen.output.drawing.charts import changes_drawing
 
@@ -70,29 +68,7 @@ def render_difference(difference: Difference, new: Report | None, form: str) -> 
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 
-def render_page(page: Document, words: Language, form: str, every: bool = False) -> bytes:
-    """Return a document as text, md, html, pdf or xlsx; text has `every` row or only important ones.
-
-    Raises OutputError if no PDF can be written.
-    """
-    if form == "text":
-        from bomgen.output.terminal import text
-
-        return text(page, words, every)
-    if form == "xlsx":
-        from bomgen.output.xlsx.workbook import workbook
-
-        return workbook(page, words).content
-    from bomgen.output.markdown_html import html, markdown
-
-    if form == "pdf":
-        from bomgen.output.pdf import pdf
-
-        return pdf(html(page, words))
-    return html(page, words) if form == "html" else markdown(page, words)
-
-
-def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
+def render_search(front: Front, name: str, words: Language, form: str) -> bytes:
     """Return a search in a format: text, md, html, xlsx, csv or json; `name` is that of its plan."""
     from bomgen.documents.search import front_chart, search_csv, search_data, search_document  # which load NumPy
     from bomgen.output.drawing.charts import draw_chart
@@ -101,9 +77,9 @@ def render_search(front: Front, name: str, language: Language, form: str) -> byt
         return (json.dumps(search_data(front, name), ensure_ascii=False, indent=1) + "\n").encode()
     if form == "csv":
         return search_csv(front)
-    chart = front_chart(front, language) if form == "html" else None
-    drawing = draw_chart(chart, chart.id, language) if chart else None
-    return render_page(search_document(front, name, language, drawing), language, form, every=True)
+    chart = front_chart(front, words) if form == "html" else None
+    drawing = draw_chart(chart, chart.id, words) if chart else None
+    return render_page(search_document(front, name, words, drawing), words, form, every=True)
 
 
 def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
@@ -153,7 +129,6 @@ def _is_stream(out: FilePath) -> bool:
 
 
 def _link_target(out: FilePath) -> FilePath:
-    """Return the target of a link, or the path itself."""
     place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
     if place.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
@@ -191,8 +166,11 @@ def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | Non
 
     def make(place: FilePath) -> None:
         for name, content in files.items():
-            with _name_file(place / name), (place / name).open("wb") as stream:
-                stream.write(content)
+            try:
+                (place / name).write_bytes(content)
+            except OSError as error:  # those of writing lack the name of the file
+                named = str(error.filename or place / name)
+                raise OSError(error.errno, error.strerror or str(error), named) from error
 
     if below is not None and not folder.resolve().is_relative_to(below.resolve()):
         raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
@@ -212,15 +190,6 @@ def replace(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
 
     with _convert_errors(folder):
         return atomic_write.place(folder, make)
-
-
-@contextmanager
-def _name_file(place: FilePath) -> Iterator[None]:
-    """Add the file name to system errors of writing, which lack it."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(error.filename or place)) from error
 
 
 @contextmanager

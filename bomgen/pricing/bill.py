@@ -22,8 +22,7 @@ from bomgen.catalog.switch_records import CARDS
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, product, sum_of
-from bomgen.design.assembly import BuiltFabric, Design, list_equipment
-from bomgen.design.attached_hosts import boxes_of, sum_of_boxes
+from bomgen.design.assembly import BuiltFabric, Design, boxes_of, list_equipment, sum_of_boxes
 from bomgen.fabric.ports import CardUse, FittedTier
 from bomgen.fabric.types import SERVER
 from bomgen.optics.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse

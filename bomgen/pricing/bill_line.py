@@ -18,8 +18,7 @@ from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Cable, Identity, Module, Switch
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, difference, formula, minimum, product, sum_of
-from bomgen.design.assembly import BuiltFabric, Design
-from bomgen.design.attached_hosts import boxes_of, sum_of_boxes
+from bomgen.design.assembly import BuiltFabric, Design, boxes_of, sum_of_boxes
 from bomgen.fabric.types import SERVER
 from bomgen.plan.commercial_terms import ORDER, Charge
 from bomgen.plan.schema import CLUSTERS, together

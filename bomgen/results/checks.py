@@ -19,11 +19,10 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.core.units import rounded
-from bomgen.design.assembly import BuiltFabric, Design
-from bomgen.design.attached_hosts import boxes_of
+from bomgen.design.assembly import BuiltFabric, Design, boxes_of
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import defines_own_links, ports_of
-from bomgen.optics.uses import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.optics.uses import JUMPER, TRUNKED
 from bomgen.plan.commercial_terms import DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.quote import Quote
@@ -299,14 +298,6 @@ def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
     yield _passed("cables", holds, text, f"fabrics.{built.plan.name}.cables.{kind}")
 
 
-def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
-    return (*built.interconnect.modules, *built.interconnect.adapters)
-
-
-def _cabling(built: BuiltFabric) -> tuple[CableUse | PanelUse, ...]:
-    return (*built.interconnect.cables, *built.interconnect.panels)
-
-
 @rule
 def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     built, stored = design.fabrics, design.sizing.stored
@@ -321,11 +312,15 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     switches += sum(part.number.value for part in units if part.of.switch_ports)
     of_groups = (hosts for fabric in built for hosts in fabric.plan.hosts if hosts.nic and hosts.nics)
     nics = sum(hosts.pieces.value * hosts.nics.value for hosts in of_groups if hosts.nics)
+    pieces = {
+        parts: sum(use.quantity.value for fabric in built for use in getattr(fabric.interconnect, parts))
+        for parts in ("modules", "adapters", "cables", "panels")
+    }
     for category, wanted in (
         ("nic", nics + sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
-        ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric)) + ends),
-        ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric)) + ends),
+        ("transceiver", pieces["modules"] + pieces["adapters"] + ends),
+        ("cable", pieces["cables"] + pieces["panels"] + ends),
         ("storage", sum(part.number.value for part in units if not part.of.switch_ports) + hosts),
     ):
         if design.plan.scope is not None and category not in design.plan.scope:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -110,11 +110,6 @@ def _origin_node(name: str, shown: str, figure: Figure) -> Node:
             )
 
 
-def numbers_below(path: str | None, found: Mapping[str, Figure]) -> dict[str, Figure]:
-    """Return the numbers at a path and below it; all numbers without a path."""
-    return {name: figure for name, figure in found.items() if path is None or is_below(name, path)}
-
-
 def is_below(name: str, path: str) -> bool:
     """Return whether a dotted name is a path or is below it."""
     return name == path or name.startswith(f"{path}.")
@@ -135,10 +130,6 @@ class AmountTrees:
     def __init__(self, report: Report, trees: Trees, words: Language) -> None:
         self.report, self.trees, self.words = report, trees, words
         self.plan: QuotePlan = report.plan.quote
-
-    def lines_below(self, path: str) -> list[QuoteLine]:
-        """Return the lines whose id is a path or is below it."""
-        return [line for line in self.report.quote.all_lines if is_below(line.line.id, path)]
 
     def line(self, priced: QuoteLine) -> Node:
         """Return the tree of a line's amount: quantity, spares, unit price and discount."""
@@ -283,10 +274,12 @@ def explained(
     if path and "#" in path:
         figures = Paths(numbers_of(report)).figures
     if trees:
-        for name, figure in numbers_below(path, figures).items():
-            found[name] = making.tree(name, figure)
-        for line in money.lines_below(path) if path else ():
-            found[line.line.id] = money.line(line)
+        for name, figure in figures.items():
+            if path is None or is_below(name, path):
+                found[name] = making.tree(name, figure)
+        for line in report.quote.all_lines if path else ():
+            if is_below(line.line.id, path or ""):
+                found[line.line.id] = money.line(line)
         if path and is_below(path, TOTALS):
             found |= dict(money.totals(path))
     known = [*figures, *_bill_paths(report)]

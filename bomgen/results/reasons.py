@@ -13,7 +13,7 @@ from bomgen.catalog.parts import Identity, Server, Switch
 from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.language import Language, describe_formula
-from bomgen.core.messages import ENGLISH, Message, message, read_language
+from bomgen.core.messages import ENGLISH, Message, message
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
@@ -29,7 +29,7 @@ from bomgen.plan.fabric_demand import ADDED, CONFIGURED, USUAL
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan
 from bomgen.pricing.bill_line import cluster_path
 from bomgen.results.result import Report
-from bomgen.results.what_if import OtherDesign, compare_design, compare_designs
+from bomgen.results.what_if import OtherDesign, compare_design, compare_designs, rejection
 from bomgen.site import racks
 from bomgen.site.racks import power_of
 from bomgen.sizing.cluster_size import Sizing
@@ -710,12 +710,6 @@ def _link_reason(asked: ReasonInputs, built: BuiltFabric, chosen: Chosen) -> Rea
             for each in chosen.others
         ),
     )
-
-
-def rejection(option: MediumOption) -> Message:
-    """Return why an option for a kind of link was rejected."""
-    code = f"rejected-{option.reason}"
-    return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)
 
 
 def _cost(asked: ReasonInputs, option: MediumOption | Chosen) -> str:

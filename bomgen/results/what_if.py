@@ -1,34 +1,56 @@
-"""Alternatives to a design, and a predicted run, in pieces and amounts.
+"""What would be otherwise: with another design of a fabric, at another utilisation, without a switch or a changed part.
 
 Both designs are calculated with the cable lengths of the plan, even if a floor layout makes them longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.core.provenance import Figure, constant, formula
+from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.part_file_checks import in_unit_of_field
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.messages import ENGLISH, Message, message, read_language
+from bomgen.core.provenance import Figure, constant, floor_div, formula, quotient
 from bomgen.core.units import rounded
-from bomgen.design.assembly import BuiltFabric, rebuild_fabric
+from bomgen.design.assembly import BuiltFabric, Design, parts_lookup, rebuild_fabric
 from bomgen.fabric.clos.occupancy import Occupancy
 from bomgen.fabric.types import Fabric
-from bomgen.plan.types import FabricPlan
+from bomgen.optics.compatibility import (
+    LinkChoice,
+    LinkSpec,
+    Medium,
+    MediumOption,
+    PartsLookup,
+    Span,
+    Unbuildable,
+    cable_reason,
+    module_reason,
+)
+from bomgen.optics.selection import choose
+from bomgen.plan.types import ESTIMATE, FabricPlan, Plan, Training
 from bomgen.pricing.bill import Bill, lines_of_fabric
 from bomgen.pricing.costs import cost_per_gpu, run_cost
+from bomgen.pricing.price_book import PriceBook, part_price
 from bomgen.pricing.quote import quote
 from bomgen.results.result import Report
 from bomgen.site.racks import cost_of_energy, energy_of_run
-from bomgen.sizing.prediction.predict import Outlook
+from bomgen.sizing import storage
+from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus, whole_racks
+from bomgen.sizing.training.run import TrainingRun, days, gpus_for_days, hardware_utilisation
+
+if TYPE_CHECKING:
+    from bomgen.sizing.prediction.predict import Outlook
 
 MODULES, CABLES = "transceiver", "cable"
-"""Categories of the bill."""
+"""Categories of the bill, and kinds of parts that are selected by their figures."""
 
 
 @formula("word")
@@ -189,10 +211,8 @@ def endpoints_of_leaf(seats: Occupancy) -> int:
     return max(group.nic_ports + group.host_ports for group in seats.groups())
 
 
-@formula("share")
-def share_of_endpoints(leaf_endpoints: int, endpoints: int) -> Fraction:
-    """Share of all endpoints that lose their link with one leaf."""
-    return Fraction(leaf_endpoints, endpoints)
+share_of_endpoints = quotient("share_of_endpoints", "share", "leaf_endpoints", "endpoints")
+"""Share of all endpoints that lose their link with one leaf."""
 
 
 @formula("ports")
@@ -201,16 +221,10 @@ def ports_on_leaf(rails_per_leaf: int, seats: Occupancy) -> int:
     return rails_per_leaf * seats.ports_of_rail
 
 
-@formula("share")
-def share_of_server(leaf_ports: int, ports_per_server: int) -> Fraction:
-    """Share of the links of a server that it loses with one leaf."""
-    return Fraction(leaf_ports, ports_per_server)
-
-
-@formula("switches")
-def spines_of_leaf(spines: int, pods: int) -> int:
-    """Spines that a leaf is connected to, where there are pods."""
-    return spines // pods
+share_of_server = quotient("share_of_server", "share", "leaf_ports", "ports_per_server")
+"""Share of the links of a server that it loses with one leaf."""
+spines_of_leaf = floor_div("spines_of_leaf", "switches", "spines", "pods")
+"""Spines that a leaf is connected to, where there are pods."""
 
 
 @formula("share")
@@ -219,10 +233,8 @@ def share_through_spine(uplinks: int, spines: int) -> Fraction:
     return Fraction(ceil(uplinks / spines), uplinks)
 
 
-@formula("share")
-def share_of_planes(share_of_plane: Fraction, planes: int) -> Fraction:
-    """Share of the bandwidth over all planes."""
-    return share_of_plane / planes
+share_of_planes = quotient("share_of_planes", "share", "share_of_plane", "planes")
+"""Share of the bandwidth over all planes."""
 
 
 def losses(fabric: Fabric) -> Iterator[tuple[str, Figure]]:
@@ -237,15 +249,171 @@ def losses(fabric: Fabric) -> Iterator[tuple[str, Figure]]:
     yield "leaf-endpoints", endpoints
     yield "leaf-share", share_of_endpoints(endpoints, fabric.endpoints)
     if fabric.ports_per_server.value:
-        yield "leaf-server", share_of_server(_ports_of_server(plane, seats), fabric.ports_per_server)
+        ports = plane.rails_per_leaf or plane.ports_per_server  # at most all on its plane
+        if plane.rails_per_leaf and seats.value.ports_of_rail > 1:
+            ports = ports_on_leaf(plane.rails_per_leaf, seats)
+        yield "leaf-server", share_of_server(ports, fabric.ports_per_server)
     if spine and leaf.up and leaf.up.value and any(links.ends == (LEAF, SPINE) for links in plane.links):
         spines = spines_of_leaf(spine.count, plane.pods) if plane.pods else spine.count
         share = share_through_spine(leaf.up, spines)
         yield "spine-share", share_of_planes(share, fabric.planes) if fabric.planes else share
 
 
-def _ports_of_server(plane: Fabric, seats: Figure) -> Figure:
-    """Return the ports of a server on one leaf: at most all on its plane."""
-    if plane.rails_per_leaf is None:
-        return plane.ports_per_server
-    return plane.rails_per_leaf if seats.value.ports_of_rail == 1 else ports_on_leaf(plane.rails_per_leaf, seats)
+# sensitivity ----------------------------------------------------------------------------------------------------------
+# Days of a training run by utilisation and by the number of GPUs. An estimated goodput is that of each number of GPUs.
+# Varied figures keep the origins of the plan's.
+
+PLANNED = 100
+MFU_PERCENT = (80, 90, PLANNED, 110, 120)
+"""Percentages of the utilisation that the plan is sized with."""
+GPU_PERCENT = (50, 75, PLANNED, 150, 200)
+"""Percentages of the GPUs that the plan has."""
+
+
+class SensitivityRun(NamedTuple):
+    """A run at one utilisation."""
+
+    mfu: Figure
+    days: tuple[Figure, ...]
+    """Days on each number of GPUs."""
+    gpus_required: Figure
+    """GPUs for the same days as the plan, before rounding up to servers and replicas."""
+
+
+class Sensitivity(NamedTuple):
+    """Runs at several utilisations, on several numbers of GPUs."""
+
+    gpus: tuple[Figure, ...]
+    outlooks: tuple[SensitivityRun, ...]
+    planned: tuple[int, int]
+    """Indices of the plan's utilisation and number of GPUs."""
+
+
+def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
+    """Return the days by utilisation and GPUs around those of a sized plan; None for a plan without training alone.
+
+    A utilisation that the GPUs cannot reach is omitted, and so is a cluster that loses all of its time.
+    """
+    workload, run = plan.training, sized.run
+    if workload is None or run is None or sized.days is None or sized.reinforced:
+        return None
+    sizes = {figure.value: figure for figure in (_share_of_gpus(plan, sized, percent) for percent in GPU_PERCENT)}
+    sizes[sized.gpus.value] = sized.gpus
+    runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
+    runs = {count: sized_run for count, sized_run in runs.items() if sized_run.goodput.value}
+    shares = {percent: replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED)) for percent in MFU_PERCENT}
+    shares[PLANNED] = run.mfu
+    # The utilisation of the hardware, recomputation included, stays below the peak.
+    reached = {
+        percent: share
+        for percent, share in shares.items()
+        if hardware_utilisation(share, run.flops, run.hardware_flops).value <= 1
+    }
+    outlooks = tuple(
+        SensitivityRun(
+            share,
+            tuple(days(workload, sized_run._replace(mfu=share), sizes[count]) for count, sized_run in runs.items()),
+            gpus_for_days(
+                sized.days, run.flops, run.peak_flops_per_gpu, share, workload.parallel_efficiency, run.goodput
+            ),
+        )
+        for share in reached.values()
+    )
+    planned = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
+    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, planned)
+
+
+def _share_of_gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
+    """Return a percentage of the GPUs, in whole servers where these are known."""
+    count = ceil(sized.gpus.value * Fraction(percent, PLANNED))
+    server = plan.cluster.server
+    if server and sized.servers:
+        count = gpus_of_servers.plain(servers_for_gpus.plain(count, server.gpus.value), server.gpus.value)
+    return replace(sized.gpus, value=count)
+
+
+def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRun, gpus: Figure) -> TrainingRun:
+    if workload.goodput.value != ESTIMATE or sized.lost is None or gpus is sized.gpus:
+        return run
+    server = plan.cluster.server
+    servers = servers_for_gpus(gpus, server.gpus) if server and sized.servers else None
+    lost = storage.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
+    return run._replace(goodput=lost.goodput)
+
+
+# changed parts --------------------------------------------------------------------------------------------------------
+# Part files that change built-in parts: the changes, and links that lose their part to them.
+
+
+def changed_parts(catalog: Catalog, designs: Sequence[Design], books: Sequence[PriceBook]) -> Iterator[Problem]:
+    """Yield warnings about user files that change fields of built-in parts in use, at the first changed field."""
+    for record in catalog.read():
+        if changes := record.changes:
+            mark = record.source.key_mark((next(iter(changes)),))
+            fields = [_changed_field(record.kind, key, *values) for key, values in changes.items()]
+            text = message("changed-part", kind=record.kind, id=record.id, fields=fields)
+            yield Problem(mark, "warning", text, "changed-part", record.kind)
+            if record.kind in (MODULES, CABLES):
+                for text in _lost_links(record, catalog, designs, books):
+                    yield Problem(mark, "warning", text, "changed-part", record.kind)
+
+
+def _changed_field(kind: str, key: str, *values: Any) -> Message | str:
+    if any(isinstance(value, dict | list) for value in values):
+        return key
+    before, now = ("–" if value is None else in_unit_of_field(kind, key, value) for value in values)
+    if values[0] is None:
+        return message("field-from-unknown", key=key, now=now)
+    return message("changed-field", key=key, before=before, now=now)
+
+
+def _lost_links(
+    record: Record, catalog: Catalog, designs: Sequence[Design], books: Sequence[PriceBook]
+) -> Iterator[Message]:
+    places = dict[tuple[str, str], list[str]]()
+    for designed in designs:
+        price = part_price(designed.plan.quote, books)
+        prefer = str(designed.plan.optics.value)
+        before, now = (
+            parts_lookup(each)._replace(price=price, prefer=prefer)
+            for each in (catalog.without_change(record), catalog)
+        )
+        for built in designed.fabrics:
+            for group in built.interconnect.link_groups:
+                spec, span = built.plan.links[group.kind], group.span
+                if span and (lost := _lost(record.id, spec, span, before, now)):
+                    found = places.setdefault(lost, [])
+                    found.append(message("links-of-fabric", fabric=built.plan.name, kind=group.kind))
+    for (instead, reason), links in places.items():
+        yield message("changed-part-lost", id=record.id, links=dict.fromkeys(links), instead=instead, reason=reason)
+
+
+def _lost(id: str, spec: LinkSpec, span: Span, before: PartsLookup, now: PartsLookup) -> tuple[str, str] | None:
+    """Return the part that replaces one no longer selected, and the reason; None if the link still uses it."""
+    with suppress(Unbuildable, LookupError, PlanErrors):
+        was, choice = choose(spec, span, before).medium, choose(spec, span, now)
+        has = choice.medium.part_ids if choice.medium else ()
+        if was and id in was.part_ids and id not in has:
+            instead = has[min(was.part_ids.index(id), len(has) - 1)] if has else message("no-part")
+            return instead, _why_lost(id, was, span, choice, now)
+    return None
+
+
+def _why_lost(id: str, was: Medium, span: Span, choice: LinkChoice, now: PartsLookup) -> str:
+    """Return why a part of a medium is no longer selected: it does not fit, or its option is rejected."""
+    rules = now.rules()
+    if was.modules:
+        ends = ((was.lower, span.lower), (was.upper, span.upper))
+        cages = [cage for module, cage in ends if module and module.identity.id == id]
+        refused = [module_reason(now.module(id), cage, span.gbps, rules) for cage in cages]
+    else:
+        refused = [cable_reason(now.cable(id), span.lower, span.upper, span.gbps, rules)]
+    reasons = [reason.message for reason in refused if reason]
+    reasons += [rejection(option) for option in choice.others if option.name == was.option]
+    return reasons[0] if reasons else message("another-preferred")
+
+
+def rejection(option: MediumOption) -> Message:
+    """Return why an option for a kind of link was rejected."""
+    code = f"rejected-{option.reason}"
+    return message(code if code in read_language(ENGLISH)["messages"] else "rejected-rule", detail=option.detail)

@@ -229,15 +229,9 @@ sum_of_back_end_links = sum_of("sum_of_back_end_links", "links", "links", "more"
 """Links of all parts to the switches of the system."""
 
 
-@formula("bytes")
-def capacity_left(need: int, met: int) -> int:
-    """Capacity that parts of a given number leave to the others."""
-    return max(need - met, 0)
-
-
-@formula("bytes/s")
-def bandwidth_left(need: int, met: int) -> int:
-    """Bandwidth that parts of a given number leave to the others."""
+@formula("<need>")
+def need_left(need: int, met: int) -> int:
+    """Capacity or bandwidth that parts of a given number leave to the others."""
     return max(need - met, 0)
 
 
@@ -390,8 +384,7 @@ def _left(part: StorageServers, needs: Sequence[Figure | None], counted: Sequenc
         _sum(sum_of_bandwidths, (units.read for units in beside)),
         _sum(sum_of_bandwidths, (units.write for units in beside)),
     )
-    formulas = (capacity_left, bandwidth_left, bandwidth_left)
-    return [rest(need, by) if need and by else need for rest, need, by in zip(formulas, needs, met, strict=True)]
+    return [need_left(need, by) if need and by else need for need, by in zip(needs, met, strict=True)]
 
 
 def _count(

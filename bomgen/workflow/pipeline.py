@@ -44,10 +44,10 @@ from bomgen.pricing.costs import Margin, Running, margin, running
 from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.reading.cells import read_lead_days
-from bomgen.results.changed_parts import changed_parts
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
 from bomgen.results.result import Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
+from bomgen.results.what_if import changed_parts
 from bomgen.sizing.cluster_size import Sizing, size_with_cards
 from bomgen.workflow.inputs import (
     Inputs,

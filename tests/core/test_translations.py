@@ -40,7 +40,7 @@ KEYWORDS = {"if", "else", "for", "in", "not", "and", "or"}
 """Words of formulas, which are program text."""
 WARNING = re.compile(r": warning: (.+) \[[a-z-]+\]$", re.MULTILINE)
 SAID = (
-    "results/changed_parts",
+    "results/what_if",
     "results/warnings",
     "results/checks",
     "pricing/quote",

@@ -15,7 +15,6 @@ from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.documents.tables import columns_of, line_amount, make_table
 from bomgen.plan.commercial_terms import Party, QuotePlan
-from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.costs import PARTS
 from bomgen.pricing.price_book import Price
@@ -320,7 +319,6 @@ def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
 
 
 def _parts(writer: Writer, report: Report) -> Counter[tuple[str, str]]:
-    """Return the pieces of each part, by category and name."""
     pieces = Counter[tuple[str, str]]()
     for line in report.bill.lines:
         name = writer.described(line._replace(in_stock=False))
@@ -397,25 +395,21 @@ def order(writer: Writer) -> Section | None:
 
 
 def _open_items(writer: Writer, included: bool | None) -> Table:
-    rows = tuple(
-        row_of(
-            describe_choice(writer, item),
-            item.quantity.value if item.quantity else writer.word("quantity-open"),
-            writer.language.message(item.required_by.name),
-            item.source or writer.word("unverified"),
+    word, language, rows = writer.word, writer.language, []
+    for item in writer.report.bill.open_items:
+        if item.included is not included:
+            continue
+        names = (language.beside(language.message(part.name), part.sku or "") for part in item.parts)
+        choice = word("list-or").join(names)
+        rows.append(
+            row_of(
+                word("choice-a-year", names=choice) if item.per == "year" else choice,
+                item.quantity.value if item.quantity else word("quantity-open"),
+                language.message(item.required_by.name),
+                item.source or word("unverified"),
+            )
         )
-        for item in writer.report.bill.open_items
-        if item.included is included
-    )
     name = "not-on-bill" if included is False else "not-known"
     return make_table(
         "open-items", writer.language, rows, writer.word(f"{name}-caption"), id=name, title=writer.word(f"table-{name}")
     )
-
-
-def describe_choice(writer: Writer, item: OpenItem) -> str:
-    """Return the parts to choose from, with the unit of their quantity."""
-    names = writer.word("list-or").join(
-        writer.language.beside(writer.language.message(part.name), part.sku or "") for part in item.parts
-    )
-    return writer.word("choice-a-year", names=names) if item.per == "year" else names

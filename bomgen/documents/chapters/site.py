@@ -19,8 +19,15 @@ from bomgen.documents.tables import make_table
 from bomgen.fabric.types import SERVER_LEAF, tiers_in_words
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations import Elevation, named_text, pdu_words, spans_text
-from bomgen.results.reasons import rejection
-from bomgen.results.what_if import LEAF, OtherDesign, full_build_out, losses, with_oversubscription, with_split_servers
+from bomgen.results.what_if import (
+    LEAF,
+    OtherDesign,
+    full_build_out,
+    losses,
+    rejection,
+    with_oversubscription,
+    with_split_servers,
+)
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring

@@ -158,7 +158,6 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
 
 
 def _cover_notes(quote: CustomerQuote, language: Language) -> dict[str, str]:
-    """Return what the total covers, and what it leaves out."""
     totals, word, lines = quote.totals, language.word, _counted(quote)
     notes: dict[str, str] = {}
     if not totals.priced_lines:
@@ -354,12 +353,10 @@ def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
 
 
 def _required_parts(quote: CustomerQuote) -> list[list[QuotedLine]]:
-    """Return the lines of required parts that have no price and that no total includes, by part."""
     return _by_part(line for line in quote.lines if not line.counted)
 
 
 def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
-    """Return the lines grouped by part, in the order of the bill."""
     return list(group_by(lines, lambda line: (line.part_number or "", line.description)).values())
 
 

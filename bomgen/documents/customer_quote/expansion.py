@@ -137,7 +137,6 @@ def _grown(writer: Writer, difference: Difference) -> Iterator[tuple[str, tuple[
 
 
 def _changes(writer: Writer, difference: Difference, expansion: Expansion) -> Section:
-    """Return the section about recabling and surplus parts."""
     word, text, tables, moves = writer.word, list[str](), list[Table](), difference.moves
     cables = [cable for cable in moves.cables if cable.old] if moves else []
     rows = []

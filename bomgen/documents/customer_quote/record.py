@@ -367,7 +367,6 @@ def _word_without_number(writer: Writer, line: Line) -> str:
 
 
 def _report_of(writer: Writer, line: Line) -> Report:
-    """Return the result of the cluster that a line belongs to."""
     clusters = {each.report.plan.cluster_name: each.report for each in writer.cluster_writers()}
     return clusters.get(line.cluster, writer.report)
 
@@ -424,17 +423,13 @@ def _describe(writer: Writer, line: Line) -> str:
     if charge is None:
         kind = f"quote-named-{part.kind}" if part else ""
         says = kind not in writer.language.words or writer.word(kind, name="").strip().casefold() in name.casefold()
-        return _capitalize(name) if says else writer.word(kind, name=name)
+        return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else []
     if not units:
         return name
     per = writer.word("list-comma").join(writer.word(f"quote-per-{unit}") for unit in units)
     return writer.word("quote-charged", name=name, units=per)
-
-
-def _capitalize(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _places(writer: Writer, line: Line) -> Iterator[str]:
@@ -449,7 +444,7 @@ def _places(writer: Writer, line: Line) -> Iterator[str]:
         links = name_links(writer, kind) if line.fabric else writer.language.value(kind, "word")
         has_end = end and line.fabric and _joins_tiers(kind)
         place = spaced(writer.word("quote-end", links=links, end=writer.label((end,)))) if has_end else links
-        yield place if line.fabric else _capitalize(place)
+        yield place if line.fabric else place[:1].upper() + place[1:]
 
 
 def _joins_tiers(kind: str) -> bool:
@@ -565,7 +560,6 @@ def _changed_parts(writer: Writer, other: Report, id: str, title: str) -> Table:
 
 
 def _pieces_by_part(writer: Writer, report: Report) -> dict[tuple[str, str | None, str], Pieces]:
-    """Return the pieces and the amount of each part of a result, by category, part number and description."""
     parts = dict[tuple[str, str | None, str], Pieces]()
     for priced in report.quote.all_lines:
         line = priced.line

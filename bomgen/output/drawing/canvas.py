@@ -307,7 +307,6 @@ def lay_out_boxes(left: float, room: float, count: int) -> list[DrawnBox]:
 
 
 def _wrap_label(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a label with a heading, wrapped."""
     return [piece for index, line in enumerate(lines) for piece in wrap_words(line, strong=not index)]
 
 

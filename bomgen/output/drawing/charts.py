@@ -287,7 +287,6 @@ def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
 
 
 def _wrap(text: str, width: float, strong: bool = False) -> tuple[str, ...]:
-    """Return text as lines that fit a box, truncated if too long."""
     room, lines = width - 2 * _BOX_INSET, [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
@@ -379,7 +378,6 @@ def _draw_numbers(canvas: Canvas, places: Sequence[Spot], names: Sequence[str], 
 
 
 def _along(one: Spot, other: Spot) -> Iterator[Area]:
-    """Yield small areas between the ends of a line."""
     steps = ceil(dist(one, other) / _LINE_STEP)
     for step in range(1, steps):
         x, y = (a + (b - a) * step / steps for a, b in zip(one, other, strict=True))

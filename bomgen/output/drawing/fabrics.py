@@ -478,7 +478,6 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
 
 
 def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
-    """Draw the routers of a group."""
     shown = elide(count, _SHOWN_ROUTERS)
     angles = [2 * pi * index / len(shown) - pi / 2 for index in range(len(shown))]
     places = [(x + _RING * cos(angle), y + _RING * sin(angle)) for angle in angles] if len(shown) > 1 else [(x, y)]
@@ -614,7 +613,6 @@ class _NodeGrid:
             self._curve(self.place(x.last, row, 0), self.place(x.last, row, z.last), 1, _DOWN)
 
     def _curve(self, start: tuple[float, float], end: tuple[float, float], aside: float, below: float) -> None:
-        """Draw a curve between two circles that bends to a side."""
         rims = [(x + aside * _NODE, y + below * _NODE) for x, y in (start, end)]
         bent = [(x + aside * _BOW, y + below * _BOW) for x, y in rims]
         self.canvas.curve([rims[0], *bent, rims[1]])

@@ -128,7 +128,6 @@ class _Front:
         self.canvas.spoken.append(", ".join((title, kind, *devices)))
 
     def _write(self, kind: str, y: float, text: str, strong: bool = False) -> None:
-        """Write a line of the heading, or of the totals."""
         size, text = _NAME_SIZE if strong else _WORD_SIZE, fit_words(text, self.room, strong)
         self.canvas.words(kind, self.x + 1, y, text, self.room, anchor="start", largest=size, strong=strong)
 
@@ -348,7 +347,6 @@ def _more_rows(
     y: float,
     scale: _Scale,
 ) -> None:
-    """Draw a placeholder with the numbers of the omitted rows and racks."""
     first, last = rows[0][0].first, rows[-1][-1].first + rows[-1][-1].racks - 1
     racks = f"{language.integer(first)}–{language.integer(last)}"
     numbers = "–".join(map(language.integer, dict.fromkeys(span)))
@@ -359,7 +357,6 @@ def _more_rows(
 
 
 def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float) -> None:
-    """Draw the legend of shades for the existing kinds of rack."""
     kinds = {block.kind for row in elevations.rows for block in row}
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH

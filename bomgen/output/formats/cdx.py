@@ -211,7 +211,6 @@ def _component(
 
 
 def _service(line: Line) -> Data:
-    """Return a service of the order, such as freight or support."""
     quantity = ("bomgen:quantity", str(line.pieces))
     properties = _properties(quantity, *_line_properties(line), ("bomgen:explain", _why(line.quantity)))
     return {"bom-ref": line.id, "name": line.description, "properties": properties}

@@ -157,14 +157,12 @@ class _Labels:
 
 
 def _objects(values: Sequence[str | None]) -> NDArray[Any]:
-    """Return texts as an array that can be indexed by numbers."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
 
 
 def _name_medium(medium: Medium | None) -> str | None:
-    """Return the medium of a link: modules, or the medium of a cable with both ends."""
     if medium is None:
         return None
     return TRANSCEIVER if medium.lower or medium.upper else medium.cable.medium if medium.cable else None
@@ -281,7 +279,6 @@ def _by_fabric(wiring: Wiring, cables: Column) -> Column:
 
 
 def _name_ends(wiring: Wiring) -> dict[str, NDArray[Any]]:
-    """Return the devices and ports at both ends of every cable."""
     parts = [[table[name.removeprefix(TODAY_PREFIX)] for name in TODAY] for table in tables(wiring)]
     return {name: np.concatenate([_blank(0), *(part[number] for part in parts)]) for number, name in enumerate(TODAY)}
 

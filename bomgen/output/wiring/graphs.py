@@ -36,11 +36,12 @@ def quote(lines: Sequence[str], end: str = _CENTRED) -> str:
 
 def write_dot(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every device, and an edge for the cables between two of them, whose upper end comes first."""
-    drawn = _drawn_devices(wiring)
-    left_out = len(np.unique(np.concatenate((wiring.a_device, wiring.b_device)))) - len(drawn)
-    title = [f"{wiring.site}: {wiring.pieces} cables"]
-    if left_out:
-        title.append(f"{left_out} machines are not drawn, nor their cables")
+    devices = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
+    drawn, title = devices, [f"{wiring.site}: {wiring.pieces} cables"]
+    if len(devices) > MOST_DEVICES:
+        switches = np.array([kind.fabric is not None for kind in wiring.kinds], dtype=bool)
+        drawn = devices[switches[wiring.kind_numbers[devices]]]
+        title.append(f"{len(devices) - len(drawn)} machines are not drawn, nor their cables")
     place = f'labelloc=t labeljust=l fontsize=13 fontname="{_FONT}" bgcolor=white nodesep=0.5 ranksep=1'
     box = 'shape=box style="rounded,filled" fillcolor="#f1f3f5" color="#57606a"'
     statements = [
@@ -60,16 +61,6 @@ def write_dot(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     lines = "".join(f"  {statement};\n" for statement in statements)
     out.write(f"graph {quote([wiring.site])} {{\n{lines}}}\n".encode())
     progress(wiring.pieces)
-
-
-def _drawn_devices(wiring: Wiring) -> Column:
-    """Return the devices to draw: all with cables, or only switches."""
-    devices = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
-    if len(devices) <= MOST_DEVICES:
-        return devices
-    switches = np.array([kind.fabric is not None for kind in wiring.kinds], dtype=bool)
-    drawn: Column = devices[switches[wiring.kind_numbers[devices]]]
-    return drawn
 
 
 def _bundles(wiring: Wiring, drawn: Column) -> Iterator[tuple[int, int, str]]:
@@ -161,12 +152,10 @@ def _kinds(wiring: Wiring) -> list[tuple[int, DeviceKind]]:
 
 
 def _stem(name: str) -> str:
-    """Return the name of a device without its number."""
     return name.rpartition("-")[0].translate(REPLACED)
 
 
 def _places(wiring: Wiring) -> list[str]:
-    """Return every device as an instance with its index."""
     found, counts = list[str](), dict[str, int]()
     for name in wiring.names:
         stem = _stem(name)

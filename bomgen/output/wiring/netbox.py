@@ -172,7 +172,6 @@ def _model(kind: DeviceKind) -> _Model:
 
 
 def _slug(name: str) -> str:
-    """Return a name as a NetBox slug: letters, digits and hyphens."""
     return ascii_slug(name).replace(".", "-")[:MOST_LETTERS] or GENERIC.lower()
 
 
@@ -208,7 +207,6 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
 
 
 def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
-    """Yield the cabled ports by device: type, speed and module."""
     cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
     end = np.repeat(np.array([0, 1]), len(wiring))
     device = np.concatenate((wiring.a_device, wiring.b_device))

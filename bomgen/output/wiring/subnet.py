@@ -127,7 +127,6 @@ class Subnet:
 
 
 def _check(wiring: Wiring) -> None:
-    """Raise Unsuitable unless the cables belong to one InfiniBand fabric."""
     used = wiring.used
     fabrics = list(dict.fromkeys(cable_type.fabric for cable_type in used))
     if not fabrics:
@@ -187,7 +186,8 @@ BATCH = 1024
 def write_ibnet(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every node with its cabled ports. Raises Unsuitable if the wiring is not a single subnet."""
     subnet = Subnet(wiring)
-    names = [_node_name(subnet, number) for number in range(len(subnet))]
+    nodes = map(subnet.node, range(len(subnet)))
+    names = [f"{wiring.names[device]} {adapter}" if adapter else wiring.names[device] for device, adapter in nodes]
     longest = max(names, key=len)
     if len(longest) > MOST_LETTERS:
         raise Unsuitable(
@@ -202,12 +202,6 @@ def write_ibnet(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
             waiting.clear()
         progress(sum(link.peer > number for link in node.links))
     out.write("".join(waiting).encode())
-
-
-def _node_name(subnet: Subnet, number: int) -> str:
-    device, adapter = subnet.node(number)
-    name = subnet.wiring.names[device]
-    return name if adapter is None else f"{name} {adapter}"
 
 
 def _header(subnet: Subnet) -> Iterator[str]:
@@ -255,7 +249,11 @@ System = dict[str, tuple[str, int, dict[int, str]]]
 def write_topo(wiring: Wiring, out: Path, progress: Progress) -> None:
     """Write the topology to `out` and the systems next to it. Raises Unsuitable if it is not a single subnet."""
     subnet = Subnet(wiring)
-    kinds = [system_name(kind) for kind in wiring.kinds]
+    # The name of a device model in a topology is also its file name.
+    kinds = [
+        _word(kind.identity.id if kind.identity else f"generic-{kind.name(0).rpartition('-')[0]}")
+        for kind in wiring.kinds
+    ]
     names, ports = ([_start_with_letter(name) for name in given] for given in (wiring.names, wiring.ports))
     systems: dict[str, System] = {}
     with out.open("w", encoding="utf-8", newline="\n") as stream:
@@ -271,13 +269,6 @@ def write_topo(wiring: Wiring, out: Path, progress: Progress) -> None:
     for name, known in systems.items():
         content = "".join(_definition(name, known))
         (out.parent / SYSTEM_FILE.format(name=name)).write_text(content, encoding="utf-8", newline="\n")
-
-
-def system_name(kind: DeviceKind) -> str:
-    """Return the name of a device model in a topology, which is also its file name."""
-    if kind.identity:
-        return _word(kind.identity.id)
-    return _word(f"generic-{kind.name(0).rpartition('-')[0]}")
 
 
 def _word(name: str) -> str:

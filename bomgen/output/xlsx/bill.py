@@ -149,7 +149,6 @@ def _line(sheet: Sheet, columns: Sequence[Column], row: Row, line: BillLine, num
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column]) -> None:
-    """Write a line that the reader may fill in."""
     language, currency = sheet.book.language, sheet.book.document.totals.currency
     formulas = {"amount": line_amount(currency, language), HARDWARE: line_hardware(language)}
     for position, column in enumerate(columns, 1):

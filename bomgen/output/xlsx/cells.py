@@ -245,7 +245,6 @@ def _plain_format(value: int | float | Fraction) -> str:
 
 
 def _suffix(unit: str) -> str:
-    """The part of a number format that puts a unit behind the number."""
     name = clean(unit).replace('"', "")[:_MAX_SUFFIX]
     return f'" {name}"' if name else ""
 

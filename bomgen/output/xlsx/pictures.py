@@ -165,7 +165,6 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
 
 
 def _letters(color: str) -> RichText:
-    """The letters of a part of a chart."""
     return RichText(p=[Paragraph(pPr=ParagraphProperties(defRPr=_character(_LETTER_SIZE, color)), r=[])])
 
 

@@ -158,7 +158,6 @@ def _band(sheet: Sheet, text: str, width: int, look: cells.Look, start: int = 1)
 
 
 def _report(book: Book) -> None:
-    """Write the summary, a sheet for each chapter with tables, and the derivations that their numbers link to."""
     document, word = book.document, book.language.word
     front = book.sheet(document.section("summary").title)
     place = [section.id for section in document.sections].index(_BILL)
@@ -255,7 +254,6 @@ def _summary(sheet: Sheet, document: Document, lines: Sequence[BillLine], sums: 
 
 
 def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
-    """Write the few numbers that the reader came for, each with its unit beside it."""
     language = sheet.book.language
     columns = columns_of("headline", language)
     sheet.header(columns)
@@ -293,7 +291,6 @@ def _totals(sheet: Sheet, document: Document, sums: Sequence[LiveSum]) -> None:
 
 
 def _categories(sheet: Sheet, document: Document, lines: Sequence[BillLine]) -> None:
-    """Write what each category comes to, as a table and as a chart of it."""
     table, start, net = categories_table(document, lines, sheet.book.language), sheet.row, document.totals.net
     sheet.header(table.columns)
     write_rows(sheet, table, named=False, labels=True)
@@ -317,7 +314,6 @@ _OTHER_SIDE = 3
 
 
 def _quote(book: Book) -> None:
-    """Write cover, live bill, order list, racks and network, and terms."""
     document, language = book.document, book.language
     held = {section.id: omit_tax(section) for section in document.sections}
     [charged] = held[_BILL].tables
@@ -396,7 +392,6 @@ def _order_list(sheet: Sheet, section: Section) -> None:
 
 
 def _terms(sheet: Sheet, sections: Sequence[Section], total: LiveSum) -> None:
-    """Write what the quote rests on, and room for the signatures of both sides."""
     word, document = sheet.book.language.word, sheet.book.document
     sheet.widths = list(_QUOTE_WIDTHS)
     sheet.heading(sheet.title)

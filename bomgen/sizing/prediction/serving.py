@@ -301,6 +301,7 @@ def prepare(
         domain=floating(links.domain),
     )
     kind = "moe" if work.experts_size.value else "dense"
+    drafted, accepted = inference.drafted, inference.accepted
     fitted = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, precision, kind)
     speed = ReplicaSpeed(
         work,
@@ -308,7 +309,7 @@ def prepare(
         *degrees,
         output=inference.output_tokens,
         mixed=mixed,
-        drafted=_drafted(inference),
+        drafted=(float(drafted.value), float(accepted.value)) if drafted and accepted else (0.0, 0.0),
         coefficients=fitted,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
@@ -318,12 +319,6 @@ def prepare(
         widths = {time: _width(width, unmeasured=True) for time, width in fitted.widths.items()}
         speed = speed._replace(coefficients=fitted._replace(kind=UNMEASURED, widths=widths))
     return _learn_own(speed, inference) if inference.measured else speed
-
-
-def _drafted(inference: Inference) -> tuple[float, float]:
-    if inference.drafted is None or inference.accepted is None:
-        return 0.0, 0.0
-    return float(inference.drafted.value), float(inference.accepted.value)
 
 
 def _learn_own(speed: ReplicaSpeed, inference: Inference) -> ReplicaSpeed:
@@ -391,7 +386,11 @@ def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
     times = {TPOT: corrected(TPOT, found.tpot), TTFT: corrected(TTFT, found.ttft)}
     times[REQUEST] = request_seconds(times[TTFT], times[TPOT], load.output)
     floors[REQUEST] = request_seconds(floors[TTFT], floors[TPOT], load.output)
-    intervals = {time: _interval(speed, time, times[time], floors[time]) for time in times}
+    intervals = {}
+    for time, seconds_of_time in times.items():
+        width = Figure(speed.coefficients.widths[time], "ratio", Cited(message("serving-width"), (_FIT,), "medium"))
+        low, high = low_end(seconds_of_time, width, floors[time]), high_end(seconds_of_time, width)
+        intervals[time] = Interval(low, high)
     rate, fast, slow = (
         tokens_per_second_of_gpu(in_flight, load.output, request, gpus)
         for request in (times[REQUEST], *intervals[REQUEST])
@@ -423,11 +422,6 @@ def _coefficient(speed: ReplicaSpeed, name: str) -> Figure:
     of = message("prediction-term-prior" if prior else "prediction-term", term=name)
     low = prior or speed.coefficients.kind == UNMEASURED
     return Figure(speed.coefficients.values[name], "ratio", Cited(of, (_FIT,), "low" if low else "medium"))
-
-
-def _interval(speed: ReplicaSpeed, time: str, seconds: Figure, floor: Figure) -> Interval:
-    width = Figure(speed.coefficients.widths[time], "ratio", Cited(message("serving-width"), (_FIT,), "medium"))
-    return Interval(low_end(seconds, width, floor), high_end(seconds, width))
 
 
 # formulas ------------------------------------------------------------------------------------------------------------

@@ -324,16 +324,10 @@ def whole_bytes_recomputed(norm_bytes: int, input_bytes: int, topk: int) -> int:
     return norm_bytes + input_bytes * topk
 
 
-@formula("bytes", f"{KORTHIKANTI}, eq. 1")
-def scores_kept(heads: int, sequence: int, score_bytes: int) -> int:
-    """Attention scores of a token in one layer [bytes]."""
-    return score_bytes * heads * sequence
-
-
-@formula("bytes", "Dao 2023, FlashAttention-2, section 3.1")
-def sums_kept(heads: int, logsumexp_bytes: int) -> int:
-    """Statistics that FlashAttention keeps per token in one layer [bytes]: one logsumexp per head."""
-    return logsumexp_bytes * heads
+scores_kept = product("scores_kept", "bytes", "heads", "sequence", "score_bytes", source=f"{KORTHIKANTI}, eq. 1")
+"""Attention scores of a token in one layer [bytes]."""
+sums_kept = product("sums_kept", "bytes", "heads", "logsumexp_bytes", source="Dao 2023, FlashAttention-2, section 3.1")
+"""Statistics that FlashAttention keeps per token in one layer [bytes]: one logsumexp per head."""
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 5")

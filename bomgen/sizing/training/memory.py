@@ -211,7 +211,7 @@ def per_gpu(training: Training, split: ParallelSplit) -> Memory:
             on_gpu = activations_beside_host(*first_stage, LAYERS_KEPT)
             activations, host = on_gpu, moved_activations(activations, on_gpu)
     if OPTIMIZER in training.offload:
-        host = moved_states(optimizer, host) if host else moved_states_alone(optimizer)
+        host = moved_states(optimizer, host) if host else optimizer
         optimizer = optimizer_beside_host()
     need = _memory((weights, gradients, optimizer), activations)._replace(host=host)
     reserve = reserve_of_gpu(training, split, gradients)
@@ -233,12 +233,6 @@ def optimizer_beside_host() -> int:
 
 moved_activations = difference("moved_activations", "bytes", "activations", "kept")
 """Activations of a GPU in host memory [bytes]."""
-
-
-@formula("bytes", OFFLOAD)
-def moved_states_alone(optimizer: int) -> int:
-    """Optimizer states of a GPU in host memory [bytes]."""
-    return optimizer
 
 
 moved_states = sum_of("moved_states", "bytes", "optimizer", "activations", source=OFFLOAD)

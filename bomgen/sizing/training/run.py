@@ -56,10 +56,22 @@ class TrainingRun(NamedTuple):
     """GPUs for the target days; None without a target."""
 
 
-@formula("FLOPs", source="Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D")
-def parameter_flops(flops_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
-    """Forward and backward FLOPs of all matrix products with parameters."""
-    return flops_per_parameter_token * active_parameters * tokens * epochs
+_KAPLAN = "Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D"
+_NARAYANAN = "Narayanan et al. 2021, arXiv 2104.04473, eq. 4: 8 in place of 6"
+parameter_flops = product(
+    "parameter_flops", "FLOPs", "flops_per_parameter_token", "active_parameters", "tokens", "epochs", source=_KAPLAN
+)
+"""Forward and backward FLOPs of all matrix products with parameters."""
+recomputed_parameters = product(
+    "recomputed_parameters",
+    "FLOPs",
+    "again_per_parameter_token",
+    "active_parameters",
+    "tokens",
+    "epochs",
+    source=_NARAYANAN,
+)
+"""FLOPs of the second forward pass in full recomputation."""
 
 
 @formula("parameters")
@@ -76,12 +88,6 @@ def flops_with_attention_twice(model_flops: int, attention_part: int) -> int:
 
 sum_of_flops = sum_of("sum_of_flops", "FLOPs", "parameter_part", "attention_part")
 """Model FLOPs with attention."""
-
-
-@formula("FLOPs", source="Narayanan et al. 2021, arXiv 2104.04473, eq. 4: 8 in place of 6")
-def recomputed_parameters(again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
-    """FLOPs of the second forward pass in full recomputation."""
-    return again_per_parameter_token * active_parameters * tokens * epochs
 
 
 hardware_flops = sum_of("hardware_flops", "FLOPs", "model_flops", "again")

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from bomgen.design.assembly import Design
-from bomgen.sizing.sensitivity import sensitivity
+from bomgen.results.what_if import sensitivity
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import PlanFile
 
