@@ -14,15 +14,15 @@ from itertools import chain, count
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows, value_at
+from bomgen.apply.changes import RULE, Base, Edit, Proposal, QuoteChanges, find_changes, is_pieces, match_rows
 from bomgen.apply.edits import add_and_remove_rows, change_lines, change_rates, change_texts
 from bomgen.apply.judgement import find_servers, judge, wanted_of
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.language import language
 from bomgen.core.messages import message
 from bomgen.core.units import Totals
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
-from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
+from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read, value_at
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.contents import quote_document
 from bomgen.documents.customer_quote.record import customer_quote
@@ -30,7 +30,7 @@ from bomgen.output.price_lists import write_yaml
 from bomgen.output.xlsx.workbook import workbook as write_workbook
 from bomgen.pricing.bill_line import part_key
 from bomgen.pricing.price_book import check_price_book
-from bomgen.reading.quote_workbook import INCLUSIVE, QUANTITY, SPARE, ReturnedQuote, name_cell, read_quote
+from bomgen.reading.quote_workbook import INCLUSIVE, ReturnedQuote, name_cell, read_quote
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
 from bomgen.workflow.pipeline import work_out
@@ -200,7 +200,7 @@ def apply_quote(
     report = work_out(inputs := read_all(file))
     if file.lock is not None:
         refusal = f"the plan is locked: its prices are those of {file.lock[0]}; remove the lock, apply, and lock again"
-        raise PlanErrors([Problem(report.plan.mark, "error", refusal, "apply-lock")])
+        raise error_at(report.plan.mark, refusal, "apply-lock")
     base = _base_of(report, inputs.source)
     returned = match_rows(base.returned, read_quote(content, name, base.titles))
     if not force and returned.plan != base.returned.plan:
@@ -246,7 +246,9 @@ def _without_moved_spares(base: Base, returned: ReturnedQuote, changes: QuoteCha
     """Leave out spares on another line of their part than in the plan; values that are no number of pieces stay."""
     now, typed = base.spares_in(base.returned), base.spares_in(returned)
     same = {line.line.id for line in base.lines.values() if now.get(key := part_key(line.line)) == typed.get(key, 0)}
-    lines = [line for line in changes.lines if line.key != SPARE or line.line not in same or not is_pieces(line.after)]
+    lines = [
+        line for line in changes.lines if line.key != "spare" or line.line not in same or not is_pieces(line.after)
+    ]
     return changes._replace(lines=tuple(lines))
 
 
@@ -265,7 +267,7 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
     Pieces that follow from servers are also of the older state: they are compared with what the plan gives for the
     number of servers in the workbook.
     """
-    counted = {change.line for change in changes.lines if change.key in (QUANTITY, SPARE)}
+    counted = {change.line for change in changes.lines if change.key in ("quantity", "spare")}
     machines = any(base.lines[line].line.alone().id in MACHINES for line in counted)
     wanted = max((wanted_of(base, returned, line) for line in counted), key=lambda need: need.quantity, default=None)
     if wanted and (offer := find_servers(base, inputs, wanted)):
@@ -275,17 +277,17 @@ def _check_applied(inputs: Inputs, base: Base, returned: ReturnedQuote, changes:
         returned = match_rows(base.returned, returned)
         changes = _without_moved_spares(base, returned, find_changes(base.returned, returned))
         same = {line.id for line in returned.lines if now.get(line.id) == line.pieces}
-        lines = [line for line in changes.lines if line.key not in (QUANTITY, SPARE) or line.line not in same]
+        lines = [line for line in changes.lines if line.key not in ("quantity", "spare") or line.line not in same]
         changes = changes._replace(lines=tuple(lines))
     proposal = _propose(base, changes, returned)
-    counts = any(change.key in (QUANTITY, SPARE) for change in changes.lines)
+    counts = any(change.key in ("quantity", "spare") for change in changes.lines)
     if machines or counts or proposal.edits or proposal.prices or proposal.problems:
         raise _stale(returned, message("apply-stale", id=returned.plan))
     return proposal
 
 
 def _stale(returned: ReturnedQuote, message: str) -> PlanErrors:
-    return PlanErrors([Problem(returned.mark, "error", message, STALE)])
+    return error_at(returned.mark, message, STALE)
 
 
 def _rebuild(inputs: Inputs, proposal: Proposal) -> tuple[list[EditedFile], Base | None]:

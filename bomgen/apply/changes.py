@@ -18,21 +18,13 @@ from bomgen.core.diagnostics import Choice, Problem, Question
 from bomgen.core.document import Document, group_by
 from bomgen.core.language import Language
 from bomgen.core.messages import message
-from bomgen.core.yaml_source import Path, Source
+from bomgen.core.yaml_source import Path, Source, value_at
 from bomgen.plan.schema import CLUSTERS
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.pricing.quote import QuoteLine
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_workbook import (
-    AMOUNT,
     CHARGES,
-    DISCOUNT,
-    ID,
-    NAME_PREFIX,
-    NUMBER,
-    PIECE,
-    QUANTITY,
-    SPARE,
     TAX,
     QuoteCell,
     QuoteCells,
@@ -45,9 +37,9 @@ from bomgen.reading.scans import NamedArea
 from bomgen.results.result import Report
 
 RULE = "apply-conflict"
-IGNORED = (AMOUNT, ID, NUMBER, PIECE)
+IGNORED = ("amount", "id", "number", "piece")
 """Columns of the bill whose edits mean nothing: amounts are judged by what the others come to, ids name the rows."""
-NOTHING: Mapping[str, Value] = dict.fromkeys((QUANTITY, SPARE, DISCOUNT), Decimal(0))
+NOTHING: Mapping[str, Value] = dict.fromkeys(("quantity", "spare", "discount"), Decimal(0))
 """What an empty cell of the bill says, where it says anything."""
 SURE_DIGITS = Context(prec=13)
 """Of 15 that a sheet has, the last ones are those of binary fractions."""
@@ -123,7 +115,7 @@ def match_rows(base: ReturnedQuote, returned: ReturnedQuote) -> ReturnedQuote:
         if len(matches) == 1:
             lines.append(row._replace(id=matches.pop().id))
         elif matches and sum(sum(line.pieces) for line in matches) == sum(row.pieces):
-            counts = ({key: line.cells[key] for key in (QUANTITY, SPARE)} for line in matches)
+            counts = ({key: line.cells[key] for key in ("quantity", "spare")} for line in matches)
             lines += [
                 ReturnedLine(line.id, {**row.cells, **cells}) for line, cells in zip(matches, counts, strict=True)
             ]
@@ -187,12 +179,12 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
     rows_by_id = group_by(returned.lines, lambda line: line.id)
     ids = {line.id for line in base.lines}
     for line_id, rows in rows_by_id.items():
-        cell = rows[-1].cells[ID]
+        cell = rows[-1].cells["id"]
         if line_id not in ids:
             refusal = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
             problems.append(conflict(cell, returned.bill, refusal))
         elif len(rows) > 1:
-            first = name_cell(returned.bill, rows[0].cells[ID].mark)
+            first = name_cell(returned.bill, rows[0].cells["id"].mark)
             refusal = (
                 f"a copy of the line '{line_id}', which is also at {first}; an added row has no id, "
                 "in the hidden column after the bill; clear it there, or delete the row"
@@ -257,7 +249,7 @@ def is_rewritten(before: TableCell, after: TableCell) -> bool:
 
 def _name_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
     """Yield conflicts for missing or moved defined names; a program that keeps none has saved computed values."""
-    areas = {name: area for name, area in base.names.items() if area and name.startswith(NAME_PREFIX)}
+    areas = {name: area for name, area in base.names.items() if area and name.startswith("bom_")}
     if not areas.keys() & returned.names.keys():
         bare = [value for row in returned.below for value in row if is_uncomputed(value)]
         if bare and areas:
@@ -292,7 +284,7 @@ def _is_renamed_area(
         return row is None or after.first == after.last == (row[1].mark.line, row[1].mark.column)
     column = {after.first[1], after.last[1]}
     titled = {at for at, title in returned.header.items() if title == base.header.get(area.first[1])}
-    lines = [line.cells[ID].mark.line for line in (*returned.lines, *returned.added)]
+    lines = [line.cells["id"].mark.line for line in (*returned.lines, *returned.added)]
     end = min((label.mark.line for label, _ in returned.below), default=after.last[0] + 1)
     within = returned.header_line < after.first[0] <= min(lines, default=after.first[0])
     return column <= titled and within and max(lines, default=0) <= after.last[0] < end
@@ -539,16 +531,6 @@ def spares_of(lines: Iterable[Line], pieces: Mapping[str, int] | None = None) ->
         key = part_key(line)
         spares[key] = spares.get(key, 0) + (spare if pieces is None else pieces.get(line.id, 0))
     return spares
-
-
-def value_at(data: Any, path: Path) -> Any:
-    """Return the value at a path of a plan's data; None if there is none."""
-    for step in path:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def number_in(cell: TableCell) -> Decimal | None:

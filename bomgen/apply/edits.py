@@ -33,7 +33,6 @@ from bomgen.apply.changes import (
     share_in,
     show,
     spares_of,
-    value_at,
     write_share,
 )
 from bomgen.catalog.identity import slug
@@ -42,7 +41,7 @@ from bomgen.core.diagnostics import Choice, Problem
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.units import MAX_PRICE, parse
-from bomgen.core.yaml_source import MAX_DIGITS, Path
+from bomgen.core.yaml_source import MAX_DIGITS, Path, value_at
 from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party
 from bomgen.pricing.bill_line import Line, part_key
@@ -50,11 +49,7 @@ from bomgen.reading.cells import Broken, TableCell, Value, read_dates
 from bomgen.reading.quote_workbook import (
     CELLS,
     CHARGES,
-    DISCOUNT,
     NUMBERS,
-    PRICE,
-    QUANTITY,
-    SPARE,
     TERMS,
     QuoteCell,
     ReturnedLine,
@@ -76,10 +71,10 @@ def count_pieces(proposal: Proposal, change: LineChange, line: Line, pieces: Dec
     what = f"{change.line}, {proposal.base.titles[change.key].lower()}"
     same = (quoted.line for quoted in proposal.base.report.quote.lines if has_spares(quoted.line))
     first = next((candidate for candidate in same if part_key(candidate) == part_key(line)), line)
-    if change.key == SPARE and first.id != line.id:
+    if change.key == "spare" and first.id != line.id:
         what += f" (listed at '{first.id}', the first line of the part)"
     proposal.tell(change.after, what, change.before.value or Decimal(0), pieces)
-    if change.key == SPARE:
+    if change.key == "spare":
         if has_spares(line):
             proposal.spares.append(_spare_edit(proposal, line, int(pieces)))
     elif edit := _quantity_edit(proposal.base, line, int(pieces)):
@@ -211,11 +206,11 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
     at = next(cell for cell in cells.values() if cell.filled)
     kinds = {word(f"category-{category}"): category for category in CHARGED}
     kind = kinds.get(str(cells["category"].value))
-    name, price = cells["description"].value, number_in(cells[PRICE])
+    name, price = cells["description"].value, number_in(cells["unit_price"])
     if isinstance(name, str) and name in proposal.base.required and price is not None and price >= 0:
         part, pieces = proposal.base.required[name]
         if sum(line.pieces) == pieces:
-            proposal.tell(at, f"{part}, {proposal.base.titles[PRICE].lower()}", None, price)
+            proposal.tell(at, f"{part}, {proposal.base.titles['unit_price'].lower()}", None, price)
             proposal.prices[part] = price
         else:
             proposal.refuse(at, f"the order needs {pieces} pieces of {show(name)}; give that quantity with the price")
@@ -226,9 +221,9 @@ def _read_charge(proposal: Proposal, line: ReturnedLine) -> dict[str, object] | 
             f"an added row ({show(name or at.value)}); the parts follow from the plan; add a part there, "
             f"as hosts, storage, spares or another part. For a charge, choose its category: {named}"
         )
-    elif not isinstance(name, str) or price is None or price < 0 or number_in(cells[QUANTITY]) != 1:
+    elif not isinstance(name, str) or price is None or price < 0 or number_in(cells["quantity"]) != 1:
         refusal = "an added charge needs a description, the quantity 1 and a price; give the whole amount as price"
-    elif any(cells[key].value for key in ("sku", "place", SPARE, DISCOUNT)):
+    elif any(cells[key].value for key in ("sku", "place", "spare", "discount")):
         refusal = "an added charge has no part number, place, spares and discount; clear them"
     elif not cells["amount"].filled:
         refusal = (
@@ -257,11 +252,11 @@ def change_lines(proposal: Proposal, changes: Iterable[LineChange]) -> None:
         number = _read_number(proposal, change, title)
         if number is None:
             continue
-        if change.key in (QUANTITY, SPARE):
+        if change.key in ("quantity", "spare"):
             count_pieces(proposal, change, line, number)
         elif line.in_stock:
             proposal.refuse(change.after, f"'{change.line}' is in stock (`stock`) and has no price; clear it")
-        elif change.key == DISCOUNT:
+        elif change.key == "discount":
             discounts[change.line] = Fraction(number)
             what = f"{change.line}, {title.lower()}"
             proposal.tell(change.after, what, share_in(change.before), Fraction(number))
@@ -287,16 +282,16 @@ def _read_number(proposal: Proposal, change: LineChange, title: str) -> Decimal 
     what = None
     if isinstance(cell.value, Broken):
         what = f"{title}: {cell.value.message}"
-    elif not cell.filled and change.key == PRICE:
+    elif not cell.filled and change.key == "unit_price":
         what = f"the price of '{change.line}' was deleted, and price books cannot say that a part has none; "
         what += "remove it from its price book"
     elif cell.filled and number is None:
         what = f"{say_kind(cell.value)}; type the {title.lower()} alone"
     elif number and (len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE):
         what = f"{title} {number:.3g} looks wrong; give the number of one line, or of one piece"
-    elif number and number < 0 and change.key != DISCOUNT:
+    elif number and number < 0 and change.key != "discount":
         what = f"{title} {show(number)} is negative; write 0 or more"
-    elif number and change.key == DISCOUNT and not 0 <= number <= 1:
+    elif number and change.key == "discount" and not 0 <= number <= 1:
         what = f"{title} {show(number)}; {SHARES.format(number)}"
     else:
         return number or Decimal(0)

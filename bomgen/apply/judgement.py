@@ -35,7 +35,6 @@ from bomgen.apply.changes import (
     show,
     simplify,
     spares_of,
-    value_at,
 )
 from bomgen.apply.edits import count_spares, set_servers, unit_of
 from bomgen.core.diagnostics import Choice, PlanErrors, Problem
@@ -43,17 +42,12 @@ from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import rounded
-from bomgen.core.yaml_source import Path
+from bomgen.core.yaml_source import Path, value_at
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.cells import Broken, TableCell, Value
 from bomgen.reading.quote_workbook import (
     CHARGES,
-    DISCOUNT,
-    ID,
-    PRICE,
-    QUANTITY,
-    SPARE,
     TAX,
     ReturnedLine,
     ReturnedQuote,
@@ -97,7 +91,7 @@ def find_nearest(base: Base, inputs: Inputs, wanted: Wanted) -> Offers:
     """Return the settings that give the quantity: spares, numbers of servers, oversubscription; or why none does."""
     plan = shlex.quote(inputs.file.name)
     reason = f"it is calculated (`bomgen explain {plan} {wanted.line.path or wanted.line.id}` shows how)"
-    if wanted.key == QUANTITY:
+    if wanted.key == "quantity":
         servers = find_servers(base, inputs, wanted)
         offers = [*_spares_instead(base.report, inputs, wanted), *([servers] if servers else [])]
         offers += _with_ratio(base, inputs, wanted)
@@ -127,7 +121,7 @@ def _try(inputs: Inputs, setting: str) -> Report | None:
 def _name_changes(before: Report, offer: Offer, wanted: Wanted) -> str:
     pieces, now = _pieces(before), _pieces(offer.report)
     expected = {wanted.line.id}
-    if wanted.key != QUANTITY or offer.how:
+    if wanted.key != "quantity" or offer.how:
         expected |= {line.id for line in offer.report.bill.lines if part_key(line) == part_key(wanted.line)}
     changed = [line for line in {**pieces, **now} if pieces.get(line) != now.get(line) and line not in expected]
     totals, old = offer.report.quote.totals, before.quote.totals
@@ -276,7 +270,7 @@ def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
     shares = {str(path[len(CHARGES)]): rate for path, rate in rates.items() if path[: len(CHARGES)] == CHARGES}
     amounts, hardware = list[tuple[ReturnedLine, Fraction, Fraction]](), list[Fraction]()
     for line in (*returned.lines, *returned.added):
-        price, category = number_in(line.cells[PRICE]), line.cells["category"].value
+        price, category = number_in(line.cells["unit_price"]), line.cells["category"].value
         if line.id in shares or price is None:
             continue
         amounts.append((line, *amounts_of(line, price, currency)))
@@ -330,7 +324,7 @@ def _listed_parts(base: Base) -> set[tuple[Value, Value]]:
 def amounts_of(line: ReturnedLine, price: Decimal, currency: str) -> tuple[Fraction, Fraction]:
     """Return the amount of a line before and after its discount; 0 for wrong inputs, which are conflicts."""
     before = Fraction(sum(line.pieces)) * Fraction(price)
-    after = before * (1 - Fraction(number_in(line.cells[DISCOUNT]) or ZERO))
+    after = before * (1 - Fraction(number_in(line.cells["discount"]) or ZERO))
     return Fraction(rounded(max(before, Fraction(0)), currency)), Fraction(rounded(max(after, Fraction(0)), currency))
 
 
@@ -350,7 +344,7 @@ def judge(
     In a workbook of an older state, what bomgen wrote by itself is that of then, and no conflict.
     """
     typed = match_rows(rebuilt.returned, proposal.returned)
-    counted = {change.after.mark: change for change in changes.lines if change.key in (QUANTITY, SPARE)}
+    counted = {change.after.mark: change for change in changes.lines if change.key in ("quantity", "spare")}
     moved = _moved_spares(proposal, rebuilt)
     follows = tuple(_follows(typed, rebuilt, {line.id for line in changes.deleted}, counted.keys(), moved))
     for problem in proposal.problems:
@@ -381,9 +375,9 @@ def _follows(
     new = {line.id: line for line in rebuilt.returned.lines}
     for line in typed.lines:
         after = new.pop(line.id, None)
-        keys = [key for key in (QUANTITY, SPARE) if line.cells[key].mark not in counted]
+        keys = [key for key in ("quantity", "spare") if line.cells[key].mark not in counted]
         if line.id in moved:
-            keys = [key for key in keys if key != SPARE]
+            keys = [key for key in keys if key != "spare"]
         if after is None or any(not is_same(line.cells[key], after.cells[key], ZERO) for key in keys):
             yield change_text(line.id, _show_pieces(line), _show_pieces(after) if after else message("apply-gone"))
     yield from (
@@ -405,13 +399,17 @@ def _unmet(
     moved: Collection[str],
 ) -> Iterator[Problem]:
     """Yield conflicts for typed pieces that the edited plan does not give, with what gives them in the plan today."""
-    rows = {line.cells[ID].mark.line: line.id for line in typed.lines}
+    rows = {line.cells["id"].mark.line: line.id for line in typed.lines}
     new, searched = {line.id: line for line in rebuilt.returned.lines}, 0
     for change in counted:
         line = new.get(rows[change.after.mark.line])
         value = number_in(line.cells[change.key]) or ZERO if line else ZERO
         met = value == (number_in(change.after) or ZERO)
-        if (change.line in moved) if change.key == SPARE and has_spares(proposal.base.lines[change.line].line) else met:
+        if (
+            (change.line in moved)
+            if change.key == "spare" and has_spares(proposal.base.lines[change.line].line)
+            else met
+        ):
             continue
         title = proposal.base.titles[change.key].lower()
         pieces = {"typed": show(change.after.value), "planned": show(value)}
@@ -429,7 +427,7 @@ def _unmet(
         yield conflict(change.after, typed.bill, refusal, path or change.line, offers)
 
 
-def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = QUANTITY) -> Wanted:
+def wanted_of(base: Base, returned: ReturnedQuote, line_id: str, key: str = "quantity") -> Wanted:
     """Return the pieces of a line of the plan that stand in the workbook; none where its row is gone."""
     row = next((line for line in returned.lines if line.id == line_id), None)
     line = base.lines[line_id].line
@@ -444,10 +442,10 @@ def _other_total(rebuilt: Base, typed: ReturnedQuote, wanted: Decimal) -> Proble
     lines = [
         line.id
         for line in kept
-        if any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in (PRICE, DISCOUNT))
+        if any(not is_same(line.cells[key], came[line.id][key], ZERO) for key in ("unit_price", "discount"))
     ]
     reason = f" ({', '.join(lines)})" if lines else ""
-    if any(not is_same(line.cells[SPARE], came[line.id][SPARE], ZERO) for line in kept):
+    if any(not is_same(line.cells["spare"], came[line.id]["spare"], ZERO) for line in kept):
         reason += "; spares of a part are purchased on its first line, at the discount of that line"
     refusal = (
         f"with these edits the plan comes to {rebuilt.report.quote.totals.amount} {currency}, the workbook to "
@@ -472,9 +470,9 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
         before = old.get(line.id, {} if line.id else new)
         if not before:
             continue
-        price, amount, share_price = line.cells[PRICE], line.cells["amount"], computed.prices.get(line.id)
+        price, amount, share_price = line.cells["unit_price"], line.cells["amount"], computed.prices.get(line.id)
         of_line = f"of '{line.id or line.cells['description'].value}'"
-        if share_price is not None and not _is_one_of(price, [share_price], before[PRICE]):
+        if share_price is not None and not _is_one_of(price, [share_price], before["unit_price"]):
             typed = _say_typed("price", of_line, price)
             refusal = f"{typed}: it is a share of the hardware; change the share below the lines"
             prices.append(conflict(price, returned.bill, refusal, line.id))
@@ -505,7 +503,7 @@ def _typed_over(proposal: Proposal, computed: Computed) -> list[Problem]:
 
 def _hardware_cells(quote: ReturnedQuote) -> dict[str, TableCell]:
     """Return the cells of what lines add to the hardware, by the ids of their lines: the one other computed column."""
-    lines = {line.cells[ID].mark.line: line.id for line in quote.lines}
+    lines = {line.cells["id"].mark.line: line.id for line in quote.lines}
     titled = (cell for cell in quote.beside if cell.mark.column in quote.header and cell.mark.line in lines)
     return {lines[cell.mark.line]: cell for cell in titled}
 

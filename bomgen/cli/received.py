@@ -54,8 +54,7 @@ from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import compute_margin, list_cables, list_unpriced_parts
 from bomgen.workflow.plan_files import STANDARD_INPUT, STANDARD_INPUT_NAME
 from bomgen.xray.contents import open_bill, plan_name, plan_text, to_data, xray_document
-from bomgen.xray.inspection import inspect
-from bomgen.xray.types import Xray
+from bomgen.xray.inspection import Xray, inspect
 
 MARGIN_FORMS = ("text", "csv", "json")
 

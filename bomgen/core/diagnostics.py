@@ -100,6 +100,11 @@ class PlanErrors(Exception):
         return type(self), (self.problems,)
 
 
+def error_at(place: Mark | str, message: str, rule: str) -> PlanErrors:
+    """Return an error at a mark, or at the beginning of a file."""
+    return PlanErrors([Problem(Mark(place, 1, 1) if isinstance(place, str) else place, "error", message, rule)])
+
+
 class Infeasible(Exception):
     """A demand that cannot be met; `because` is the figure that failed, traced back to the plan for the user."""
 

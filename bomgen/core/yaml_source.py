@@ -141,9 +141,12 @@ def read_data(name: str) -> Mapping[str, Any]:
 
 
 def value_at(data: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path of keys in plain data; None where there is none."""
+    """Return the value at a path of keys and positions in plain data; None where there is none."""
     for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
     return data
 
 

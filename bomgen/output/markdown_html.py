@@ -26,7 +26,6 @@ from bomgen.core.safety import printable
 from bomgen.output.face import face_rules
 from bomgen.output.terminal import cell_text
 from bomgen.pricing.quote import lines_to_price
-from bomgen.reading.quote_workbook import AMOUNT, INCLUSIVE_AMOUNT, INCLUSIVE_PRICE, PRICE
 
 BILL = "bill"
 """The section with the totals."""
@@ -58,7 +57,7 @@ _ROOM = 4
 """Extra characters per column for spacing and wide letters."""
 _MINUS = "\N{MINUS SIGN}"
 _AMOUNT_COLUMN = "amount"
-_BEFORE_TAX = (PRICE, AMOUNT)
+_BEFORE_TAX = ("unit_price", "amount")
 """The column with a total per group of the bill."""
 _FEW_NUMBERS = 2
 """Number columns up to which texts are not stacked, however wide."""
@@ -233,7 +232,7 @@ class _View:
 
         Prices including tax take the place of those before tax. What is sold then comes before its part number.
         """
-        hidden = _BEFORE_TAX if any(column.key == INCLUSIVE_PRICE for column in table.columns) else ()
+        hidden = _BEFORE_TAX if any(column.key == "inclusive_price" for column in table.columns) else ()
         shown = [
             index
             for index, column in enumerate(table.columns)
@@ -284,7 +283,7 @@ class _View:
         """Return the total of a group of bill rows; empty if no charged row is priced."""
         rows = lines_to_price(rows)
         places = {column.key: index for index, column in enumerate(table.columns)}
-        index = places.get(INCLUSIVE_AMOUNT, places[_AMOUNT_COLUMN])
+        index = places.get("inclusive_amount", places[_AMOUNT_COLUMN])
         cells = [row.cells[index] for row in rows]
         amounts = [cell.value for cell in cells if isinstance(cell.value, Decimal)]
         if not amounts:
@@ -311,7 +310,7 @@ class _View:
             if _ADDRESS.fullmatch(value):
                 return Field("address", (("", value),), link or value, "", False)
         elif isinstance(value, Decimal) and currency:
-            write = self.language.unit_price if column.key in (_UNIT_PRICE, INCLUSIVE_PRICE) else self.language.amount
+            write = self.language.unit_price if column.key in (_UNIT_PRICE, "inclusive_price") else self.language.amount
             text = write(value, currency)
             text = self.language.word("ui-at-least", amount=text) if cell.least else text
             text = self.language.about(text, cell.estimate, lambda end: write(end, currency))

@@ -20,19 +20,7 @@ from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 from bomgen.reading.list_columns import name_role
 from bomgen.reading.part_numbers import PartIndex
-from bomgen.reading.price_lists import (
-    FREE,
-    HEADER,
-    NO_PART,
-    NO_PRICE,
-    NOTE,
-    OTHER_PRICE,
-    SAME,
-    SUM,
-    UNIT_UNKNOWN,
-    PriceList,
-    UnpricedRow,
-)
+from bomgen.reading.price_lists import PriceList, UnpricedRow
 from bomgen.results.result import Report
 
 SHARE = Decimal("0.0001")
@@ -176,19 +164,9 @@ FIRST = 5
 """Number of prices shown."""
 NAMED = 10
 """Number of rows of each kind that are named."""
-REASONS = {
-    NO_PRICE: "no-price",
-    FREE: "free",
-    UNIT_UNKNOWN: "unit",
-    NO_PART: "no-part",
-    SUM: "sum",
-    NOTE: "note",
-    HEADER: "header",
-    OTHER_PRICE: "other-price",
-    SAME: "same",
-}
-"""Names of the reasons in messages: `left-sum` counts rows, `reason-sum` says why a row is skipped."""
-NAMED_REASONS = (NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, OTHER_PRICE)
+REASONS = ("no-price", "free", "unit", "no-part", "sum", "note", "header", "other-price", "same")
+"""Reasons for skipping a row, in the order of messages: `left-sum` counts rows, `reason-sum` says why."""
+NAMED_REASONS = ("no-price", "free", "unit", "no-part", "other-price")
 """Reasons for skipped rows that a reader may miss."""
 
 
@@ -290,14 +268,14 @@ def _left_out(rows: Sequence[UnpricedRow], words: Language) -> Iterator[Table]:
     shown = list[tuple[str, ...]]()
     for reason in NAMED_REASONS:
         of_reason = [row for row in rows if row.reason == reason]
-        why = message(f"reason-{REASONS[reason]}")
+        why = message(f"reason-{reason}")
         shown += [
             (say(message("read-line", line=str(row.mark.line))), say(message("read-row", why=why, cell=row.text)))
             for row in of_reason[:NAMED]
         ]
         if len(of_reason) > NAMED:
             shown.append(("...", say(message("read-more-with", count=len(of_reason) - NAMED, why=why))))
-    names = [message(f"left-{name}", count=counts[reason]) for reason, name in REASONS.items() if counts[reason]]
+    names = [message(f"left-{reason}", count=counts[reason]) for reason in REASONS if counts[reason]]
     yield _table(say(message("read-left-out", names=names)), shown)
 
 

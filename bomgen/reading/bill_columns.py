@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, Question
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import KEPT, MAX_COLUMNS, RawTable, TableCell, has_tax, read_amount, read_heading
@@ -24,12 +24,10 @@ from bomgen.reading.list_columns import (
     NOTHING,
     PRICES,
     RequestedColumns,
-    among,
-    column_choices,
+    column_question,
     find_column,
     lacks_column,
     name_role,
-    question_error,
 )
 from bomgen.reading.part_numbers import words_of
 
@@ -118,9 +116,9 @@ def find_counted_rows(table: RawTable, file: str, asked: RequestedColumns = NOTH
     rows = table.rows[at + 1 : at + 1 + JUDGED]
     taken = {column for name, indices in roles.items() if name not in _TEXTS for column in indices}
     free = [column for column in range(max(map(len, rows))) if column not in taken]
-    counted = [column for column in free if _counts_pieces(rows, column)]
+    counted = [column for column in free if _are_most(_filled(rows, column), _pieces_of)]
     counted = [column for column in counted if not _is_running(rows, column)] or counted
-    texts = [column for column in free if column not in counted and not _has_numbers(rows, column)]
+    texts = [column for column in free if column not in counted and not _are_most(_filled(rows, column), _is_number)]
     if not _TEXTS & roles.keys():
         roles["description"] = texts
     if not _TEXTS & {name for name, columns in roles.items() if columns}:
@@ -166,7 +164,7 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
             "no bill is found in it; a row must name its columns: a quantity, and a part number or a description; "
             f"or specify them: bomgen xray {file} --columns part=A,quantity=C"
         )
-        return PlanErrors([Problem(Mark(file, 1, 1), "error", wrong, "no-bill")])
+        return error_at(file, wrong, "no-bill")
     _, table, at, roles = best
     headings = _headings_of(table, at)
     for role, name in asked.columns.items():
@@ -176,7 +174,9 @@ def ask(tables: Iterable[RawTable], file: str, asked: RequestedColumns) -> PlanE
     width, rows = len(table.rows[at]), table.rows[at + 1 : at + 1 + JUDGED]
     taken = {index for name, indices in roles.items() if name in ("part", "description", "price") for index in indices}
     columns = [
-        index for index in range(width) if index not in taken and _has_numbers(rows, index) == (role == "quantity")
+        index
+        for index in range(width)
+        if index not in taken and _are_most(_filled(rows, index), _is_number) == (role == "quantity")
     ]
     if role == "quantity":
         columns = [index for index in columns if not _is_running(rows, index)]
@@ -279,7 +279,7 @@ def _choose(
         if candidates:
             roles[role] = candidates
     # "Item" is a description, or a line number.
-    described = [index for index in roles.get("description", ()) if not _counts_lines(rows, index)]
+    described = [index for index in roles.get("description", ()) if not _are_most(_filled(rows, index), _is_line)]
     if described or {"part", "maybe_part"} & roles.keys():
         roles["description"] = described
     maybe = roles.pop("maybe_part", None)
@@ -298,35 +298,27 @@ def _distinct(columns: Sequence[int], rows: Sequence[Sequence[TableCell]]) -> li
     if len(columns) < LEAST_COLUMNS:
         return [*columns]
     values = {column: [row[column].value if column < len(row) else None for row in rows] for column in columns}
-    numeric = [column for column in columns if _has_numbers(rows, column)] or [columns[0]]
+    numeric = [column for column in columns if _are_most(_filled(rows, column), _is_number)] or [columns[0]]
     return [column for at, column in enumerate(numeric) if values[column] not in [values[one] for one in numeric[:at]]]
 
 
-def _has_numbers(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
-    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
-    return sum(map(_is_number, cells)) * 2 > len(cells)
+def _filled(rows: Iterable[Sequence[TableCell]], column: int) -> list[TableCell]:
+    return [row[column] for row in rows if column < len(row) and row[column].filled]
 
 
-def _counts_lines(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
-    """Return whether most values of a column are line numbers, such as 10 or 1.1."""
-    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
-    return sum(bool(_LINE.fullmatch(str(cell.value))) for cell in cells) * 2 > len(cells)
-
-
-def _counts_pieces(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
-    """Return whether most values of a column are whole numbers above 0, written without leading zeros."""
-    cells = [row[column] for row in rows if column < len(row) and row[column].filled]
-    return sum(_pieces_of(cell) is not None for cell in cells) * 2 > len(cells)
+def _are_most(cells: Sequence[TableCell], test: Callable[[TableCell], object]) -> bool:
+    return 2 * sum(bool(test(cell)) for cell in cells) > len(cells)
 
 
 def _pieces_of(cell: TableCell) -> int | None:
+    """Return a whole number above 0, written without leading zeros; None for other values."""
     text = f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
     return int(text.replace(",", "")) if _WHOLE.fullmatch(text) else None
 
 
 def _is_running(rows: Sequence[Sequence[TableCell]], column: int) -> bool:
     """Return whether a column counts the rows, as 1, 2, 3 or 10, 20, 30 do."""
-    pieces = [_pieces_of(row[column]) or 0 for row in rows if column < len(row) and row[column].filled]
+    pieces = [_pieces_of(cell) or 0 for cell in _filled(rows, column)]
     steps = {after - before for before, after in pairwise(pieces)}
     return len(steps) == 1 and steps < {*_STEPS}
 
@@ -342,6 +334,11 @@ def _count_filled(row: Sequence[TableCell]) -> int:
     return sum(cell.filled for cell in row)
 
 
+def _is_line(cell: TableCell) -> bool:
+    """Return whether a value is a line number, such as 10 or 1.1."""
+    return bool(_LINE.fullmatch(str(cell.value)))
+
+
 def _headings_of(table: RawTable, at: int) -> list[str]:
     cells = table.rows[at] if at >= 0 else ()
     return [" ".join(str(cell.value).split()) if cell.filled else "" for cell in cells]
@@ -354,7 +351,7 @@ def _mark(table: RawTable, at: int, column: int, file: str) -> Mark:
 
 def _lacks(name: str, role: str, table: RawTable, at: int, file: str) -> PlanErrors:
     wrong = lacks_column(name, role, _headings_of(table, at))
-    return PlanErrors([Problem(_mark(table, at, 0, file), "error", wrong, "columns")])
+    return error_at(_mark(table, at, 0, file), wrong, "columns")
 
 
 def _question(
@@ -372,10 +369,8 @@ def _question(
         headings[column] = f"{headings[column]}: {reading}".removeprefix(": ")
     if table.name:
         what = message("ask-in-sheet", what=what, key=table.name)
-    choices = column_choices(role, headings, columns or range(len(headings)))
-    answer = choices[0].setting if columns else f"{role}=C"
-    asked = Question(role, among(what, headings, columns), choices)
-    return question_error(_mark(table, at, min(columns, default=0), file), asked, f"bomgen xray {file}", [answer])
+    mark = _mark(table, at, min(columns, default=0), file)
+    return column_question(mark, role, what, headings, columns, f"bomgen xray {file}")
 
 
 # point-to-point sheets ------------------------------------------------------------------------------------------------

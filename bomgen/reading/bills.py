@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.provenance import Mark
 from bomgen.reading.bill_columns import (
     LEAST_COLUMNS,
@@ -33,6 +33,7 @@ from bomgen.reading.cells import (
     Share,
     TableCell,
     Value,
+    custom_of,
     find_currencies,
     language_of,
     prove_points,
@@ -40,10 +41,9 @@ from bomgen.reading.cells import (
     read_heading,
     read_share,
     shorten_texts,
-    yen_of,
 )
-from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns
-from bomgen.reading.part_numbers import PartIndex, Recognition, Recognizer, words_of
+from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns, choose_sheet
+from bomgen.reading.part_numbers import PartIndex, Recognition, words_of
 
 MAX_LINES = 5000
 """Maximum number of bill lines that are read; a cluster has about a hundred."""
@@ -63,11 +63,8 @@ GENERIC_NAMES = (
 """Words in place of a part number, in lower case: those of quotes by any revision of bomgen, and those of vendors."""
 
 
-TRANSCEIVER = "transceiver"
 PLUGGED_INTO = {"server", "switch", "nic"}
 """Kinds of parts that a module's line may name as its host."""
-ANY_SWITCH = "switch"
-"""Tier of a module at a switch whose tier the line does not state."""
 
 
 class StatedPlace(NamedTuple):
@@ -78,7 +75,7 @@ class StatedPlace(NamedTuple):
     links: str = ""
     """Kind of link, such as leaf-spine."""
     tier: str = ""
-    """Tier of a switch; for a module, the end at which it is plugged in."""
+    """Tier of a switch; for a module, the end at which it is plugged in: `switch` if it is of no stated tier."""
 
 
 class Listed(NamedTuple):
@@ -175,7 +172,7 @@ class SentLine(NamedTuple):
         if self.kind:
             return False
         said = set(self.kinds)
-        if kind == TRANSCEIVER and said <= PLUGGED_INTO and _any(words_of("plugs")["plug"], self._words):
+        if kind == "transceiver" and said <= PLUGGED_INTO and _any(words_of("plugs")["plug"], self._words):
             return True
         return not said or kind in said
 
@@ -241,7 +238,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     Raises PlanErrors if no table has a column of quantities and one of parts or descriptions, and with a question if
     several columns may be the quantities or the prices.
     """
-    tables = _asked_tables([*map(shorten_texts, tables)], file, asked)
+    tables = choose_sheet([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
     cables = {table.name: listed for table in seen if not asked.columns and (listed := read_cables(table))}
     seen = [count_cables(cables[table.name], table.name) if table.name in cables else table for table in seen]
@@ -254,10 +251,9 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     if not blocks:
         raise ask(seen, file, asked)
     point = asked.decimal or _point(blocks)
-    recognizer = Recognizer(index)
     read, section, left_lines = list[_Read](), "", MAX_LINES
     for block in blocks:
-        reader = _BlockReader(block, recognizer, point, section if block.continues else "")
+        reader = _BlockReader(block, index, point, section if block.continues else "")
         read.append(reader.read(left_lines))
         section, left_lines = reader.section, left_lines - len(read[-1].lines)
     if counted and not any(line.kinds for reading in read for line in reading.lines):
@@ -289,17 +285,8 @@ def require_whole(bill: SentBill) -> SentBill:
     """Return a bill for comparison. Raises PlanErrors for one that was not read completely."""
     if bill.unread:
         message = f"more than {MAX_LINES} lines; give the bill alone"
-        raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "table-limit")])
+        raise error_at(bill.file, message, "table-limit")
     return bill
-
-
-def _asked_tables(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
-    chosen = [table for table in tables if asked.sheet in (None, table.name)]
-    if tables and not chosen:
-        names = ", ".join(f"'{table.name}'" for table in tables)
-        message = f"no sheet '{asked.sheet}'; it has {names}"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "columns")])
-    return chosen
 
 
 def _point(blocks: Sequence[BillTable]) -> str | None:
@@ -380,9 +367,9 @@ def _name(line: SentLine) -> str:
 
 
 class _BlockReader:
-    def __init__(self, block: BillTable, recognizer: Recognizer, point: str | None, section: str) -> None:
+    def __init__(self, block: BillTable, index: PartIndex, point: str | None, section: str) -> None:
         self.block, self.columns, self.point, self.section = block, block.columns, point, section
-        self.recognizer = recognizer
+        self.index = index
         self.of_lines = {column for columns in block.columns.values() for column in columns}
         self.fabric = _fabric_in(block.table.name)
         header = block.table.rows[block.start - 1] if block.start else ()
@@ -391,7 +378,7 @@ class _BlockReader:
 
     def read(self, most: int) -> _Read:
         reading = _Read(self.block, [], [])
-        rows, ids = self.block.table.rows[self.block.start : self.block.end], self.recognizer.index.ids
+        rows, ids = self.block.table.rows[self.block.start : self.block.end], self.index.ids
         for at, row in enumerate(rows):
             if len(reading.lines) == most:
                 return reading._replace(unread=sum(any(cell.filled for cell in row) for row in rows[at:]))
@@ -433,8 +420,8 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=self.recognizer.recognize(part, whole),
-            catalog=self.recognizer.index.catalog,
+            recognition=self.index.recognize(part, whole),
+            catalog=self.index.catalog,
             place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,
             spare=(spare or 0) if "spare" in self.columns else None,
@@ -594,4 +581,4 @@ def _currency_of(blocks: Sequence[BillTable]) -> str:
 
 
 def _yen_of(headings: Sequence[str]) -> str:
-    return yen_of(language_of(map(read_heading, headings))) or ""
+    return custom_of(language_of(map(read_heading, headings)), "yen")

@@ -14,9 +14,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder
 from bomgen.core.units import minor_units
@@ -201,16 +201,9 @@ def language_of(headings: Iterable[Heading]) -> str:
     return best[0] if len(best) == 1 else ""
 
 
-def yen_of(language: str) -> str | None:
-    """Return the currency of `¥` in lists of a language; None if unknown."""
-    currency = languages().get(language, {}).get("yen")
-    return str(currency) if currency else None
-
-
-def decimal_of(language: str) -> str | None:
-    """Return the decimal separator of a language; None if both are in use."""
-    separator = languages().get(language, {}).get("decimal")
-    return str(separator) if separator else None
+def custom_of(language: str, key: Literal["yen", "decimal"]) -> str:
+    """Return the currency of `¥`, or the decimal separator, in lists of a language; empty if both are in use."""
+    return str(languages().get(language, {}).get(key) or "")
 
 
 def has_price_word(heading: str) -> bool:
@@ -340,19 +333,23 @@ def fill_merged(table: RawTable) -> RawTable:
 def too_many_cells(mark: Mark) -> PlanErrors:
     """Return an error for a table with too many cells."""
     message = f"more than {MAX_CELLS} cells; at most so many are read, save the rows with prices alone"
-    return PlanErrors([Problem(mark, "error", message, "table-limit")])
+    return error_at(mark, message, "table-limit")
 
 
 def shorten_texts(table: RawTable) -> RawTable:
     """Return the table with its longest texts truncated, marked by `…`."""
     if not any(isinstance(cell.value, str) and len(cell.value) > LONGEST for row in table.rows for cell in row):
         return table
-    return table._replace(rows=tuple(tuple(map(_shorten, row)) for row in table.rows))
-
-
-def _shorten(cell: TableCell) -> TableCell:
-    is_long = isinstance(cell.value, str) and len(cell.value) > LONGEST
-    return TableCell(f"{str(cell.value)[:LONGEST]}…", cell.mark) if is_long else cell
+    rows = (
+        [
+            TableCell(f"{cell.value[:LONGEST]}…", cell.mark)
+            if isinstance(cell.value, str) and len(cell.value) > LONGEST
+            else cell
+            for cell in row
+        ]
+        for row in table.rows
+    )
+    return table._replace(rows=tuple(map(tuple, rows)))
 
 
 def cell_at(table: RawTable, line: int, column: int) -> TableCell | None:
@@ -486,16 +483,13 @@ def _read_written_share(text: str) -> Share | None:
     return None
 
 
+@lru_cache(maxsize=KEPT, typed=True)
 def read_pieces(value: Value) -> Decimal | None:
     """Return the number of pieces that a price is for, from its unit: 1 for `EA`, 100 for `100 St`; else None."""
     if isinstance(value, Decimal):
         return value if value > 0 else None
-    return _read_written_pieces(value) if isinstance(value, str) else None
-
-
-@lru_cache(maxsize=KEPT)
-def _read_written_pieces(text: str) -> Decimal | None:
-    match = _PIECES.fullmatch(unicodedata.normalize("NFKC", text[:MAX_HEADING]).strip().lower())
+    text = value[:MAX_HEADING] if isinstance(value, str) else "?"
+    match = _PIECES.fullmatch(unicodedata.normalize("NFKC", text).strip().lower())
     if match is None or not (match[2].strip() == "" or normalize(match[2]) in words("pieces")):
         return None
     return Decimal(re.sub("[^0-9]", "", match[1]) or 1) or None

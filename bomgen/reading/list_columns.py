@@ -7,11 +7,11 @@ question with the candidates, each as `bomgen prices --columns` takes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, suggestion
+from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, error_at, suggestion
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_units
@@ -34,7 +34,7 @@ from bomgen.reading.cells import (
     read_amount,
     read_heading,
 )
-from bomgen.reading.part_numbers import PartIndex
+from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.scans import column_letters, column_number
 
 PRICES = ("net_price", "price", "list_price")
@@ -183,17 +183,24 @@ ROLES = (
 )
 
 
-def layouts(
-    table: RawTable, file: str, asked: RequestedColumns, index: Callable[[], PartIndex]
-) -> Iterator[ListLayout]:
-    """Yield the lists of a sheet; `index` has the parts, if headings name none. Raises PlanErrors with a question."""
+def choose_sheet(tables: Sequence[RawTable], file: str, asked: RequestedColumns) -> Sequence[RawTable]:
+    """Return all tables, or the requested one. Raises PlanErrors if there is none of this name."""
+    chosen = [table for table in tables if asked.sheet in (None, table.name)]
+    if tables and not chosen:
+        names = ", ".join(f"'{table.name}'" for table in tables)
+        raise error_at(file, f"no sheet '{asked.sheet}'; it has {names}", "columns")
+    return chosen
+
+
+def layouts(table: RawTable, file: str, asked: RequestedColumns) -> Iterator[ListLayout]:
+    """Yield the lists of a sheet. Raises PlanErrors with a question."""
     filled = fill_merged(_hide_columns(table, asked))
     begin, top = 0, tuple[tuple[TableCell, ...], ...]()
     while (header := _header(filled, begin, asked)) is not None:
         start, headings, mark = header
         end = _next_header(filled, start, headings)
         rows = filled.rows[start : min(start + JUDGED, end)]
-        choice = _Choice(file, headings, rows, asked, index, filled.rows[start - 1] if start else ())
+        choice = _Choice(file, headings, rows, asked, filled.rows[start - 1] if start else ())
         columns = choice.columns()
         taken = {column.at for column in (*columns.values(), *(column for *_, column in choice.breaks))}
         left = ((at, heading) for at, heading in enumerate(headings) if heading.text and at not in taken)
@@ -302,11 +309,10 @@ class _Choice:
         headings: Sequence[Heading],
         rows: Sequence[Sequence[TableCell]],
         asked: RequestedColumns,
-        index: Callable[[], PartIndex],
         header: Sequence[TableCell],
     ) -> None:
         self.file, self.headings, self.rows, self.asked = file, headings, rows, asked
-        self.index, self.header = index, header
+        self.header = header
         self.breaks: list[tuple[str, int | None, RecognisedColumn]] = []
         self.by_role: dict[str, list[int]] = {}
         for at, heading in enumerate(headings):
@@ -371,7 +377,7 @@ class _Choice:
             texts = [heading.text for heading in self.headings]
             at = find_column(name, texts, width)
             if at is None:
-                raise PlanErrors([Problem(self._mark(), "error", lacks_column(name, role, texts), "columns")])
+                raise error_at(self._mark(), lacks_column(name, role, texts), "columns")
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, (), "")
             columns[role] = RecognisedColumn(at, heading, message("why-asked"))
         return columns
@@ -392,7 +398,7 @@ class _Choice:
     def _checked(self, at: int) -> RecognisedColumn:
         """Return a column with a heading of parts, unless another one has all the part numbers."""
         values = [str(value) for value in self._values(at)]
-        if not values or self.index().count(values):
+        if not values or built_in_parts().count(values):
             return self._column(at)
         candidates = [column for column, heading in enumerate(self.headings) if heading.text and column != at]
         counts = {column: self._count(column) for column in candidates}
@@ -413,7 +419,7 @@ class _Choice:
         raise self._question("part", candidates, what)
 
     def _count(self, at: int) -> int:
-        return self.index().count(value for value in self._values(at) if isinstance(value, str))
+        return built_in_parts().count(value for value in self._values(at) if isinstance(value, str))
 
     def _prices(self) -> dict[str, RecognisedColumn]:
         columns: dict[str, RecognisedColumn] = {}
@@ -455,11 +461,9 @@ class _Choice:
 
     def _question(self, role: str, candidates: Sequence[int], what: str = "") -> PlanErrors:
         headings, candidates = [heading.text for heading in self.headings], candidates[:MAX_COLUMNS]
+        mark = self._mark(min(candidates, default=0))
         what = what or _which(role, candidates)
-        choices = column_choices(role, headings, candidates or range(len(headings)))
-        answer = choices[0].setting if candidates else f"{role}=C"
-        asked = Question(role, among(what, headings, candidates), choices)
-        return question_error(self._mark(min(candidates, default=0)), asked, f"bomgen prices {self.file}", [answer])
+        return column_question(mark, role, what, headings, candidates, f"bomgen prices {self.file}")
 
 
 def _which(role: str, candidates: Sequence[int]) -> str:
@@ -484,10 +488,16 @@ def find_column(name: str, headings: Sequence[str], width: int) -> int | None:
     return next((at for at, text in enumerate(headings) if normalize(text) == wanted), None)
 
 
-def among(what: str, headings: Sequence[str], candidates: Iterable[int]) -> str:
-    """Return a question with the columns that it is about, if there are any."""
+def column_question(
+    mark: Mark, role: str, what: str, headings: Sequence[str], candidates: Sequence[int], command: str
+) -> PlanErrors:
+    """Return the question which column has a role, of some candidates, or of all columns if there are none."""
+    choices = column_choices(role, headings, candidates or range(len(headings)))
+    if not candidates:
+        return question_error(mark, Question(role, what, choices), command, [f"{role}=C"])
     columns = [message("ask-heading", id=column_letters(at + 1), cell=headings[at]) for at in candidates]
-    return message("ask-among", what=what, columns=columns) if columns else what
+    text = message("ask-among", what=what, columns=columns)
+    return question_error(mark, Question(role, text, choices), command, [choices[0].setting])
 
 
 def column_choices(role: str, headings: Sequence[str], candidates: Iterable[int]) -> tuple[Choice, ...]:

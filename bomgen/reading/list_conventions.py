@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question
+from bomgen.core.diagnostics import Choice, PlanErrors, Question, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_unit, minor_units
@@ -26,7 +26,7 @@ from bomgen.reading.cells import (
     YEN,
     Share,
     TableCell,
-    decimal_of,
+    custom_of,
     find_currencies,
     find_currency,
     find_scale,
@@ -39,7 +39,6 @@ from bomgen.reading.cells import (
     read_share,
     words,
     written_date,
-    yen_of,
 )
 from bomgen.reading.list_columns import (
     DECIMALS,
@@ -121,8 +120,12 @@ class Conventions:
         self.around = [*_first_texts(layout.titles), *self.notes_below, *_first_texts(without_part)]
         """Text above the header, in notes, and in rows without a part."""
         self._refuse_tax()
-        self.taxed = self._taxed()
+        self.taxed: dict[str, Decimal] = {}
         """What prices are divided by for those before tax."""
+        if asked.tax:
+            self.notes.append(message("note-tax", number=f"{(PERCENT * asked.tax).normalize():f}"))
+            headings = {role: column.heading.text for role, column in self.columns.items() if role in AMOUNTS}
+            self.taxed = {role: 1 + asked.tax for role, text in headings.items() if has_tax(text) is not False}
         self.scales = self._scales()
         self.units = [unit for unit in UNITS if unit in self.columns]
         if "unit" in self.units and "pack" in self.units:
@@ -218,14 +221,6 @@ class Conventions:
             if has_tax(text) and not normalize(text).startswith(tuple(words("sums"))):
                 raise tax_question(cell.mark, message("ask-taxed", cell=text), text, self.file)
 
-    def _taxed(self) -> dict[str, Decimal]:
-        if not self.asked.tax:
-            return {}
-        self.notes.append(message("note-tax", number=f"{(PERCENT * self.asked.tax).normalize():f}"))
-        columns = {role: column for role, column in self.columns.items() if role in AMOUNTS}
-        taxed = (role for role, column in columns.items() if has_tax(column.heading.text) is not False)
-        return dict.fromkeys(taxed, 1 + self.asked.tax)
-
     def _scales(self) -> dict[str, Decimal]:
         columns = [*self.columns.items(), *((role, column) for role, _, column in self.layout.breaks)]
         scales: dict[str, Decimal] = {}
@@ -320,7 +315,7 @@ class Conventions:
                 elif written and written.unclear and role != "amount":
                     unclear.append(cell)
         points = [point for point, cells in proved.items() if cells]
-        if unclear and not points and (usual := decimal_of(self.layout.language)):
+        if unclear and not points and (usual := custom_of(self.layout.language, "decimal")):
             points = [usual]
         if len(points) > 1:
             odd = min(sorted(proved.values(), key=len)[0], key=lambda cell: cell.mark)
@@ -353,11 +348,13 @@ class Conventions:
             named = {code for text in _texts_of([*_first_texts(self.layout.titles)]) for code in find_currencies(text)}
             where = message("why-above")
         if not named:
+            # A note about prices, such as "all prices in EUR".
             texts = _texts_of([*_first_texts(row.filled for row in self.rows)])
-            named = {code for text in texts for code in self._named_in_note(text)}
+            about = (text for text in texts if any(word in normalize(text) for word in words("about_prices")))
+            named = {code for text in about for code in find_currencies(text)}
             where = message("why-note")
         if YEN in named:
-            named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
+            named = {custom_of(self.layout.language, "yen") or YEN} | (named - {YEN})
         if len(named) == 1 and YEN not in named:
             [code] = named
             self.notes.append(message("note-currency", codes=[code], why=where))
@@ -368,7 +365,7 @@ class Conventions:
         if not any("part" in row.cells and not row.cells.keys().isdisjoint(PRICES) for row in self.rows):
             return None
         self._check_any_amount()
-        yen = {yen_of(code) for code in languages()} if YEN in named else set()
+        yen = {custom_of(code, "yen") for code in languages()} if YEN in named else set()
         likely = sorted(filter(None, (named | yen) - {YEN}))
         currencies = [f"currency={code}" for code in (*likely, *sorted(minor_units()))]
         raise self._question(self.layout.header, what, ["currency=USD"], currencies)
@@ -380,13 +377,7 @@ class Conventions:
         priced = [cell for cell in unread if DIGIT.search(str(cell.value))]
         if priced and len(unread) == len(cells):
             wrong = f"'{priced[0].value}' is not an amount, and no price can be read; put notes into another column"
-            raise PlanErrors([Problem(priced[0].mark, "error", wrong, "columns")])
-
-    @staticmethod
-    def _named_in_note(text: str) -> frozenset[str]:
-        """Return the currencies in a note about prices, such as "all prices in EUR"."""
-        said = normalize(text)
-        return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
+            raise error_at(priced[0].mark, wrong, "columns")
 
     def _named_by_cells(self) -> tuple[bool, set[str]]:
         codes, every = set[str](), True
@@ -396,7 +387,7 @@ class Conventions:
             named = {amount[1] for amount in amounts if amount[1]}
             codes |= named
             every = every and (bool(named) or not amounts)
-        yen = yen_of(self.layout.language)
+        yen = custom_of(self.layout.language, "yen")
         return every and bool(codes), {yen if code == YEN and yen else code for code in codes}
 
     def _judge_shares(self) -> None:
@@ -409,7 +400,7 @@ class Conventions:
         ones = [cell for _, cell, number in bare if number == 1]
         if ones and not self.percent and all(number in (0, 1) for *_, number in bare):
             wrong = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
-            raise PlanErrors([Problem(ones[0].mark, "error", wrong, "columns")])
+            raise error_at(ones[0].mark, wrong, "columns")
         for cells, cell, number in bare if self.percent else ():
             if 0 < number < 1 and not self.amount(cells, self.net):
                 percent = (number * PERCENT).normalize()
@@ -417,7 +408,7 @@ class Conventions:
                     f"a discount of {number:f} among larger ones may be {number:f} % or {percent:f} %; "
                     "write it with a per cent sign"
                 )
-                raise PlanErrors([Problem(cell.mark, "error", wrong, "columns")])
+                raise error_at(cell.mark, wrong, "columns")
         self.paid = role == "paid"
         if role == "discount_or_paid" and shares:
             scaled = [(cells, *self._scaled(share), share.paid) for cells, _, share in shares]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import MODEL, Record, schema_of_file
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import Path, Source, read_data
@@ -70,10 +69,10 @@ def read_config(text: str, file: str) -> Source:
     except json.JSONDecodeError as error:
         mark = Mark(file, error.lineno, error.colno)
         message = f"not JSON: {error.msg}; give the config.json of a checkpoint"
-        raise PlanErrors([Problem(mark, "error", message, "json")]) from None
+        raise error_at(mark, message, "json") from None
     except (RecursionError, ValueError):
         message = "nested too deep, or a number of too many digits; give the config.json of a checkpoint"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "json")]) from None
+        raise error_at(file, message, "json") from None
     return Source(file, text, data, {}, {(): Mark(file, 1, 1)})
 
 
@@ -87,7 +86,7 @@ def read_model(source: Source, name: str) -> ReadModel:
     data |= _shape(config)
     if vision := _vision(config):
         data["vision_parameters"] = vision
-    is_known = config.kind in _table("types")
+    is_known = config.kind in read_data(TYPES)["types"]
     data |= {"confidence": "high" if is_known else "low", "source": ["config"]}
     data["sources"] = {"config": {"title": f"{source.file}, configuration of model_type {config.kind or 'unknown'}"}}
     described = source._replace(data=data, values=source.values | dict(_marks(config, data)))
@@ -121,16 +120,9 @@ def _written(value: Any) -> str:
     return write_scalar(value, flow=False) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-@cache
-def _table(name: str) -> Mapping[str, Any]:
-    """Return a table of `data/model-types.yaml`."""
-    table: Mapping[str, Any] = read_data(TYPES)[name]
-    return table
-
-
 def _names_of(key: str) -> Sequence[str]:
     """Return the keys of configurations that mean a key of a model part; the key itself if it is not listed."""
-    names: Sequence[str] = _table("shape").get(key) or _table("sizes").get(key) or (key,)
+    names: Sequence[str] = read_data(TYPES)["shape"].get(key) or read_data(TYPES)["sizes"].get(key) or (key,)
     return names
 
 
@@ -151,7 +143,7 @@ class _Config(NamedTuple):
     @property
     def defaults(self) -> Mapping[str, Any]:
         """Return what its library assumes for its type."""
-        defaults: Mapping[str, Any] = _table("types").get(self.kind, {})
+        defaults: Mapping[str, Any] = read_data(TYPES)["types"].get(self.kind, {})
         return defaults
 
     def problem(
@@ -205,7 +197,7 @@ def _language_part(source: Source) -> _Config:
             return config
     message = "no configuration of a language model: `num_hidden_layers` and `hidden_size` are missing; "
     message += "give the config.json of a checkpoint in the form of Hugging Face"
-    raise PlanErrors([Problem(source.mark(()), "error", message, "model-config")])
+    raise error_at(source.mark(()), message, "model-config")
 
 
 def _shape(config: _Config) -> dict[str, Any]:
@@ -214,7 +206,7 @@ def _shape(config: _Config) -> dict[str, Any]:
         message = "layers of different sizes are not counted; write a part file with `parameters`"
         raise PlanErrors([config.problem("block_configs", message)])
     shape: dict[str, Any] = {"type": "dense"}
-    shape |= {key: count for key in _table("shape") if (count := config.count(key))}
+    shape |= {key: count for key in read_data(TYPES)["shape"] if (count := config.count(key))}
     shape.setdefault("layers", len(config.items(BLOCK_TYPES)))
     shape |= dict(_structure(config))
     for part in (_feed_forward, _windows, _states, _latent, _sparse, _checkpoint):

@@ -123,6 +123,7 @@ class PartIndex:
         self.catalog = catalog
         self.spent = False
         """Whether the search for similar numbers has reached its limit."""
+        self.recognised: dict[tuple[str, str], Recognition] = {}
         self.families: list[Record] = []
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
@@ -257,10 +258,6 @@ class PartIndex:
         length = _coded(code) if record else Fraction(0)
         return _at_length(text, record, length) if record and length and len(code) == CODE else None
 
-    def kinds_of(self, text: str) -> list[tuple[str, str]]:
-        """Return the kinds and ids of all parts that a name may denote."""
-        return sorted(self.names.get(text.lower(), {}))
-
     def _exact(self, text: str, line: str) -> Named | None:
         written = text.lower()
         fits = self.names.get(written, {})
@@ -305,7 +302,7 @@ class PartIndex:
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()
-        for addition in known_suffixes():
+        for addition in read_data(SUFFIXES)["suffixes"]:
             pattern, begins = addition["pattern"], addition.get("for")
             match = re.search(pattern if pattern.startswith("^") else f"(?:{pattern})$", written)
             if match is None or match.span() == (0, len(written)) or (begins and not written.startswith(tuple(begins))):
@@ -319,6 +316,13 @@ class PartIndex:
                 return named._replace(reason=reason, certain=is_certain)
         return None
 
+    def recognize(self, part: str, text: str) -> Recognition:
+        """Return the recognition of a line, each text once; similar numbers for the first `MAX_CLOSE` texts only."""
+        if (part, text) not in self.recognised:
+            self.spent = len(self.recognised) >= MAX_CLOSE
+            self.recognised[part, text] = recognize(part, text, self)
+        return self.recognised[part, text]
+
     def nearest(self, text: str) -> tuple[str, ...]:
         """Return the known numbers most similar to one."""
         return () if self.spent else tuple(nearest(text.strip().lower(), self.names, SHOWN_NEAREST))
@@ -328,21 +332,6 @@ class PartIndex:
 def built_in_parts() -> PartIndex:
     """Return the parts of the built-in catalogue, cached."""
     return PartIndex(Catalog())
-
-
-class Recognizer:
-    """Recognises the parts on the lines of a bill, each text once."""
-
-    def __init__(self, index: PartIndex) -> None:
-        self.index = index
-        self.recognised: dict[tuple[str, str], Recognition] = {}
-
-    def recognize(self, part: str, text: str) -> Recognition:
-        """Return the recognition of a line; similar numbers only for the first `MAX_CLOSE` different lines."""
-        if (part, text) not in self.recognised:
-            self.index.spent = len(self.recognised) >= MAX_CLOSE
-            self.recognised[part, text] = recognize(part, text, self.index)
-        return self.recognised[part, text]
 
 
 def recognize(part: str, text: str, index: PartIndex) -> Recognition:
@@ -554,13 +543,6 @@ def _coded(code: str) -> Fraction:
 
 
 @cache
-def known_suffixes() -> tuple[Mapping[str, Any], ...]:
-    """Return the suffixes of part numbers that do not denote another part, from the data file."""
-    return tuple(read_data(SUFFIXES)["suffixes"])
-
-
-@cache
 def words_of(group: str) -> Mapping[str, tuple[re.Pattern[str], ...]]:
     """Return the patterns of a group of `bill-words.yaml` by meaning, for lower-case text."""
-    table = read_data(WORDS)[group]
-    return {name: tuple(re.compile(word) for word in words) for name, words in table.items()}
+    return {name: tuple(re.compile(word) for word in words) for name, words in read_data(WORDS)[group].items()}

@@ -7,7 +7,7 @@ written as bomgen writes them. Any other table is a vendor's list, whose columns
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, Choice, PlanErrors, Problem, Question
+from bomgen.core.diagnostics import MAX_PROBLEMS, Choice, PlanErrors, Problem, Question, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_unit, rounded
@@ -27,13 +27,13 @@ from bomgen.reading.cells import (
     Broken,
     RawTable,
     TableCell,
+    custom_of,
     find_break,
     find_currency,
     normalize,
     read_lead_days,
     shorten_texts,
     words,
-    yen_of,
 )
 from bomgen.reading.list_columns import (
     DIGIT,
@@ -44,6 +44,7 @@ from bomgen.reading.list_columns import (
     REPEATS,
     ListLayout,
     RequestedColumns,
+    choose_sheet,
     column_choice,
     column_choices,
     layouts,
@@ -51,7 +52,7 @@ from bomgen.reading.list_columns import (
     question_error,
 )
 from bomgen.reading.list_conventions import AMOUNTS, Amount, Conventions, PricedRow, rows_of
-from bomgen.reading.part_numbers import PartIndex, built_in_parts
+from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_table import DATES, MAX_ROWS, has_own_columns, read_value, source_of
 from bomgen.reading.scans import column_letters
 from bomgen.reading.tables import OTHERS, TEXTS, WORKBOOKS, decode_text, read_tables
@@ -60,17 +61,6 @@ MAX_DAYS = 9999
 """Maximum lead time, as in the schema of price books."""
 SHOWN = 60
 """Stored characters of a skipped row."""
-NO_PRICE, FREE, UNIT_UNKNOWN, NO_PART, SUM, NOTE, HEADER, SAME = (
-    "no price",
-    "a price of 0",
-    "priced by another unit than pieces",
-    "no part",
-    "sum",
-    "note",
-    "header",
-    "same",
-)
-"""Reasons for skipping a row."""
 MORE = ("min", "max", "from_quantity", "valid_until", "date", "source", "estimate")
 """Columns that are read as in a price book."""
 LEAST_OF_PRICE, MOST_OF_PRICE = Decimal("0.2"), Decimal(2)
@@ -92,22 +82,27 @@ class UnpricedRow(NamedTuple):
     text: str
 
 
+class PricedPart(NamedTuple):
+    """A price of a list, with the marks of its row and of its values."""
+
+    entry: dict[str, Any]
+    mark: Mark
+    marks: Mapping[str, Mark]
+
+    @property
+    def tier(self) -> tuple[str, int]:
+        """Return part and least quantity, for which a book has one price."""
+        return str(self.entry["part"]).lower(), int(self.entry.get("from_quantity") or 1)
+
+
 class ListRows(NamedTuple):
     """The prices in the rows of a table."""
 
-    entries: list[dict[str, Any]]
-    """Prices with the keys of price books."""
-    marks: list[tuple[Mark, Mapping[str, Mark]]]
-    """The mark of each price, and of its values."""
+    priced: list[PricedPart]
     left_out: list[UnpricedRow]
     warnings: list[Problem]
     notes: list[str]
     """Remarks on how they were read: currency, decimal separator, discount."""
-
-
-def read_rows(layout: ListLayout, file: str, asked: RequestedColumns, seen: Seen) -> ListRows:
-    """Return the prices in rows, without those `seen` in other tables. Raises PlanErrors, also with questions."""
-    return _RowReader(layout, file, asked, seen).read()
 
 
 class _RowReader:
@@ -121,7 +116,8 @@ class _RowReader:
         self.warnings: list[Problem] = []
 
     def read(self) -> ListRows:
-        list_rows = ListRows([], [], [], self.warnings, self.conventions.notes)
+        """Return the prices in rows, without those `seen` in other tables. Raises PlanErrors, also with questions."""
+        list_rows = ListRows([], [], self.warnings, self.conventions.notes)
         for row in self.rows:
             filled = row.filled
             reason = self._reason(row)
@@ -130,18 +126,17 @@ class _RowReader:
                 if entry is None:
                     reason = marks["reason"]
                 else:
-                    tier = entry["part"].lower(), int(entry.get("from_quantity") or 1)
+                    priced = PricedPart(entry, filled[0].mark, marks)
                     same = {key: value for key, value in entry.items() if key != "lead_time"}
-                    if self.seen.setdefault(tier, same) is not same and self.seen[tier] == same:
-                        reason = SAME
+                    if self.seen.setdefault(priced.tier, same) is not same and self.seen[priced.tier] == same:
+                        reason = "same"
                     else:
-                        list_rows.entries.append(entry)
-                        list_rows.marks.append((filled[0].mark, marks))
+                        list_rows.priced.append(priced)
             if reason is not None:
                 list_rows.left_out.append(UnpricedRow(filled[0].mark, reason, _shown(filled)))
-            if len(list_rows.entries) > MAX_ROWS:
+            if len(list_rows.priced) > MAX_ROWS:
                 wrong = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
-                raise PlanErrors([Problem(filled[0].mark, "error", wrong, "table-limit")])
+                raise error_at(filled[0].mark, wrong, "table-limit")
         if self.problems:
             raise PlanErrors(self.problems[:MAX_PROBLEMS])
         self.warnings += self._other_prices()
@@ -193,14 +188,14 @@ class _RowReader:
             text = next((cell.value for cell in filled if isinstance(cell.value, str)), "")
             first = normalize(text.partition(":")[0].partition("：")[0])
             if first in words("sums") or any(first.startswith(f"{word} ") for word in words("sums")):
-                return SUM
+                return "sum"
             priced = not cells.keys().isdisjoint(PRICES)
-            return NO_PART if priced and part is None else SUM if part is not None else NOTE
+            return "no-part" if priced and part is None else "sum" if part is not None else "note"
         heading = self.layout.columns["part"].heading.text
         if word and heading and normalize(str(part.value)) == normalize(heading):
-            return HEADER
+            return "header"
         if cells.keys().isdisjoint(AMOUNTS):
-            return NOTE if len(filled) == 1 else NO_PRICE
+            return "note" if len(filled) == 1 else "no-price"
         return None
 
     def _entry(self, cells: Mapping[str, TableCell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
@@ -226,7 +221,7 @@ class _RowReader:
             if named is None:
                 self._wrong(cell, f"'{cell.value}' is not a currency; write its code, for example USD")
         if named == YEN:
-            named = yen_of(self.layout.language)
+            named = custom_of(self.layout.language, "yen") or None
         entry["currency"] = named or how.currency
         price = self._price(cells, base, net, entry["currency"])
         if price is not None:
@@ -241,9 +236,9 @@ class _RowReader:
             self._more(cells, cell, role, entry)
             marks[role] = cell.mark
         if price is None and not {"min", "max"} <= entry.keys():
-            return None, {"reason": NO_PRICE if how.pieces(cells) else UNIT_UNKNOWN}
+            return None, {"reason": "no-price" if how.pieces(cells) else "unit"}
         if price is not None and price[0] == 0:
-            return None, {"reason": FREE}
+            return None, {"reason": "free"}
         if entry["currency"] is None:
             self._wrong(part, f"no currency for {entry['part']}; specify one with --columns currency=USD")
         if (cell := cells.get("lead_time")) is not None:
@@ -319,8 +314,6 @@ def _shown(filled: Sequence[TableCell]) -> str:
 SHEET = "prices"
 """The sheet with the columns of a price book; the first visible one if there is none of this name."""
 
-OTHER_PRICE = "another price of the part"
-"""Reason for skipping a row."""
 MOST_REPEATED = 3
 """Parts with several prices that a question names."""
 NEEDED = ("part", "price")
@@ -340,19 +333,6 @@ class PriceList(NamedTuple):
     left_out: tuple[UnpricedRow, ...]
     warnings: tuple[Problem, ...]
     notes: tuple[str, ...]
-
-
-class PricedPart(NamedTuple):
-    """A price of a list, with the marks of its row and of its values."""
-
-    entry: dict[str, Any]
-    mark: Mark
-    marks: Mapping[str, Mark]
-
-    @property
-    def tier(self) -> tuple[str, int]:
-        """Return part and least quantity, for which a book has one price."""
-        return str(self.entry["part"]).lower(), int(self.entry.get("from_quantity") or 1)
 
 
 def open_book(content: bytes, file: str) -> Source:
@@ -391,20 +371,12 @@ def own_book(content: bytes, file: str) -> Source | None:
     return source
 
 
-def read_list(
-    content: bytes, file: str, asked: RequestedColumns = NOTHING, index: Callable[[], PartIndex] = built_in_parts
-) -> PriceList:
+def read_list(content: bytes, file: str, asked: RequestedColumns = NOTHING) -> PriceList:
     """Return the interpretation of a vendor's list, all sheets together. Raises PlanErrors, also with questions."""
-    seen = [shorten_texts(table) for table in _visible(content, file)]
-    if asked.sheet is not None:
-        chosen = [table for table in seen if table.name == asked.sheet]
-        if not chosen:
-            names = ", ".join(f"'{table.name}'" for table in seen)
-            raise _wrong(file, f"no sheet '{asked.sheet}'; it has {names}", "columns")
-        seen = chosen
+    seen = choose_sheet([*map(shorten_texts, _visible(content, file))], file, asked)
     list_layouts, unread = list[ListLayout](), list[str]()
     for table in seen:
-        of_sheet = [*layouts(table, file, asked, index)]
+        of_sheet = [*layouts(table, file, asked)]
         list_layouts += of_sheet
         unread += [] if of_sheet else [table.name]
     if not list_layouts:
@@ -413,11 +385,11 @@ def read_list(
     left_out, warnings, notes = list[UnpricedRow](), list[Problem](), list[str]()
     read: Seen = {}
     for layout in list_layouts:
-        rows = read_rows(layout, file, asked, read)
-        priced += (PricedPart(entry, *marked) for entry, marked in zip(rows.entries, rows.marks, strict=True))
+        rows = _RowReader(layout, file, asked, read).read()
+        priced += rows.priced
         left_out += rows.left_out
         warnings += rows.warnings
-        said = (*_hidden(layout, (mark for mark, _ in rows.marks)), *rows.notes)
+        said = (*_hidden(layout, (part.mark for part in rows.priced)), *rows.notes)
         notes += [note for note in said if note not in notes]
     if not priced:
         raise _ask_for_columns(message("ask-no-row"), file, list_layouts[0].table)
@@ -456,7 +428,9 @@ def _one_price_each(
         raise question_error(repeated[0][1].mark, asked, f"bomgen prices {file}", settings)
     dropped = {id(part) for same in repeated for part in same} - {id(_kept(same, kept)) for same in repeated}
     unused = [part for part in priced if id(part) in dropped]
-    rows = [UnpricedRow(part.mark, OTHER_PRICE, f"{part.entry['part']} | {part.entry.get('price')}") for part in unused]
+    rows = [
+        UnpricedRow(part.mark, "other-price", f"{part.entry['part']} | {part.entry.get('price')}") for part in unused
+    ]
     return [part for part in priced if id(part) not in dropped], rows
 
 
@@ -523,7 +497,7 @@ def _visible(content: bytes, file: str) -> Sequence[RawTable]:
     seen = [table for table in tables if not table.hidden]
     if not seen:
         hidden = "every worksheet is hidden; show the one with the prices"
-        raise _wrong(file, hidden if tables else "the workbook has no worksheet; put the prices into one", "workbook")
+        raise error_at(file, hidden if tables else "the workbook has no worksheet; put the prices into one", "workbook")
     return seen
 
 
@@ -543,7 +517,3 @@ def _ask_for_columns(what: str, file: str, table: RawTable) -> PlanErrors:
     )
     said = f"{what}; specify the columns: bomgen prices {file} --columns part=A,price=B"
     return PlanErrors([Problem(Mark(file, 1, 1), "error", said, "columns", questions=tuple(asked))])
-
-
-def _wrong(file: str, said: str, rule: str = "columns") -> PlanErrors:
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", said, rule)])

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at, nearest, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
@@ -72,7 +72,7 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
     header = next(filled, None)
     if header is None:
         message = "no prices: the first row must name the columns: part, price, currency ..."
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "empty")])
+        raise error_at(file, message, "empty")
     problems: list[Problem] = []
     names = _names(header, problems)
     if problems:
@@ -83,7 +83,7 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
     for row in filled:
         if len(entries) == MAX_ROWS:
             message = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
-            raise PlanErrors([Problem(row[0].mark, "error", message, "table-limit")])
+            raise error_at(row[0].mark, message, "table-limit")
         path: Path = ("prices", len(entries))
         entry, cell_marks = _entry(row, names, path, problems)
         entries.append(entry)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import Path
 from bomgen.reading.cells import Broken, RawTable, TableCell
@@ -21,21 +21,15 @@ from bomgen.reading.tables import PACKAGE, read_tables
 from bomgen.reading.workbooks import UNREADABLE, unpack
 
 # bill ---------------------------------------------------------------------------------------------------------------
-# The columns of the bill, by the keys that the document, the workbook and the lines read from it share.
+# The columns of the bill, by the keys that the document, the workbook and the lines read from it share; that of ids is
+# out of sight, and its title is `id`.
 
-ID = "id"
-"""The column of ids, which is out of sight; its title is the same."""
-QUANTITY, SPARE, PRICE, DISCOUNT, AMOUNT = "quantity", "spare", "unit_price", "discount", "amount"
-INCLUSIVE = INCLUSIVE_PRICE, INCLUSIVE_AMOUNT = "inclusive_price", "inclusive_amount"
+INCLUSIVE = ("inclusive_price", "inclusive_amount")
 """The columns with tax, which take the place of price and amount on a page; a workbook adds tax below the lines."""
-NUMBERS = (QUANTITY, SPARE, PRICE, DISCOUNT)
+NUMBERS = ("quantity", "spare", "unit_price", "discount")
 """The columns whose numbers the reader may change."""
-NUMBER, PIECE = "number", "piece"
-"""The columns of line numbers, and of what a piece is called."""
-SHOWN_ONLY = (NUMBER, "vendor", "details", PIECE)
+SHOWN_ONLY = ("number", "vendor", "details", "piece")
 """Columns that only inform the reader: older workbooks lack them."""
-NAME_PREFIX = "bom_"
-"""What the defined names of columns and totals begin with."""
 
 # cells --------------------------------------------------------------------------------------------------------------
 
@@ -97,7 +91,7 @@ class ReturnedLine(NamedTuple):
     @property
     def pieces(self) -> tuple[Decimal, Decimal]:
         """Return installed and spare pieces; 0 for values other than numbers."""
-        values = (self.cells[key].value for key in (QUANTITY, SPARE))
+        values = (self.cells[key].value for key in ("quantity", "spare"))
         quantity, spare = (value if isinstance(value, Decimal) else Decimal(0) for value in values)
         return quantity, spare
 
@@ -143,7 +137,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
     try:
         formulas = read_formulas(unpack(content, file)) if content.startswith(PACKAGE) else None
     except (ValueError, KeyError) as error:
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", UNREADABLE, RULE)]) from error
+        raise error_at(file, UNREADABLE, RULE) from error
     if formulas:
         tables = tuple(_with_formulas(table, formulas) for table in tables)
     cells_of_tables = ((table, cell) for table in tables for row in table.rows for cell in row)
@@ -154,11 +148,11 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             "not a bomgen quote: the hidden id column after the bill is missing; "
             "use the quote.xlsx written by `bomgen build`, as it was returned"
         )
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, RULE)])
+        raise error_at(file, message, RULE)
     table, mark = identified
     if not table.name:
         message = "a text file contains only one sheet of a quote; save the whole workbook as .xlsx"
-        raise PlanErrors([Problem(mark.mark, "error", message, RULE)])
+        raise error_at(mark.mark, message, RULE)
     header, columns = _columns(table, titles, mark.mark)
     name, fingerprint = _QUOTE_ID.fullmatch(str(mark.value)).groups()  # type: ignore[union-attr]
     lines, added = list[ReturnedLine](), list[ReturnedLine]()
@@ -168,15 +162,15 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
             key: row[column - 1] if column <= len(row) else TableCell(None, Mark(file, number, column))
             for key, column in columns.items()
         }
-        line_id = cells[ID].value
+        line_id = cells["id"].value
         if line_id is not None:
             text = line_id.message if isinstance(line_id, Broken) else str(line_id)
             lines.append(ReturnedLine(text, cells))
         elif _is_below(cells):
-            below.append((cells[DISCOUNT], cells[AMOUNT]))
+            below.append((cells["discount"], cells["amount"]))
         elif any(cell.value for cell in cells.values()):
             added.append(ReturnedLine("", cells))
-    computed = {line.cells[AMOUNT].formula for line in lines} | {""}
+    computed = {line.cells["amount"].formula for line in lines} | {""}
     added = [line for line in added if not _is_empty(line, computed)]
     beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
     listed = set(columns.values())
@@ -210,15 +204,15 @@ def _with_formulas(table: RawTable, formulas: Formulas) -> RawTable:
 
 def _is_empty(line: ReturnedLine, computed: Collection[str]) -> bool:
     """Return whether a row has only an uncomputed amount with the formula of one of the lines."""
-    values = (cell.value for key, cell in line.cells.items() if key != AMOUNT)
-    amount = line.cells[AMOUNT]
+    values = (cell.value for key, cell in line.cells.items() if key != "amount")
+    amount = line.cells["amount"]
     return not any(values) and amount.value == NO_VALUE and amount.formula in computed
 
 
 def _is_below(cells: Mapping[str, TableCell]) -> bool:
     """Return whether a row is a total: a label, or its formula, followed by a number or formula."""
-    rest = (cell for key, cell in cells.items() if key not in (DISCOUNT, AMOUNT))
-    return isinstance(cells[DISCOUNT].value, str | Broken) and not any(cell.filled for cell in rest)
+    rest = (cell for key, cell in cells.items() if key not in ("discount", "amount"))
+    return isinstance(cells["discount"].value, str | Broken) and not any(cell.filled for cell in rest)
 
 
 def name_cell(sheet: str, mark: Mark) -> str:
@@ -228,14 +222,14 @@ def name_cell(sheet: str, mark: Mark) -> str:
 
 def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[int, dict[str, int]]:
     for number, row in enumerate(table.rows[mark.line :], mark.line + 1):
-        if len(row) >= mark.column and row[mark.column - 1].value == ID:
+        if len(row) >= mark.column and row[mark.column - 1].value == "id":
             named = {str(cell.value): cell.mark.column for cell in reversed(row)}
             missing = [title for key, title in titles.items() if title not in named and key not in SHOWN_ONLY]
             if not missing:
                 there = {key: named[title] for key, title in titles.items() if title in named}
-                return number, there | {ID: mark.column}
+                return number, there | {"id": mark.column}
             listed = ", ".join(f"'{title}'" for title in missing)
             message = f"the bill has no column {listed}; restore the column titles"
-            raise PlanErrors([Problem(Mark(mark.file, number, 1), "error", message, RULE)])
+            raise error_at(Mark(mark.file, number, 1), message, RULE)
     message = "the header of the bill is missing; restore it above the lines"
-    raise PlanErrors([Problem(mark, "error", message, RULE)])
+    raise error_at(mark, message, RULE)

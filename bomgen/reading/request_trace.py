@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import TableCell
 from bomgen.reading.tables import read_tables
@@ -37,7 +37,7 @@ def read_trace(content: bytes, file: str) -> list[TracedRequest]:
     """
     rows = [row for row in read_tables(content, file)[0].rows if any(cell.filled for cell in row)]
     if not rows:
-        raise _wrong(Mark(file, 1, 1), f"an empty table; a trace has the columns {_names()}")
+        raise error_at(file, f"an empty table; a trace has the columns {_names()}", RULE)
     columns = _columns(rows[0], file)
     requests = sorted(
         TracedRequest(
@@ -48,10 +48,12 @@ def read_trace(content: bytes, file: str) -> list[TracedRequest]:
         for row in rows[1:]
     )
     if len(requests) > 1 and requests[0].arrival == requests[-1].arrival:
-        raise _wrong(rows[1][columns[ARRIVAL]].mark, "all requests arrive at once; arrivals are seconds or times")
+        raise error_at(
+            rows[1][columns[ARRIVAL]].mark, "all requests arrive at once; arrivals are seconds or times", RULE
+        )
     if len(requests) < REQUESTS_ALLOWED[0]:
         text = f"{len(requests)} requests have no percentiles; use a trace of at least {REQUESTS_ALLOWED[0]}"
-        raise _wrong(rows[0][0].mark, text)
+        raise error_at(rows[0][0].mark, text, RULE)
     first = requests[0].arrival
     return [request._replace(arrival=request.arrival - first) for request in requests]
 
@@ -66,7 +68,7 @@ def _columns(header: Sequence[TableCell], file: str) -> dict[str, int]:
     lacking = [f"`{name}`" for name, column in columns.items() if column is None]
     if lacking:
         mark = header[0].mark if header else Mark(file, 1, 1)
-        raise _wrong(mark, f"no column {', '.join(lacking)}; the first row of a trace names {_names()}")
+        raise error_at(mark, f"no column {', '.join(lacking)}; the first row of a trace names {_names()}", RULE)
     return {name: column for name, column in columns.items() if column is not None}
 
 
@@ -91,7 +93,7 @@ def _seconds(cell: TableCell) -> float:
         return datetime.fromisoformat(str(value)).timestamp()
     except (ValueError, OverflowError):
         text = f"'{_short(cell)}' is not a valid arrival; write seconds, or a date and time such as 2026-11-29 12:00:00"
-        raise _wrong(cell.mark, text) from None
+        raise error_at(cell.mark, text, RULE) from None
 
 
 def _tokens(cell: TableCell, name: str) -> float:
@@ -99,7 +101,7 @@ def _tokens(cell: TableCell, name: str) -> float:
     number = _number(cell)
     if number is None or not 0 <= number <= MOST_TOKENS:
         text = f"'{_short(cell)}' is not a valid number of tokens ({name}); write a number from 0 to {MOST_TOKENS}"
-        raise _wrong(cell.mark, text)
+        raise error_at(cell.mark, text, RULE)
     return number
 
 
@@ -120,7 +122,3 @@ SHOWN = 40
 
 def _short(cell: TableCell) -> str:
     return "" if cell.value is None else str(cell.value)[:SHOWN]
-
-
-def _wrong(mark: Mark, message: str) -> PlanErrors:
-    return PlanErrors([Problem(mark, "error", message, RULE)])

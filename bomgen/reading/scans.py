@@ -7,7 +7,7 @@ package was checked before: it has no document types, and unpacks to a bounded s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 from xml.parsers import expat
@@ -86,13 +86,6 @@ TEXTS = "sharedstrings.xml"
 """Suffix of the name of the shared strings part, in lower case; the library ignores case."""
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _STRING = re.compile(rb"<(?:\w+:)?si[\s>/]")
-_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>&]*")* ?/?>')
-"""A cell as all programs write it; with a second `r` it is invalid XML, and the library would use that one."""
-_BEGINNINGS = (b"<c ", b"<c>", b"<c/")
-"""Beginnings of cells in XML without prefixes."""
-_HIDDEN = (b' hidden="1"', b' hidden="true"')
-_OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', *_HIDDEN, b"<c\t", b"<c\r", b"<c\n")
-"""Content that requires an XML parser: formulas, errors, and hidden rows or columns."""
 
 
 def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Scan]:
@@ -108,7 +101,7 @@ def scan_xlsx(package: Mapping[str, bytes]) -> dict[str, Scan]:
     starts = [match.start() for match in _STRING.finditer(texts)]
     lengths = [end - start for start, end in zip(starts, [*starts[1:], len(texts)], strict=False)]
     sheets = {name: content for name, content in package.items() if b"sheetData" in content}
-    parts = {name: _measure(content, lengths) or _scan_sheet(content, lengths) for name, content in sheets.items()}
+    parts = {name: _scan_sheet(content, lengths) for name, content in sheets.items()}
     by_title = {title: parts.pop(part, Scan()) for title, part in find_sheets(package).items()}
     return by_title | {f"/{name}": scan for name, scan in parts.items()}
 
@@ -137,42 +130,32 @@ def find_sheets(package: Mapping[str, bytes]) -> dict[str, str]:
     return paths
 
 
-def _measure(content: bytes, lengths: list[int]) -> Scan | None:
-    """Return the extent of plain cells in the usual form, in half the time of a parser; None if it must be parsed."""
-    cells = _CELL.findall(content)
-    if any(tag in content for tag in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
-        return None
-    columns = max((column_number(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
-    rows = max((int(row) for row in {row for _, row in cells}), default=0)
-    text = content.count(b't="s"') * max(lengths, default=0)
-    return None if columns > MAX_COLUMNS or text > len(content) else Scan(rows, columns, text)
-
-
-def _scan_sheet(content: bytes, lengths: list[int]) -> Scan:
-    longest = max(lengths, default=0)
+def _scan_sheet(content: bytes, lengths: Sequence[int]) -> Scan:
+    """Return the findings of a sheet; `lengths` are those of the texts that cells share."""
     cells: dict[int, dict[int, Value]] = {}
     hidden_rows, hidden_columns = list[range](), list[range]()
     rows = columns = row = column = shared = 0
     beyond: tuple[int, int] | None = None
     kind: str | None = None
-    formula = False
-    text: list[str] | None = None
+    formula, text = False, list[str]()
 
     def close() -> None:
         """Process the cell that ended."""
-        nonlocal formula, text
+        nonlocal formula, text, shared
+        value = "".join(text).strip()
         if kind == "e":
-            cells.setdefault(row, {})[column] = shown_error("".join(text or ()).strip())
-        elif formula and kind != "str" and not "".join(text or ()).strip():
+            cells.setdefault(row, {})[column] = shown_error(value)
+        elif formula and kind != "str" and not value:
             cells.setdefault(row, {})[column] = NO_VALUE
-        formula, text, parser.CharacterDataHandler = False, None, None
+        elif kind == "s" and value.isdecimal():
+            shared += sum(lengths[int(value) : int(value) + 1])
+        formula, text, parser.CharacterDataHandler = False, [], None
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal rows, columns, row, column, shared, beyond, kind, formula, text
+        nonlocal rows, columns, row, column, beyond, kind, formula, text
         name = name.rpartition(":")[2]
         if name == "c":
-            if formula or kind == "e":
-                close()
+            close()
             kind = attributes.get("t")
             reference = _REFERENCE.fullmatch(attributes.get("r", ""))
             if reference:
@@ -183,15 +166,13 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Scan:
             rows, columns = max(rows, row), max(columns, column)
             if column > MAX_COLUMNS and beyond is None:
                 beyond = row, column
-            shared += kind == "s"
             formula = formula or name == "f"
-            if formula or kind == "e":
+            if formula or kind in ("e", "s"):
                 # The text of a formula is dropped when the text of its value begins.
-                text = [] if name == "v" else None
-                parser.CharacterDataHandler = text.append if text is not None else None
+                text = []
+                parser.CharacterDataHandler = text.append if name == "v" else None
         elif name == "row":
-            if formula or kind == "e":
-                close()
+            close()
             kind, column = None, 0
             row = int(attributes.get("r", row + 1))
             if attributes.get("hidden") in TRUE:
@@ -199,37 +180,13 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Scan:
         elif name == "col":
             if attributes.get("hidden") in TRUE:
                 hidden_columns.append(range(int(attributes["min"]), int(attributes["max"]) + 1))
-        elif (formula or kind == "e") and name != "t":
+        elif name != "t":
             parser.CharacterDataHandler = None  # text after the last cell is not part of its value
 
     parser = parser_of(start)
     feed(parser, content)
-    if formula or kind == "e":
-        close()
-    size = shared * longest
-    text_bytes = _shown(content, lengths) if size > len(content) else size
-    return Scan(rows, columns, text_bytes, beyond, cells, (), (*hidden_rows,), (*hidden_columns,))
-
-
-def _shown(content: bytes, lengths: list[int]) -> int:
-    """Return the bytes of shared strings that the cells of a sheet show."""
-    total, shared = 0, False
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal shared
-        name = name.rpartition(":")[2]
-        if name == "c":
-            shared = attributes.get("t") == "s"
-        parser.CharacterDataHandler = text if shared and name == "v" else None
-
-    def text(data: str) -> None:
-        nonlocal total
-        at = int(data) if data.strip().isdecimal() else 0
-        total += lengths[at] if at < len(lengths) else 0
-
-    parser = parser_of(start)
-    feed(parser, content)
-    return total
+    close()
+    return Scan(rows, columns, shared, beyond, cells, (), (*hidden_rows,), (*hidden_columns,))
 
 
 # ods scan -----------------------------------------------------------------------------------------------------------
@@ -381,7 +338,6 @@ class _Sheet:
 
 Place = tuple[int, int]
 """Line and column of a cell, both from 1."""
-_FORMULA_CELL = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _PREFIX = re.compile(r"_xl(?:fn|ws)\.", re.IGNORECASE)
 """The prefix that Excel writes before functions newer than the format."""
 _ARRAY = re.compile(r"^arrayformula\((.*)\)$", re.DOTALL)
@@ -496,7 +452,7 @@ def _read_sheet(content: bytes) -> dict[Place, str]:
         if tag == "row":
             cell = int(attributes.get("r", cell[0] + 1)), 0
         elif tag == "c":
-            reference = _FORMULA_CELL.fullmatch(attributes.get("r", ""))
+            reference = _REFERENCE.fullmatch(attributes.get("r", ""))
             cell = (int(reference[2]), column_number(reference[1])) if reference else (cell[0], cell[1] + 1)
         elif tag == "f":
             inside, text = True, []

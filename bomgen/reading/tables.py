@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import PurePath
 from typing import Any
 
-from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem, error_at
 from bomgen.core.jobs import Limits, run_limited, within_limits
 from bomgen.core.provenance import Mark
 from bomgen.core.safety import FORMULA_STARTS
@@ -59,17 +59,19 @@ def decode_text(content: bytes, file: str, most: int = MAX_BYTES) -> tuple[str, 
     content other than text.
     """
     if len(content) > most:
-        raise _wrong(Mark(file, 1, 1), f"{len(content)} bytes; a table of at most {most} is read", "table-limit")
+        raise error_at(file, f"{len(content)} bytes; a table of at most {most} is read", "table-limit")
     encoding = next((encoding for mark, encoding in MARKS if content.startswith(mark)), None) or _guess(content)
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         message = f"not text in {encoding}: byte {content[error.start]:#04x}; save the file as UTF-8"
-        raise _wrong(Mark(file, 1, 1), message, "encoding") from None
+        raise error_at(file, message, "encoding") from None
     if "\0" in text:
         lines = LINE_END.split(text[: text.index("\0")])
         mark = Mark(file, len(lines), len(lines[-1]) + 1)
-        raise _wrong(mark, "a zero byte, which is not valid in text; save the table as .csv or .xlsx again", "encoding")
+        raise error_at(
+            mark, "a zero byte, which is not valid in text; save the table as .csv or .xlsx again", "encoding"
+        )
     if encoding == JAPANESE:
         text = text.replace("\\", "¥")
     return text.removeprefix("\ufeff"), encoding.removesuffix("-sig")
@@ -119,16 +121,16 @@ def rows(text: str, file: str) -> Iterator[tuple[TableCell, ...]]:
                 line, start = line + 1, line_end.end()
             if value:
                 mark = Mark(file, line, match.start(2) - start + 1)
-                raise _wrong(mark, 'text after a closing quote "; write a quote within quotes twice', "csv")
+                raise error_at(mark, 'text after a closing quote "; write a quote within quotes twice', "csv")
             value = quoted.replace('""', '"').replace("\r\n", "\n")
         elif value.startswith('"'):
-            raise _wrong(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
+            raise error_at(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
         text_of_cell = _unescape_formula(value.strip()) or None
         if len(row) < MAX_COLUMNS:
             row.append(TableCell(text_of_cell, mark))
         elif text_of_cell:
             message = f"a cell beyond column {MAX_COLUMNS}; tables have at most {MAX_COLUMNS}, remove the rest"
-            raise _wrong(mark, message, "table-limit")
+            raise error_at(mark, message, "table-limit")
         at = match.end()
         if end != separator:
             if all(_RULE.fullmatch(str(cell.value or "")) for cell in row):
@@ -157,10 +159,6 @@ def find_separator(text: str) -> str:
 def _unescape_formula(text: str) -> str:
     """Return a text without the apostrophe that marks it as text in a spreadsheet."""
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
-
-
-def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:
-    return PlanErrors([Problem(mark, "error", message, rule)])
 
 
 # tables -------------------------------------------------------------------------------------------------------------
@@ -192,7 +190,7 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     """
     suffix = PurePath(file).suffix.lower()
     if suffix in OTHERS or content.startswith(PDF):
-        raise _problem(file, f"'{suffix}' is not a format of tables; save it as .xlsx, .ods or .csv", "table")
+        raise error_at(file, f"'{suffix}' is not a format of tables; save it as .xlsx, .ods or .csv", "table")
     if content.startswith(COMPOUND):
         return read_apart("xls", content, file)
     if content.startswith(PACKAGE) or suffix in WORKBOOKS[:2] or suffix == WORKBOOKS[-1]:
@@ -202,7 +200,7 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     text, _ = decode_text(content, file)
     if any(mark in text[:HEAD].lower() for mark in HTML):
         message = "this is a web page, whatever its suffix; open it in a spreadsheet program and save it as .xlsx"
-        raise _problem(file, message, "table")
+        raise error_at(file, message, "table")
     return (RawTable("", tuple(rows(text, file))),)
 
 
@@ -227,7 +225,7 @@ def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     """
     if find_spec("pdfplumber") is None:
         install = "pip install pdfplumber"
-        raise _problem(file, f"to read a PDF, {install}; or save the bill as .xlsx or .csv")
+        raise error_at(file, f"to read a PDF, {install}; or save the bill as .xlsx or .csv", "pdf")
     return read_apart("pdf", content, file)
 
 
@@ -238,12 +236,12 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     try:
         with pdfplumber.open(io.BytesIO(content)) as document:
             if len(document.pages) > MAX_PAGES:
-                raise _problem(file, f"more than {MAX_PAGES} pages; give the pages of the bill alone")
+                raise error_at(file, f"more than {MAX_PAGES} pages; give the pages of the bill alone", "pdf")
             rows, is_scan = list[Sequence[str | None]](), True
             for page in document.pages:
                 if len(page.edges) > MAX_EDGES:
                     message = f"a page with more than {MAX_EDGES} lines; save the bill as .xlsx or .csv"
-                    raise _problem(file, message)
+                    raise error_at(file, message, "pdf")
                 is_scan = is_scan and not page.chars
                 rows += [row for table in page.extract_tables() for row in table]
                 page.close()  # what it drew takes memory until then
@@ -254,21 +252,17 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
             raise MemoryError from None
         # What is wrong with a PDF comes as errors of many kinds, from three libraries.
         message = f"not a PDF that can be read ({type(error).__name__}); save the bill as .xlsx or .csv"
-        raise _problem(file, message) from None
+        raise error_at(file, message, "pdf") from None
     if is_scan:
-        raise _problem(file, "the PDF has no text, as a scan has none; save the bill as .xlsx or .csv")
+        raise error_at(file, "the PDF has no text, as a scan has none; save the bill as .xlsx or .csv", "pdf")
     if not rows:
         message = "no table in the PDF has lines around its cells, by which it is read; save the bill as .xlsx or .csv"
-        raise _problem(file, message)
+        raise error_at(file, message, "pdf")
     table = (
         tuple(TableCell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
         for line, row in enumerate(rows, 1)
     )
     return (RawTable("", tuple(table)),)
-
-
-def _problem(file: str, message: str, rule: str = "pdf") -> PlanErrors:
-    return _wrong(Mark(file, 1, 1), message, rule)
 
 
 # files read apart -----------------------------------------------------------------------------------------------------
@@ -294,11 +288,11 @@ def read_apart(kind: str, content: bytes, file: str) -> tuple[RawTable, ...]:
     ended = run_limited("bomgen.reading.tables", (kind,), content, LIMITS)
     if ended.failed:
         message = f"the program that reads the file failed: {ended.reason}; save its tables alone, as .xlsx or .csv"
-        raise _problem(file, message, "read-failure")
+        raise error_at(file, message, "read-failure")
     if ended.reason:
         most = f"{LIMITS.cpu_seconds} s or {LIMITS.memory_bytes >> _MEBI} MiB of memory"
         message = f"reading the file takes more than {most}; save its tables alone, as .xlsx or .csv"
-        raise _problem(file, message, "read-limit")
+        raise error_at(file, message, "read-limit")
     said = json.loads(ended.answer)
     if said["problems"]:
         marked = ((Mark(file, line, column), message, rule) for line, column, message, rule in said["problems"])

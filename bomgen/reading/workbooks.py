@@ -12,7 +12,7 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, time
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -21,7 +21,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.provenance import Mark
 from bomgen.pricing.price_book import KEPT
 from bomgen.reading.cells import MAX_CELLS, MAX_COLUMNS, Area, Broken, RawTable, TableCell, Value, too_many_cells
@@ -66,8 +66,16 @@ class Unpacked(NamedTuple):
 def tables(content: bytes, file: str) -> Iterator[RawTable]:
     """Return every sheet of a workbook; the library gets a package of counted content only. Raises PlanErrors."""
     parts = unpack(content, file)
-    scanned = _scan(parts, file)
-    return read_sheets(_packed(parts), file, lambda _, title: scanned.get(title, Scan()))
+    try:
+        scans = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
+    except (ValueError, KeyError) as error:
+        raise error_at(file, UNREADABLE, "workbook") from error
+    check_sheets(file, scans.values())
+    stream = BytesIO()
+    with ZipFile(stream, "w", ZIP_STORED) as package:
+        for name, part in parts.items():
+            package.writestr(name, part)
+    return read_sheets(stream.getvalue(), file, lambda _, title: scans.get(title, Scan()))
 
 
 def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Scan]) -> Iterator[RawTable]:
@@ -84,34 +92,17 @@ def read_sheets(content: bytes, file: str, found_in: Callable[[int, str], Scan])
                     left -= sum(map(len, table.rows))
                     yield table
     except (CalamineError, ValueError, OSError, IndexError) as error:
-        raise wrong(file, UNREADABLE, "workbook") from error
+        raise error_at(file, UNREADABLE, "workbook") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # a bug of the library, which must not end more than the reading
             raise
-        raise wrong(file, UNREADABLE, "workbook") from error
-
-
-def _packed(parts: Mapping[str, bytes]) -> bytes:
-    stream = BytesIO()
-    with ZipFile(stream, "w", ZIP_STORED) as package:
-        for name, part in parts.items():
-            package.writestr(name, part)
-    return stream.getvalue()
-
-
-def _scan(parts: Mapping[str, bytes], file: str) -> Mapping[str, Scan]:
-    try:
-        scans = scan_xlsx(parts) if WORKBOOK in parts else scan_ods(parts["content.xml"])
-    except (ValueError, KeyError) as error:
-        raise wrong(file, UNREADABLE, "workbook") from error
-    check_sheets(file, scans.values())
-    return scans
+        raise error_at(file, UNREADABLE, "workbook") from error
 
 
 def check_sheets(file: str, sheets: Collection[Scan]) -> None:
     """Raise PlanErrors for sheets that exceed the limits."""
     if len(sheets) > MAX_SHEETS + MAX_ENTRIES:
-        raise wrong(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
+        raise error_at(file, f"more than {MAX_SHEETS} sheets; save those with prices alone", "workbook-limit")
     cells = text = 0
     for sheet in sheets:
         if sheet.beyond:
@@ -121,7 +112,7 @@ def check_sheets(file: str, sheets: Collection[Scan]) -> None:
             message = f"a sheet that spans {sheet.rows} rows and {sheet.columns} columns; remove what is far from it"
             if text > MAX_TEXT:
                 message = f"{text} bytes of text in a sheet; at most {MAX_TEXT} are read"
-            raise wrong(file, message, "workbook-limit")
+            raise error_at(file, message, "workbook-limit")
 
 
 def _table(sheet: Any, file: str, scan: Scan, hidden: bool, most: int) -> RawTable:
@@ -185,7 +176,7 @@ def unpacked(content: bytes, file: str) -> Unpacked:
 def unpack(content: bytes, file: str) -> dict[str, bytes]:
     """Return the parts of a package that are read, up to the limit. Raises PlanErrors for other and larger files."""
     if len(content) > MAX_BYTES:
-        raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
+        raise error_at(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
     try:
         with ZipFile(BytesIO(content)) as package:
             entries = package.infolist()
@@ -203,57 +194,52 @@ def unpack(content: bytes, file: str) -> dict[str, bytes]:
                 tags += part.count(b"<")
                 if left < 0:
                     message = f"more than {MAX_EXPANDED} bytes once it is unpacked; at most so many are read"
-                    raise wrong(file, message, "workbook-limit")
+                    raise error_at(file, message, "workbook-limit")
                 if tags > MAX_TAGS:
                     message = f"more than {MAX_TAGS} tags in the workbook; at most so many are read"
-                    raise wrong(file, message, "workbook-limit")
+                    raise error_at(file, message, "workbook-limit")
                 _check_part(entry.filename, part, file)
                 parts[entry.filename] = part
             return parts
     except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
         message = "not a workbook: no .xlsx package, or protected by a password; save it as .xlsx"
-        raise wrong(file, message, "workbook") from error
+        raise error_at(file, message, "workbook") from error
 
 
 def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
     if len(entries) > MAX_ENTRIES:
-        raise wrong(file, f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read", "workbook-limit")
+        raise error_at(file, f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read", "workbook-limit")
     names = Counter(entry.filename.lower() for entry in entries)
     twice = next((entry.filename for entry in entries if names[entry.filename.lower()] > 1), None)
     if twice:
         message = f"'{twice}' is twice in the workbook; save it as .xlsx in a spreadsheet program"
-        raise wrong(file, message, "workbook")
+        raise error_at(file, message, "workbook")
     expanded = sum(entry.file_size for entry in entries)
     if expanded > MAX_EXPANDED:
         message = f"{expanded} bytes once it is unpacked; at most {MAX_EXPANDED} are read"
-        raise wrong(file, message, "workbook-limit")
+        raise error_at(file, message, "workbook-limit")
     for entry in entries:
         if entry.file_size > max(SMALL, MAX_RATIO * entry.compress_size):
             message = f"'{entry.filename}' is packed to less than 1/{MAX_RATIO}; at most that is unpacked"
-            raise wrong(file, message, "workbook-limit")
+            raise error_at(file, message, "workbook-limit")
 
 
 def _check_part(name: str, part: bytes, file: str) -> None:
     if b"\0" in part:
         message = f"'{name}' is not text in UTF-8; save the workbook as .xlsx in a spreadsheet program"
-        raise wrong(file, message, "workbook")
+        raise error_at(file, message, "workbook")
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part:
         message = "a part of the workbook has a document type; save it as .xlsx in a spreadsheet program"
-        raise wrong(file, message, "workbook")
+        raise error_at(file, message, "workbook")
     for stated in map(int, _STATED.findall(part)):
         if stated > max(SMALL, len(part) // LEAST_TEXT):
             message = f"'{name}' states {stated} texts but is too short for them; save the workbook again"
-            raise wrong(file, f"{message} in a spreadsheet program", "workbook")
+            raise error_at(file, f"{message} in a spreadsheet program", "workbook")
 
 
 def _beyond(mark: Mark) -> PlanErrors:
     message = f"a cell beyond column {MAX_COLUMNS}; tables have at most {MAX_COLUMNS}, remove the rest"
-    return PlanErrors([Problem(mark, "error", message, "table-limit")])
-
-
-def wrong(file: str, message: str, rule: str) -> PlanErrors:
-    """Return an error that a workbook cannot be read."""
-    return PlanErrors([Problem(Mark(file, 1, 1), "error", message, rule)])
+    return error_at(mark, message, "table-limit")
 
 
 # Excel 97 -------------------------------------------------------------------------------------------------------------
@@ -392,12 +378,12 @@ ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 def read_workbook_97(content: bytes, file: str) -> tuple[RawTable, ...]:
     """Return every sheet of a workbook, in its order. Raises PlanErrors for an invalid or too large file."""
     if ENCRYPTED in content:
-        raise wrong(file, "a password protects the workbook; save it without one", "workbook")
+        raise error_at(file, "a password protects the workbook; save it without one", "workbook")
     if len(content) > MAX_BYTES:
-        raise wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
+        raise error_at(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
     try:
         scanned = [scan for stream in _streams(content) for scan in _scan_97(stream)]
     except (ValueError, struct.error, IndexError) as error:
-        raise wrong(file, UNREADABLE, "workbook") from error
+        raise error_at(file, UNREADABLE, "workbook") from error
     check_sheets(file, scanned)
     return tuple(read_sheets(content, file, lambda at, _: scanned[at] if at < len(scanned) else Scan()))

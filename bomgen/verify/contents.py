@@ -18,7 +18,7 @@ from bomgen.core.document import Column, Document, Note, Row, Section, Table, ro
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.output.wiring.columns import ACTION, KEEP, NAMES, TODAY, list_labels, tables
-from bomgen.verify.findings import ASSUMED, MISSING, NOT_ASKED, NOT_YET, RIGHT, Verification, Work
+from bomgen.verify.findings import NOT_YET, RIGHT, Verification, Work
 from bomgen.verify.naming import NO_PORT, SeenEnd, SeenLink
 
 FORMAT = 1
@@ -137,11 +137,14 @@ def verification_document(verification: Verification, plan: str, language: Langu
         "right": sum(counts[state] for state in RIGHT),
         "all": verification.planned.wiring.pieces,
         "wrong": sum(count for state, count in counts.items() if state not in (*RIGHT, *NOT_YET)),
-        "missing": sum(counts[state] for state in NOT_YET if state != NOT_ASKED),
-        "unasked": counts[NOT_ASKED],
+        "missing": sum(counts[state] for state in NOT_YET if state != "not-asked"),
+        "unasked": counts["not-asked"],
     }
     lead = word("verify-lead", **{name: language.integer(number) for name, number in numbers.items()})
-    racks, work = _rack_table(verification, language), _work_table(verification, language)
+    columns = tuple(Column(key, word(f"verify-{key}"), "number", NARROW) for key in ("rack", "done", "cables"))
+    rows = tuple(row_of(*rack) for rack in count_racks(verification))
+    racks = Table("racks", word("verify-racks"), columns, rows, most=MOST_SHOWN)
+    work = _work_table(verification, language)
     notes = tuple(Note("info", text) for text in _notes(verification, language))
     return Document(
         title=word("verify-title", plan=plan),
@@ -159,20 +162,13 @@ def _notes(verification: Verification, language: Language) -> Iterator[str]:
     word, names, planned = language.word, verification.names, verification.planned
     for first, second in names.exchanged:
         yield word("verify-exchange", first=planned.names[first], second=planned.names[second])
-    if assumed := verification.counts[ASSUMED]:
+    if assumed := verification.counts["assumed"]:
         yield word("verify-note-assumed", count=language.integer(assumed))
     if names.votes:
         yield word("verify-note-named", count=language.integer(len(names.votes)))
     if names.unnamed:
         shown = word("list-comma").join(names.unnamed[:MOST_NAMES])
         yield word("verify-note-unnamed", count=language.integer(len(names.unnamed)), devices=shown)
-
-
-def _rack_table(verification: Verification, language: Language) -> Table:
-    word = language.word
-    columns = tuple(Column(key, word(f"verify-{key}"), "number", NARROW) for key in ("rack", "done", "cables"))
-    rows = tuple(row_of(*rack) for rack in count_racks(verification))
-    return Table("racks", word("verify-racks"), columns, rows, most=MOST_SHOWN)
 
 
 def _work_table(verification: Verification, language: Language) -> Table:
@@ -188,7 +184,7 @@ def _work_table(verification: Verification, language: Language) -> Table:
     for row, work in zip(list_rows(verification), verification.work, strict=True):
         if work.action == KEEP:
             continue
-        is_down = work.state == MISSING and any(seen.is_down for seen in work.rows)
+        is_down = work.state == "missing" and any(seen.is_down for seen in work.rows)
         state = word("verify-down" if is_down else f"verify-{work.state}")
         today = word("list-semicolon").join(
             " - ".join(map(" ".join, _order_ends(verification, work, link))) for link in work.links

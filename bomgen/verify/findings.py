@@ -20,30 +20,20 @@ from bomgen.pricing.bill_line import cable_id, cable_sku
 from bomgen.verify.naming import MANAGEMENT, NO_PORT, Names, PlannedLinks, SeenLink, name_devices, pair_ports
 from bomgen.verify.reading import NAMELESS, AsBuilt, SeenPort, short_name
 
-AS_PLANNED, ASSUMED, NOT_ASKED, MISSING, UNPLANNED = "as-planned", "assumed", "not-asked", "missing", "unplanned"
-EXCHANGED, CROSSED, WRONG_RAIL, ONE_END, OTHER_PORT = (
-    "exchanged",
-    "crossed",
-    "wrong-rail",
-    "one-end-wrong",
-    "other-port",
-)
-SPEED, WIDTH, ERRORS, WRONG_PART = "speed", "width", "errors", "wrong-part"
 ACTIONS = {
-    EXCHANGED: "exchange",
-    UNPLANNED: "remove",
-    **dict.fromkeys((CROSSED, WRONG_RAIL, ONE_END, OTHER_PORT), "move"),
-    WRONG_PART: "change",
-    MISSING: "add",
-    **dict.fromkeys((SPEED, WIDTH, ERRORS), "check"),
-    NOT_ASKED: "ask",
-    ASSUMED: "keep",
-    AS_PLANNED: "keep",
+    "exchanged": "exchange",
+    "unplanned": "remove",
+    **dict.fromkeys(("crossed", "wrong-rail", "one-end-wrong", "other-port"), "move"),
+    "wrong-part": "change",
+    "missing": "add",
+    **dict.fromkeys(("speed", "width", "errors"), "check"),
+    "not-asked": "ask",
+    "assumed": "keep",
+    "as-planned": "keep",
 }
 """What a state asks for, in the order of work; of the links of a cable the first of these states counts."""
-UNPLUG = "unplug"
-RIGHT = (AS_PLANNED, ASSUMED)
-NOT_YET = (MISSING, NOT_ASKED)
+RIGHT = ("as-planned", "assumed")
+NOT_YET = ("missing", "not-asked")
 USUAL_ERROR_RATE = 1e-12
 """Bit error rate from which a link is reported, the most that the InfiniBand Architecture Specification permits."""
 MOST_IN_RING = 4
@@ -78,12 +68,12 @@ class Verification(NamedTuple):
     @property
     def counts(self) -> Counter[str]:
         """Return the number of cables by state."""
-        return Counter(work.state for work in self.work if work.action != UNPLUG)
+        return Counter(work.state for work in self.work if work.action != "unplug")
 
     @property
     def has_findings(self) -> bool:
         """Return whether some cable is not as planned."""
-        return any(state not in (*RIGHT, NOT_ASKED) for state in self.counts)
+        return any(state not in (*RIGHT, "not-asked") for state in self.counts)
 
 
 def verify(as_built: AsBuilt, wiring: Wiring, given: Mapping[str, str], error_rate: float) -> Verification:
@@ -102,7 +92,7 @@ class _Comparison:
         self, as_built: AsBuilt, links: Sequence[SeenLink], planned: PlannedLinks, names: Names, error_rate: float
     ) -> None:
         self.planned, self.names, self.error_rate = planned, names, error_rate
-        self.states = [MISSING] * len(planned.ends)
+        self.states = ["missing"] * len(planned.ends)
         self.links = [tuple[SeenLink, ...]()] * len(planned.ends)
         self.facts = defaultdict[tuple[int, int], list[SeenPort]](list)
         self.unplanned = list[SeenLink]()
@@ -146,20 +136,20 @@ class _Comparison:
         planned = self.planned
         for number, (first, second) in list(self.ends.items()):
             row = planned.link_at.get(first)
-            if row is not None and second in planned.ends[row] and first != second and self.states[row] == MISSING:
-                self._match(row, number, AS_PLANNED)
+            if row is not None and second in planned.ends[row] and first != second and self.states[row] == "missing":
+                self._match(row, number, "as-planned")
         named = {*self.names.devices.values()}
         for number, ends in list(self.ends.items()):
             seen = self.all_links[number].ends
             for near, far, far_seen in ((*ends, seen[1]), (*ends[::-1], seen[0])):
                 row = planned.link_at.get(near)
-                if row is None or self.states[row] != MISSING or far[1] is not None:
+                if row is None or self.states[row] != "missing" or far[1] is not None:
                     continue
                 device = planned.ends[row][planned.ends[row][0] == near][0]
                 if far[0] == device or far_seen.device == NAMELESS or (far[0] is None and device not in named):
-                    self._match(row, number, ASSUMED)
+                    self._match(row, number, "assumed")
                     break
-        used = {end for row, state in enumerate(self.states) if state != MISSING for end in planned.ends[row]}
+        used = {end for row, state in enumerate(self.states) if state != "missing" for end in planned.ends[row]}
         self.ends = {number: ends for number, ends in self.ends.items() if not used & {*ends}}
 
     def _match_devices(self) -> None:
@@ -169,7 +159,7 @@ class _Comparison:
         """
         planned, open_rows = self.planned, defaultdict[frozenset[End | int | None], list[int]](list)
         for row, state in enumerate(self.states):
-            if state == MISSING:
+            if state == "missing":
                 for sides in {
                     frozenset(self._side(end, known) for end in planned.ends[row]) for known in (True, False)
                 }:
@@ -182,16 +172,16 @@ class _Comparison:
                     continue
                 for row in rows:
                     is_shared = shared is None or planned.ends[row][shared] in ends
-                    if self.states[row] == MISSING and is_shared:
-                        self._match(row, number, OTHER_PORT)
+                    if self.states[row] == "missing" and is_shared:
+                        self._match(row, number, "other-port")
                         break
 
     def _is_alone(self, rows: Sequence[int], ends: tuple[End, End]) -> bool:
         """Return whether one link between two devices lacks its cable, but a cable there is in the port of another."""
-        if any(port is None for _, port in ends) or sum(self.states[row] == MISSING for row in rows) > 1:
+        if any(port is None for _, port in ends) or sum(self.states[row] == "missing" for row in rows) > 1:
             return False
         at_ends = (self.planned.link_at.get(end) for end in ends)
-        return any(row is not None and self.states[row] == MISSING for row in at_ends)
+        return any(row is not None and self.states[row] == "missing" for row in at_ends)
 
     def _is_in_ring(self, number: int, at_port: Mapping[End, int]) -> bool:
         """Return whether a cable is one of a few that have each other's ports."""
@@ -219,14 +209,14 @@ class _Comparison:
                 at_port.setdefault(end, number)
         told = set[int]()
         for row, state in enumerate(self.states):
-            if state == MISSING:
+            if state == "missing":
                 numbers = [at_port[end] for end in self.planned.ends[row] if end in at_port]
                 told.update(numbers)
                 self.links[row] = tuple(self.all_links[number] for number in numbers)
                 if numbers:
-                    self.states[row] = CROSSED if len(numbers) == len(self.planned.ends[row]) else ONE_END
+                    self.states[row] = "crossed" if len(numbers) == len(self.planned.ends[row]) else "one-end-wrong"
                     if self._is_wrong_rail(row, at_port):
-                        self.states[row] = WRONG_RAIL
+                        self.states[row] = "wrong-rail"
                 for number in numbers:
                     self._join(row, number, at_port)
         others = (self.all_links[number] for number in self.ends if number not in told)
@@ -278,15 +268,15 @@ class _Comparison:
             for seen in stated:
                 if seen.gbps is not None and seen.gbps < rate:
                     narrow = seen.lanes is not None and seen.gbps * INFINIBAND_LANES >= rate * seen.lanes
-                    self.states[row] = WIDTH if narrow else SPEED
+                    self.states[row] = "width" if narrow else "speed"
                 elif seen.error_rate is not None and seen.error_rate > self.error_rate:
-                    self.states[row] = ERRORS
+                    self.states[row] = "errors"
                 elif seen.part and (device := self._device(seen.device)) is not None:
                     side = int(device == self.planned.ends[row][1][0])
                     key = (kind, metres, side)
                     accepted = parts.setdefault(key, _part_numbers(wiring, *key))
                     if accepted and seen.part.lower() not in accepted:
-                        self.states[row] = WRONG_PART
+                        self.states[row] = "wrong-part"
                 if self.states[row] not in RIGHT:
                     break
 
@@ -295,7 +285,7 @@ class _Comparison:
         places = {device for pair in self.names.exchanged for device in pair}
         for row, (first, second) in enumerate(self.planned.ends):
             if self.states[row] in RIGHT and places & {first[0], second[0]}:
-                self.states[row] = EXCHANGED
+                self.states[row] = "exchanged"
 
     def _mark_not_asked(self, as_built: AsBuilt) -> None:
         """Mark missing links of which neither device gave an output."""
@@ -310,8 +300,8 @@ class _Comparison:
         whole = {number for number, cable_type in enumerate(wiring.cable_types) if cable_type.fabric in fabrics}
         for number, (first, second) in enumerate(self.planned.ends):
             is_asked = {first[0], second[0]} & asked or int(wiring.cable_type[number]) in whole
-            if self.states[number] == MISSING and not is_asked:
-                self.states[number] = NOT_ASKED
+            if self.states[number] == "missing" and not is_asked:
+                self.states[number] = "not-asked"
 
     def list_work(self) -> Iterator[Work]:
         """Yield every cable in the order of work; the links of a cable are one row."""
@@ -329,12 +319,14 @@ class _Comparison:
             ring = sizes.get(self._root(worst), 0) if worst in self.rings else 0
             state = self.states[worst]
             by_state[state].append(Work(ACTIONS[state], state, piece, links, tuple(stated), ring if ring > 1 else 0))
-        by_state[UNPLANNED] = [Work(ACTIONS[UNPLANNED], UNPLANNED, None, (link,), link.rows) for link in self.unplanned]
+        by_state["unplanned"] = [
+            Work(ACTIONS["unplanned"], "unplanned", None, (link,), link.rows) for link in self.unplanned
+        ]
         groups = defaultdict[str, list[Work]](list)
         for state in ACTIONS:
             groups[ACTIONS[state]] += by_state[state]
         for action in dict.fromkeys(ACTIONS.values()):
-            yield from self._order(groups[action]) if action == ACTIONS[CROSSED] else groups[action]
+            yield from self._order(groups[action]) if action == ACTIONS["crossed"] else groups[action]
 
     def _order(self, moves: Sequence[Work]) -> Iterator[Work]:
         """Yield moves so that every port is free when a cable is plugged into it; new cables come first."""
@@ -342,7 +334,7 @@ class _Comparison:
         for work in moves:
             free = next((link for link in work.links if link not in used), None)
             if work.piece is None or free is None:
-                yield work._replace(action=ACTIONS[MISSING])
+                yield work._replace(action=ACTIONS["missing"])
             else:
                 cables[work.piece], origin[work.piece] = work, free
                 used.add(free)
@@ -356,7 +348,7 @@ class _Comparison:
             known = [(device, port) for device, port in self._resolve(link) if device is not None]
             before += [(piece, device * ports + port) for device, port in known if port not in (None, NO_PORT)]
         for piece, unplugged in order_moves(_moved_ends(before), _moved_ends(after)):
-            yield cables[piece]._replace(action=UNPLUG) if unplugged else cables[piece]
+            yield cables[piece]._replace(action="unplug") if unplugged else cables[piece]
 
 
 def _moved_ends(ends: Sequence[tuple[int, int]]) -> MovedEnds:

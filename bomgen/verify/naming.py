@@ -211,7 +211,11 @@ def name_devices(links: Sequence[SeenLink], planned: PlannedLinks, given: Mappin
     named = {device: number for device, number in numbers.items() if number is not None}
     stated = tuple(named)
     _Election(of_device, planned, named).name_all()
-    claims = {device: _count_claims(cables, planned, named) for device, cables in of_device.items()}
+    # How many cables of a device the plan has at each planned device, by their far ends.
+    claims = {
+        device: Counter(number for _, number, _ in _planned_neighbours(cables, planned, named))
+        for device, cables in of_device.items()
+    }
     exchanged = _find_exchanged(stated, claims, named)
     for device in stated:
         for pair in exchanged:
@@ -237,13 +241,6 @@ def _planned_neighbours(
         port = None if device is None else planned.port(device, far.port, {})
         if device is not None and port is not None and (end := planned.far_end((device, port))):
             yield near, *end
-
-
-def _count_claims(
-    cables: Iterable[tuple[SeenEnd, SeenEnd]], planned: PlannedLinks, named: Mapping[str, int]
-) -> Counter[int]:
-    """Return how many cables of a device the plan has at each planned device, by their far ends."""
-    return Counter(device for _, device, _ in _planned_neighbours(cables, planned, named))
 
 
 def _find_exchanged(

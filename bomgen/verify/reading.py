@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from bomgen.cabling.types import INFINIBAND_LANES
-from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.diagnostics import LINE_END, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import read_data
 from bomgen.reading.bill_columns import read_cables
@@ -66,63 +66,19 @@ class AsBuilt(NamedTuple):
     """Files that cover a whole fabric: a device that they lack is not connected."""
 
 
-class TextForm(NamedTuple):
-    """A form of text: lines whose named groups are values of an entry, which begins with one of the groups."""
-
-    signature: re.Pattern[str]
-    lines: re.Pattern[str]
-    begins: str
-    keeps: tuple[str, ...] = ()
-    """Groups that hold until they are stated again."""
-    of_fabric: bool = False
-    """Whether it is an InfiniBand fabric, whose names are node descriptions."""
-
-
-class JsonForm(NamedTuple):
-    """A form of JSON: an object that has all `keys` is an entry, whose values are at the first of several paths.
-
-    `^n` is the nth key above the entry, and `~` the key of an object with an id.
-    """
-
-    keys: frozenset[str]
-    paths: Mapping[str, tuple[str, ...]]
-    below: str = ""
-    """The key that the entries are below, where another form has the same keys."""
-
-
-class Forms(NamedTuple):
-    """The forms of `data/output-forms.yaml`, by the command that prints them."""
-
-    texts: Mapping[str, TextForm]
-    tables: Mapping[str, Mapping[str, str]]
-    """Values by the headings of aligned columns; empty for those of no use."""
-    json: Mapping[str, JsonForm]
-
-
 @cache
-def read_forms() -> Forms:
-    """Return the forms of outputs."""
-    data = read_data(FORMS)
-    return Forms(
-        {name: _text_form(form) for name, form in data["texts"].items()},
-        {name: form["headings"] for name, form in data["tables"].items()},
-        {
-            name: JsonForm(frozenset(form["keys"]), form["paths"], form.get("below", ""))
-            for name, form in data["json"].items()
-        },
-    )
+def read_forms() -> Mapping[str, Mapping[str, Any]]:
+    """Return the forms of `data/output-forms.yaml`: texts, tables and JSON, by the command that prints them."""
+    forms = read_data(FORMS)
+    return {**forms, "texts": {name: _compile(form) for name, form in forms["texts"].items()}}
 
 
-def _text_form(form: Mapping[str, Any]) -> TextForm:
+def _compile(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a form of text with its fields among its lines, as one pattern."""
     fields = (rf"{name}\s*:\s*(?P<{group}>\S.*)" for group, name in form.get("fields", {}).items())
     lines = "|".join(rf"^\s*{line}" for line in (*form.get("lines", ()), *fields))
-    return TextForm(
-        re.compile(form["signature"], re.MULTILINE),
-        re.compile(lines, re.IGNORECASE),
-        form["begins"],
-        tuple(form.get("keeps", ())),
-        form.get("of_fabric", False),
-    )
+    signature = re.compile(form["signature"], re.MULTILINE)
+    return {"keeps": (), **form, "signature": signature, "lines": re.compile(lines, re.IGNORECASE)}
 
 
 _SWITCH = re.compile(r"\w+;(?P<device>[^:]+):")
@@ -146,7 +102,7 @@ def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
     for host, name, content in files:
         size += len(content)
         if size > MOST_BYTES:
-            raise _wrong(
+            raise error_at(
                 name, f"more than {MOST_BYTES} bytes of outputs; verify one fabric at a time", "as-built-limit"
             )
         before = len(ports)
@@ -154,16 +110,12 @@ def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
             ports.append(port)
             if len(ports) > MOST_PORTS:
                 message = f"more than {MOST_PORTS} ports of outputs; verify one fabric at a time"
-                raise _wrong(name, message, "as-built-limit")
+                raise error_at(name, message, "as-built-limit")
         if len(ports) == before:
-            forms = ", ".join(chain(*read_forms()))
+            forms = ", ".join(chain(*read_forms().values()))
             message = f"no form of output is recognised; give that of {forms}, or a table with a device and a port at "
-            raise _wrong(name, f"{message}both ends of each cable", "as-built")
+            raise error_at(name, f"{message}both ends of each cable", "as-built")
     return AsBuilt(tuple(ports), frozenset(whole))
-
-
-def _wrong(name: str, message: str, rule: str) -> PlanErrors:
-    return PlanErrors([Problem(Mark(name, 1, 1), "error", message, rule)])
 
 
 def read_names(content: bytes, file: str) -> dict[str, str]:
@@ -183,10 +135,12 @@ def _read(host: str, file: str, content: bytes, whole: set[str]) -> Iterator[See
     if text.lstrip()[:1] in ("{", "["):
         entries: Iterable[tuple[int, dict[str, str]]] = _json_entries(text, file)
         of_fabric = False
-    elif form := next((form for form in forms.texts.values() if form.signature.search(text)), None):
-        entries, of_fabric = _text_entries(text, form), form.of_fabric
-    elif headings := next((table for table in forms.tables.values() if all(word in text for word in table)), None):
-        entries, of_fabric = _table_entries(text, headings), False
+    elif form := next((form for form in forms["texts"].values() if form["signature"].search(text)), None):
+        entries, of_fabric = _text_entries(text, form), "of_fabric" in form
+    elif form := next(
+        (form for form in forms["tables"].values() if all(map(text.__contains__, form["headings"]))), None
+    ):
+        entries, of_fabric = _table_entries(text, form["headings"]), False
     else:
         yield from _cables(content, file)
         return
@@ -213,19 +167,19 @@ def _cables(content: bytes, file: str) -> Iterator[SeenPort]:
                     yield SeenPort(device, port, cable.mark, far_device, far_port, part=cable.a.module)
 
 
-def _text_entries(text: str, form: TextForm) -> Iterator[tuple[int, dict[str, str]]]:
+def _text_entries(text: str, form: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the entries of a text, each with the line at which it begins."""
     kept, entry, begun = dict[str, str](), dict[str, str](), 0
     for number, line in enumerate(LINE_END.split(text), 1):
-        match = form.lines.match(line[:LONGEST])
+        match = form["lines"].match(line[:LONGEST])
         if not match:
             continue
         values = {name.rstrip("_"): value.strip() for name, value in match.groupdict().items() if value is not None}
-        kept |= {name: values[name] for name in form.keeps if name in values}
-        if begun and (form.begins in values or not values.keys() - {*form.keeps}):
+        kept |= {name: values[name] for name in form["keeps"] if name in values}
+        if begun and (form["begins"] in values or not values.keys() - {*form["keeps"]}):
             yield begun, entry
             begun = 0
-        if form.begins in values:
+        if form["begins"] in values:
             begun, entry = number, {**kept}
         entry |= values
     if begun:
@@ -261,12 +215,12 @@ def _json_entries(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         message = "not valid JSON; save the output of the command again"
-        raise PlanErrors([Problem(Mark(file, line, 1), "error", message, "as-built")]) from None
+        raise error_at(Mark(file, line, 1), message, "as-built") from None
     starts, at = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))], 0
     for keys, entry in _objects(data):
-        for form in read_forms().json.values():
-            if form.keys <= entry.keys() and form.below in (*keys, ""):
-                values = {name: _value(entry, keys, paths) for name, paths in form.paths.items()}
+        for form in read_forms()["json"].values():
+            if all(key in entry for key in form["keys"]) and form.get("below", "") in (*keys, ""):
+                values = {name: _value(entry, keys, paths) for name, paths in form["paths"].items()}
                 at = max(text.find(f'"{values.get("port", "")}"', at), at)
                 yield bisect_right(starts, at), {name: value for name, value in values.items() if value}
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -14,10 +13,9 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import Record
 from bomgen.catalog.parts import GENERIC, CableEnd
 from bomgen.core.yaml_source import read_data
-from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND
-from bomgen.reading.bills import ANY_SWITCH, SentLine
+from bomgen.reading.bills import SentLine
 from bomgen.xray.lines import (
     APPLIANCE,
     LEAF_SPINE,
@@ -46,7 +44,7 @@ def list_servers(scope: Scope) -> list[Servers]:
     """Return the servers that a bill may be for: listed ones, or numbers for which NICs and links are enough."""
     listed = Counter[str]()
     for line in scope.servers:
-        if line.kind == SERVER and line.quantity:
+        if line.kind == "server" and line.quantity:
             listed[line.id] += line.quantity
     machines = list[Servers]()
     ports = _endpoints(scope)
@@ -92,7 +90,7 @@ def list_servers(scope: Scope) -> list[Servers]:
 def _named_server(scope: Scope) -> Record | None:
     """Return the usual server for the GPUs that lines name beside their part, as in `for the NICs of B300`."""
     words = {word for line in scope.lines for word in _WORD.findall(f"{line.description} {line.notes}".lower())}
-    generic = (server for server in scope.catalog.all(SERVER) if server.data.get("vendor") == GENERIC)
+    generic = (server for server in scope.catalog.all("server") if server.data.get("vendor") == GENERIC)
     named = [server for server in generic if str(server.value("gpu")).partition("-")[0] in words]
     return named[0] if len(named) == 1 else None
 
@@ -301,7 +299,7 @@ def _rail_pods(scope: Scope, servers: Servers, switch: Plan) -> Iterator[Plan]:
         return
     per_unit = -(-servers.number // units)
     yield {
-        **_structures()[RAIL_PODS],
+        **read_data(STRUCTURES)[RAIL_PODS],
         "scalable_unit": {"servers": per_unit},
         "leaf": {"downlinks": per_unit, "uplinks": per_unit},
         "spine": {"downlinks": ports // 2},
@@ -373,21 +371,17 @@ def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
     if total == PAIR and flat:  # two switches are most often a pair, which cables with fixed ends connect
         peers = {line.links for line in fixed} - {0}
         shapes += [
-            {**_structures()[LINKED_PAIR], "peer_links": links} for links in sorted(peers) if links <= MOST_PEER_LINKS
+            {**read_data(STRUCTURES)[LINKED_PAIR], "peer_links": links}
+            for links in sorted(peers)
+            if links <= MOST_PEER_LINKS
         ]
-    for form in _structures()[scope.role]:
+    for form in read_data(STRUCTURES)[scope.role]:
         when = form.get("when")
         if (when == "single" and total != 1) or (when == "flat" and not flat):
             continue
         units = _units(servers, counts.get("leaf")) if form.get("units") else ()
         shapes += [dict(form["fabric"]), *({**form["fabric"], "scalable_unit": {"servers": unit}} for unit in units)]
     return shapes
-
-
-@cache
-def _structures() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = read_data(STRUCTURES)
-    return data
 
 
 def _units(servers: Servers, leaves: int | None) -> list[int]:
@@ -458,7 +452,7 @@ def list_links(scope: Scope, switch: str) -> Iterator[Plan]:
         for links in (SERVER_LEAF, LEAF_SPINE, SPINE_CORE)
         for tier in ("server", "leaf", "spine", "core")
     }
-    unplaced = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
+    unplaced = [line for line in modules if line.place.tier in ("", "switch")]
     plugs = {line.id: str(line.record.value("cage") or "any") for line in modules}
     # If the line of one end is missing, a module of another end may be used there too.
     in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], cage_rules)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,11 +12,12 @@ from typing import Any
 
 from bomgen import __version__
 from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
 from bomgen.core.provenance import Assumed, Figure, Mark, json_value
+from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
 from bomgen.reading.list_columns import NOTHING, RequestedColumns
@@ -25,11 +25,9 @@ from bomgen.reading.part_numbers import Named, PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.results.result import sources_text
 from bomgen.workflow.plan_files import PlanFile, content_of
-from bomgen.xray.inspection import Explained, Inspection, inspect
-from bomgen.xray.laws import SPARED
-from bomgen.xray.lines import SERVER_LEAF, PlacedPart, build_design, list_slots
-from bomgen.xray.types import NOTHING as TYPES_NOTHING
-from bomgen.xray.types import SEVERITIES, CountedNetwork, DesignFound, Finding, Xray, name_place
+from bomgen.xray.inspection import DesignFound, Explained, Inspection, Xray, inspect
+from bomgen.xray.laws import SEVERITIES, SPARED, Finding, name_place
+from bomgen.xray.lines import SERVER_LEAF, CountedNetwork, PlacedPart, build_design, list_slots
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
 MOST_SHOWN = 10
@@ -331,20 +329,18 @@ def _line(line: SentLine) -> dict[str, Any]:
     }
 
 
-_BARE = re.compile(r"[A-Za-z][A-Za-z0-9 ._/+-]*")
 PERCENT = 100
 SHARE_STEPS = (PERCENT, 10 * PERCENT, PERCENT * PERCENT)
 """Denominators of spare shares to try: whole per cent, then tenths and hundredths of one."""
-_WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
 def plan_text(inspection: Inspection, name: str) -> str:
     """Return the plan that rebuilds a bill. Raises PlanErrors if no fabric is explained, or it differs."""
     bill = inspection.found.bill
-    fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != TYPES_NOTHING]
+    fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != "nothing"]
     if not fabrics:
         message = "no plan is written: no plan that was tried explains a fabric of this bill"
-        raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "not-explained")])
+        raise error_at(bill.file, message, "not-explained")
     clusters = dict.fromkeys(fabric.cluster for fabric in fabrics)
     if len(clusters) > 1:
         data: dict[str, Any] = {
@@ -427,7 +423,7 @@ def _compare(fabrics: list[Explained], cluster: str, bill: SentBill) -> None:
         wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
         if any(counted[id] != pieces for id, pieces in wanted.items()):
             message = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
-            raise PlanErrors([Problem(Mark(bill.file, 1, 1), "error", message, "not-explained")])
+            raise error_at(bill.file, message, "not-explained")
 
 
 def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:
@@ -469,7 +465,7 @@ def _yaml_lines(data: Mapping[str, Any], depth: int) -> Iterator[str]:
     for key, value in data.items():
         if (isinstance(value, Mapping) and depth == 0) or key == "fabrics":
             yield f"{indent}{key}:"
-            yield from (f"{indent}  {name}: {_flow(below)}" for name, below in value.items())
+            yield from (f"{indent}  {name}: {write_scalar(below)}" for name, below in value.items())
         elif isinstance(value, list) and depth == 0:
             yield f"{indent}{key}:"
             for entry in value:
@@ -477,17 +473,7 @@ def _yaml_lines(data: Mapping[str, Any], depth: int) -> Iterator[str]:
                 yield f"{indent}  - {first.strip()}"
                 yield from rest
         else:
-            yield f"{indent}{key}: {_flow(value)}"
-
-
-def _flow(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_flow(field)}" for key, field in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _WORDS:
-        return value
-    return json.dumps(value, ensure_ascii=False)
+            yield f"{indent}{key}: {write_scalar(value)}"
 
 
 # bill files ---------------------------------------------------------------------------------------------------------

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.jobs import OF_BILL_LINE, TooMuch, budget, spend
 from bomgen.core.messages import Message, Parameter, message
 from bomgen.core.provenance import Assumed, Figure, Mark
-from bomgen.fabric.types import SERVER
 from bomgen.plan.binding.fabrics import OTHERWISE, PORTS_OF_ONE_CARD
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.reading.bills import MAX_LINES, SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
-from bomgen.xray.laws import FIBRE, SPARE_SHARE, TRUNK, ConsistencyChecks, check_wiring
+from bomgen.xray.laws import (
+    GENERAL,
+    LIKELY,
+    PINPOINTED,
+    SPARE_SHARE,
+    ConsistencyChecks,
+    Finding,
+    Severity,
+    at_line,
+    check_wiring,
+    ordered,
+)
 from bomgen.xray.lines import (
     COMPARED,
     SERVER_LEAF,
+    CountedNetwork,
     Designs,
     Scope,
     Servers,
@@ -37,22 +48,6 @@ from bomgen.xray.plan_search import (
     Networks,
     find_networks,
     fit_fabric,
-)
-from bomgen.xray.types import (
-    GENERAL,
-    LIKELY,
-    NOTHING,
-    PINPOINTED,
-    SWITCHES,
-    WHOLE,
-    CountedNetwork,
-    DesignFound,
-    FabricFound,
-    Finding,
-    Severity,
-    Xray,
-    at_line,
-    ordered,
 )
 
 # judgement ----------------------------------------------------------------------------------------------------------
@@ -193,12 +188,12 @@ def find_lacking(bill: SentBill) -> Iterator[Finding]:
     """Yield findings on whole categories that a bill lacks, such as racks, and on missing spares."""
     named = {kind for line in bill.lines for kind in line.kinds}
     named |= {kind for kind in ("cable", "transceiver", "rack", "pdu") if any(line.may_be(kind) for line in bill.lines)}
-    if any(line.kind == SERVER and line.record.value("trays") for line in bill.lines):
+    if any(line.kind == "server" and line.record.value("trays") for line in bill.lines):
         named |= {"rack", "pdu"}  # a rack-scale system is a rack with its power shelves
     if "switch" in named and "cable" not in named:
         yield _of_bill(bill, "without-cables", "doubt" if "transceiver" in named else "unknown")
     cables = [line.record for line in bill.lines if line.kind == "cable"]
-    lit = not cables or any(cable.value("kind") in (FIBRE, TRUNK) for cable in cables)
+    lit = not cables or any(cable.value("kind") in ("fibre", "trunk") for cable in cables)
     if "switch" in named and "transceiver" not in named and lit:
         yield _of_bill(bill, "without-modules")
     if "rack" not in named:
@@ -231,6 +226,59 @@ GROUPED = ("few-fibres", "ends", "cages", "no-cables", "no-module-fits", "many",
 """Findings of consistency checks that a fitting design explains better."""
 
 
+Explains = Literal["whole", "switches", "nothing"]
+"""How much of a fabric the designs explain: every part, the switches, or neither."""
+
+
+class DesignFound(NamedTuple):
+    """A design that explains a fabric."""
+
+    servers: int
+    topology: str
+    tiers: tuple[tuple[str, int], ...]
+    """Switches by tier."""
+    switch: str
+    ratio: str
+    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks."""
+    planes: int
+    homing: str
+    repeats: bool
+    """Whether it repeats a count of the bill that no rule implies."""
+    carries: int = 0
+    """Servers that its leaves have ports for, if these are many more than on the bill."""
+
+
+class FabricFound(NamedTuple):
+    """A fabric of the bill, and the designs that explain it equally well."""
+
+    name: str
+    cluster: str
+    lines: tuple[SentLine, ...]
+    explains: Explains
+    designs: tuple[DesignFound, ...]
+    counted: CountedNetwork | None = None
+    """What counts and roles alone say of it, if no design explains all of it."""
+
+    @property
+    def title(self) -> str:
+        """Return the name, with that of its cluster if a bill has several."""
+        return f"{self.cluster}.{self.name}" if self.cluster else self.name
+
+
+class Xray(NamedTuple):
+    """The findings about a bill."""
+
+    bill: SentBill
+    fabrics: tuple[FabricFound, ...]
+    findings: tuple[Finding, ...]
+    left: tuple[SentLine, ...]
+    """Network lines that no fabric claims."""
+    assumptions: tuple[tuple[Figure, Assumed], ...] = ()
+    """Assumptions of the designs that the bill does not state."""
+    servers: tuple[Message, ...] = ()
+    """The servers that the bill lists."""
+
+
 class Explained(NamedTuple):
     """A fabric of the bill, and the plans that fit equally well."""
 
@@ -238,7 +286,7 @@ class Explained(NamedTuple):
     role: str
     cluster: str
     best: tuple[FittedPlan, ...]
-    explains: str
+    explains: Explains
     counted: CountedNetwork
 
 
@@ -261,7 +309,7 @@ def inspect(bill: SentBill) -> Inspection:
     designs: Designs = {}
     with budget(MAX_STEPS):
         inspection = _inspect(_read_as(bill, guesses), designs)
-        whole = [fabric.best[0].fit for fabric in inspection.fabrics if fabric.explains == WHOLE]
+        whole = [fabric.best[0].fit for fabric in inspection.fabrics if fabric.explains == "whole"]
         needed = {(line.mark, line.quantity) for fit in whole for line in fit.matched_lines}
         here = [line for line in bill.lines if line.mark in guesses and (line.mark, line.quantity) in needed]
         kept = {line.mark: guesses[line.mark] for line in here}
@@ -307,8 +355,8 @@ def _inspect(bill: SentBill, designs: Designs) -> Inspection:
             agreed = {line.mark for line in networks.fit.matched_lines}
             claimed.update((cluster, line.mark) for line in scope.lines if trusted or line.mark in agreed)
             for member, result in networks.found:
-                lines = [line for line in result.best[0].fit.lines if line.kind != SERVER]
-                explains = WHOLE if trusted or all(line.mark in agreed for line in lines) else NOTHING
+                lines = [line for line in result.best[0].fit.lines if line.kind != "server"]
+                explains: Explains = "whole" if trusted or all(line.mark in agreed for line in lines) else "nothing"
                 counted = count_network((*member.lines, *_unrecognised(member, bill)))
                 fabrics.append(
                     Explained(member.name or member.role, member.role, cluster, result.best, explains, counted)
@@ -334,17 +382,17 @@ def _inspect(bill: SentBill, designs: Designs) -> Inspection:
         if trusted and result.usual and result.usual.fit.wrong and result.usual not in best:
             best = (result.usual, *best)  # lines that findings refer to are shown too
         explains = _explains(best, trusted)
-        if scope.role == COMPUTE and explains != NOTHING and not cluster and not scope.servers:
+        if scope.role == COMPUTE and explains != "nothing" and not cluster and not scope.servers:
             assumed = best[0].candidate.servers
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
         counted = count_network((*scope.own, *_unrecognised(scope, bill)))
-        name = scope.name or (UNNAMED if explains == NOTHING else scope.role)
+        name = scope.name or (UNNAMED if explains == "nothing" else scope.role)
         fabrics.append(Explained(name, scope.role, cluster, best, explains, counted))
     findings += [*laws, *required.findings()]
     findings += find_lacking(bill)
     if bill.unread:
         findings.append(_of_bill(bill, "not-read", lines=bill.unread, most=MAX_LINES))
-    unexplained = [fabric.name for fabric in fabrics if fabric.explains == NOTHING]
+    unexplained = [fabric.name for fabric in fabrics if fabric.explains == "nothing"]
     findings += [_of_bill(bill, "not-explained", fabric=name) for name in unexplained]
     explained = {mark for _, mark in claimed}
     left = tuple(
@@ -386,7 +434,7 @@ def _judge(
 
 
 def _assumptions(fabrics: Sequence[Explained], catalog: Catalog) -> tuple[tuple[Figure, Assumed], ...]:
-    if not any(fabric.explains != NOTHING and fabric.best[0].assumes_ports for fabric in fabrics):
+    if not any(fabric.explains != "nothing" and fabric.best[0].assumes_ports for fabric in fabrics):
         return ()
     figure = catalog.assumption(UNKNOWN_PORT_RATE)
     return ((figure, figure.origin),) if isinstance(figure.origin, Assumed) else ()
@@ -397,24 +445,24 @@ def _unrecognised(scope: Scope, bill: SentBill) -> list[SentLine]:
     return [] if scope.name else [line for line in bill.lines if not line.kind]
 
 
-def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> str:
+def _explains(best: tuple[FittedPlan, ...], trusted: bool) -> Explains:
     if not best or not best[0].fit.matched:
-        return NOTHING
+        return "nothing"
     if trusted or not best[0].fit.wrong:
-        return WHOLE
-    return NOTHING if any(part.is_switch for part in best[0].fit.wrong) else SWITCHES
+        return "whole"
+    return "nothing" if any(part.is_switch for part in best[0].fit.wrong) else "switches"
 
 
-def _explained_lines(best: tuple[FittedPlan, ...], explains: str) -> tuple[SentLine, ...]:
-    if explains == NOTHING:
+def _explained_lines(best: tuple[FittedPlan, ...], explains: Explains) -> tuple[SentLine, ...]:
+    if explains == "nothing":
         return ()
-    return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
+    return best[0].fit.lines if explains == "whole" else best[0].fit.matched_lines
 
 
 def _found(fabric: Explained, catalog: Catalog) -> FabricFound:
     lines = _explained_lines(fabric.best, fabric.explains)
-    counted = None if fabric.explains == WHOLE else fabric.counted
-    designs = () if fabric.explains == NOTHING else tuple(_design(plan, catalog) for plan in fabric.best)
+    counted = None if fabric.explains == "whole" else fabric.counted
+    designs = () if fabric.explains == "nothing" else tuple(_design(plan, catalog) for plan in fabric.best)
     return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, designs, counted)
 
 

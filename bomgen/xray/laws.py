@@ -1,4 +1,4 @@
-"""Consistency checks for the lines of any fabric: modules at both ends, matching fibres, enough cages.
+"""Findings about a bill, and consistency checks of the lines of any fabric: modules, matching fibres, enough cages.
 
 Lines that state their fabric and links are checked by these; all others of a cluster together.
 """
@@ -8,23 +8,89 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import ceil
+from typing import Literal, NamedTuple
 
 from bomgen.catalog import part_records, switch_records
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
-from bomgen.fabric.types import SERVER
+from bomgen.core.messages import Message, Parameter, message
+from bomgen.core.provenance import Mark
+from bomgen.core.units import ANY_AMOUNT
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
+from bomgen.reading.quote_workbook import name_cell
 from bomgen.xray.lines import SERVER_LEAF
-from bomgen.xray.types import GENERAL, LIKELY, Finding, Severity, at_cable, at_line, name_place
 
-FIBRE, TRUNK, PANEL = "fibre", "trunk", "panel"
+Severity = Literal["error", "doubt", "unknown"]
+SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
+"""Wrong under any reading of the bill; in conflict with the best-matching design; not known from the bill."""
+TELLING = ("missing", "swapped", "instead", "probable", "mistyped")
+"""Findings from which others may follow."""
+PINPOINTED, LIKELY, GENERAL = 0, 1, 2
+"""How precisely a finding identifies the wrong line."""
+
+
+class Finding(NamedTuple):
+    """A finding about a bill."""
+
+    severity: Severity
+    message: Message
+    mark: Mark
+    line: SentLine | None = None
+    pieces: int = 0
+    """Surplus pieces (positive) or missing pieces (negative)."""
+    money: Decimal | None = None
+    """Cost of these pieces at the bill's price, or the error of an amount."""
+    weight: int = LIKELY
+    part: str = ""
+
+    @property
+    def code(self) -> str:
+        """Return the code of the finding for programs."""
+        return self.message.code.removeprefix("xray-")
+
+
+def name_place(mark: Mark) -> str:
+    """Return the place of a line: `quote.csv:7`, or `Compute!A7` on a sheet of a workbook."""
+    return name_cell(mark.sheet, mark) if mark.sheet else f"{mark.file}:{mark.line}"
+
+
+def at_cable(cable: SheetCable, code: str, **parameters: Parameter) -> Finding:
+    """Return an error at a row of a point-to-point sheet."""
+    return Finding("error", message(f"xray-{code}", **parameters), cable.mark, weight=PINPOINTED)
+
+
+def at_line(
+    severity: Severity, line: SentLine, code: str, off: int = 0, weight: int = LIKELY, **parameters: Parameter
+) -> Finding:
+    """Return a finding at a line; the pieces it is `off` by are priced as on the line."""
+    money = None
+    if line.unit_price is not None and off:
+        price = ANY_AMOUNT.multiply(line.unit_price, 1 - (line.discount or Decimal(0)))
+        money = ANY_AMOUNT.multiply(price, Decimal(off))
+    said = message(f"xray-{code}", **parameters)
+    return Finding(severity, said, line.mark, line, off, money, weight, line.id)
+
+
+def ordered(findings: list[Finding]) -> list[Finding]:
+    """Return findings by severity, precision and pieces; missing and replaced parts before counts that may follow."""
+
+    def place(finding: Finding) -> tuple[int, int, bool, int, int]:
+        telling = finding.code in TELLING
+        return SEVERITIES.index(finding.severity), finding.weight, not telling, -abs(finding.pieces), finding.mark.line
+
+    return sorted(findings, key=place)
+
+
+# consistency ---------------------------------------------------------------------------------------------------------
+
 MOST_ENGINES = 2
 """Maximum number of links of an unknown module."""
 MOST_IDLE = Fraction(3, 2)
@@ -90,15 +156,15 @@ class ConsistencyChecks:
         unknown = self._count_unknown("transceiver", lines) * MOST_ENGINES
         if not switches and not self._count_unknown("switch", lines):
             yield from self._no_switch(lines)
-        if built_in or any(line.kind == PANEL for line in lines) or not switches:
+        if built_in or any(line.kind == "panel" for line in lines) or not switches:
             return
         if self.bill.has_uncounted("transceiver"):
             return  # the number of modules is unknown
         modules = [line for line in lines if line.kind == "transceiver" and line.quantity]
         cables = [line for line in lines if line.kind == "cable" and line.quantity]
-        if any(self._cable(line).medium == TRUNK for line in cables):
+        if any(self._cable(line).medium == "trunk" for line in cables):
             return
-        fibres = [line for line in cables if self._cable(line).medium == FIBRE]
+        fibres = [line for line in cables if self._cable(line).medium == "fibre"]
         if all(line.place.links for line in (*modules, *fibres)) and all(line.place.tier for line in modules):
             modules_by_links = group_by(modules, lambda line: line.place.links)
             for links, fibres_here in group_by(fibres, lambda line: line.place.links).items():
@@ -142,7 +208,7 @@ class ConsistencyChecks:
         for line in self.bill.lines:
             if line.kind == "switch" and (switch := self._switch(line)):
                 cages = {group.cage for group in switch.groups}
-            elif line.kind == SERVER and not has_nics:
+            elif line.kind == "server" and not has_nics:
                 cages = {str(line.record.value("cage") or ANY)}
             else:
                 continue
@@ -155,7 +221,7 @@ class ConsistencyChecks:
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
         elif first:
-            severity: Severity = "doubt" if any(SERVER in line.kinds for line in lines) else "unknown"
+            severity: Severity = "doubt" if any("server" in line.kinds for line in lines) else "unknown"
             yield at_line(severity, first, "without-switches", weight=GENERAL)
 
     def _count_unknown(self, kind: str, lines: Sequence[SentLine]) -> int:
@@ -173,10 +239,10 @@ class ConsistencyChecks:
         switches = [self._switch(line) for line in self.bill.lines if line.kind == "switch"]
         built_in = any(switch is None or any(group.optics for group in switch.groups) for switch in switches)
         # Unrecognised modules may be those of the other end.
-        elsewhere = any(line.place.tier != SERVER and line.may_be("transceiver") for line in self.bill.lines)
+        elsewhere = any(line.place.tier != "server" and line.may_be("transceiver") for line in self.bill.lines)
         if "cable" in kinds or not modules or not switches or built_in or elsewhere:
             return
-        if all(line.place.tier == SERVER for line in modules):
+        if all(line.place.tier == "server" for line in modules):
             links = self._engines(modules)
             yield at_line("error", modules[0], "one-end", -links, part=modules[0].shown, links=links)
 
@@ -271,7 +337,7 @@ class ConsistencyChecks:
             if line.kind != "cable":
                 continue
             cable = self._cable(line)
-            if cable.medium != FIBRE or cable.fibre in (None, ANY):
+            if cable.medium != "fibre" or cable.fibre in (None, ANY):
                 continue
             # An unrecognised module may be the one for a fibre.
             severity: Severity = "doubt" if unknown >= (line.quantity or 0) else "error"

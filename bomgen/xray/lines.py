@@ -18,17 +18,16 @@ from bomgen.core.jobs import OF_BILL_PLAN, spend
 from bomgen.core.messages import Message, message
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
-from bomgen.fabric import types as fabrics
-from bomgen.fabric.types import SERVER, link_kinds, topology
+from bomgen.fabric import types as fabric_types
+from bomgen.fabric.types import link_kinds, topology
 from bomgen.optics.compatibility import RJ45, accepts, rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
 from bomgen.pricing.bill import Bill, bill
 from bomgen.pricing.bill_line import Line
-from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
+from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_words import gpus_of
 from bomgen.workflow.pipeline import design_cluster
-from bomgen.xray.types import CountedLinks, CountedNetwork
 
 Plan = dict[str, Any]
 """Data of a plan, or of a part of one."""
@@ -36,7 +35,7 @@ Designs = dict[str, tuple[Design, Bill] | None]
 """Designs and their bills by plan; None for a plan that cannot be built."""
 NAME = "<x-ray>"
 SERVER_LEAF, LEAF_SPINE, SPINE_CORE = (
-    kind.name for kind in (fabrics.SERVER_LEAF, fabrics.LEAF_SPINE, fabrics.SPINE_CORE)
+    kind.name for kind in (fabric_types.SERVER_LEAF, fabric_types.LEAF_SPINE, fabric_types.SPINE_CORE)
 )
 COMPARED = ("server", "nic", "switch", "transceiver", "cable")
 """Categories whose counts follow from the fabrics."""
@@ -169,7 +168,7 @@ class Scope(NamedTuple):
     def count_links_below(self) -> Counter[int]:
         """Return the links to leaves by cables and by modules at either end, with the number of counts that agree."""
         cables = self.count_cables(SERVER_LEAF)
-        at_server = self.count_engines_at(SERVER_LEAF, SERVER)
+        at_server = self.count_engines_at(SERVER_LEAF, "server")
         if not at_server and not any(line.place.links for line in self.own):
             at_server = sum(line.links for line in self.list_modules_at_servers())
         at_leaf = self.count_engines_at(SERVER_LEAF, "leaf")
@@ -188,7 +187,7 @@ class Scope(NamedTuple):
         for line in self.of_kind("transceiver"):
             plug = str(line.record.value("cage") or "any")
             fits = any(accepts(cage, plug, cage_rules) for cage in cages)
-            if line.quantity and (line.place.tier == SERVER if line.place.tier else not fits):
+            if line.quantity and (line.place.tier == "server" if line.place.tier else not fits):
                 yield line
 
 
@@ -360,6 +359,24 @@ def sum_pieces(lines: Iterable[SentLine]) -> int:
     return sum(line.quantity or 0 for line in lines)
 
 
+class CountedLinks(NamedTuple):
+    """Links of a kind by their cables, or by their modules where no cables are listed."""
+
+    kind: str
+    """Kind of link, such as leaf-spine; empty if the lines do not state it."""
+    links: int
+    gbps: int
+    """Rate of a link; 0 if unknown."""
+
+
+class CountedNetwork(NamedTuple):
+    """A network by the counts of its lines alone."""
+
+    switches: tuple[tuple[str, int], ...]
+    """Switches by stated tier, recognised or not."""
+    links: tuple[CountedLinks, ...]
+
+
 SHOWN_SERVERS = 3
 """Kinds of servers that the first sentence names."""
 
@@ -369,9 +386,9 @@ def count_network(lines: Sequence[SentLine]) -> CountedNetwork:
     switches = Counter[str]()
     for line in lines:
         if line.quantity and line.kinds == ("switch",):
-            switches[line.place.tier or ANY_SWITCH] += line.quantity
+            switches[line.place.tier or "switch"] += line.quantity
     linked = (line for line in lines if line.kind in ("transceiver", "cable") and line.quantity)
-    by_kind = group_by(linked, lambda line: line.place.links or (SERVER_LEAF if line.place.tier == SERVER else ""))
+    by_kind = group_by(linked, lambda line: line.place.links or (SERVER_LEAF if line.place.tier == "server" else ""))
     counted = (_count_links(kind, of_kind) for kind, of_kind in by_kind.items())
     return CountedNetwork(tuple(switches.items()), tuple(links for links in counted if links.links))
 
@@ -391,7 +408,7 @@ def _count_links(kind: str, lines: Sequence[SentLine]) -> CountedLinks:
 
 def summarise_servers(bill: SentBill) -> Iterator[Message]:
     """Yield the servers of a bill with their GPUs, most first; of rack-scale systems with their compute trays."""
-    servers = [line for line in bill.lines if line.kind == SERVER and line.quantity]
+    servers = [line for line in bill.lines if line.kind == "server" and line.quantity]
     for line in sorted(servers, key=lambda line: -(line.quantity or 0))[:SHOWN_SERVERS]:
         record = line.record
         pieces, name = line.quantity or 0, identity(record).name

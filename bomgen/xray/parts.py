@@ -20,8 +20,7 @@ from bomgen.reading.bills import Listed, SentBill, SentLine, SumRow
 from bomgen.reading.cells import TENTHS, Broken
 from bomgen.reading.part_numbers import PART_NUMBER, words_of
 from bomgen.reading.part_words import gpus_of
-from bomgen.xray.laws import FIBRE, SPARE_SHARE, SPARED
-from bomgen.xray.types import GENERAL, LIKELY, PINPOINTED, Finding, Severity, at_line, name_place
+from bomgen.xray.laws import GENERAL, LIKELY, PINPOINTED, SPARE_SHARE, SPARED, Finding, Severity, at_line, name_place
 
 FLAT_TOP = "xray-by-flat-top"
 COPPERS = ("dac", "acc", "aec")
@@ -99,7 +98,7 @@ def _contradictions(line: SentLine, record: Record) -> Iterator[Finding]:
             yield finding._replace(severity="doubt")
     elif record.kind == "cable":
         cable = part_records.cable(record, line.catalog)
-        if cable.medium == FIBRE and words.fibre and cable.fibre != ANY and words.fibre != cable.fibre:
+        if cable.medium == "fibre" and words.fibre and cable.fibre != ANY and words.fibre != cable.fibre:
             yield _contradicted(line, record, words.fibre, str(cable.fibre))
         length = line.recognition.named.length_m if line.recognition.named else None
         if length and words.length_m and length != words.length_m:
@@ -113,8 +112,6 @@ def _contradicted(line: SentLine, record: Record, said: str, recorded: str) -> F
 
 # bill requirements --------------------------------------------------------------------------------------------------
 # Required parts for an order of the parts of a bill, by the catalogue: cords, licences, tools.
-
-GPU, SERVER = "gpu", "server"
 
 
 class _Need(NamedTuple):
@@ -232,16 +229,16 @@ class Requirements:
         return self.each[kind, id]
 
     def _read_needs(self, record: Record) -> Iterator[_Need]:
-        requires, gpus = identity(record).requires, gpus_of(record) if record.kind == SERVER else 1
+        requires, gpus = identity(record).requires, gpus_of(record) if record.kind == "server" else 1
         stated = {need.parts for need in requires}
         for need in requires:
-            units = {PIECE: 1, GPU: gpus}.get(need.per)
+            units = {PIECE: 1, "gpu": gpus}.get(need.per)
             pieces = Fraction(need.quantity.value) * units if need.quantity and units else None
             fixed = len(need.parts) == 1 and need.per == PIECE and pieces is not None
             if not need.included:
                 yield _Need(need.parts, pieces, fixed, need.included is False)
-        if record.kind == SERVER and record.value("gpu") and record.value("gpus_included") is not False:
-            for own in self._needs_of(GPU, str(record.value("gpu"))):
+        if record.kind == "server" and record.value("gpu") and record.value("gpus_included") is not False:
+            for own in self._needs_of("gpu", str(record.value("gpu"))):
                 if own.parts not in stated:
                     yield own._replace(pieces=None if own.pieces is None else own.pieces * gpus)
 

@@ -13,10 +13,9 @@ from bomgen.catalog.parts import ANY
 from bomgen.core.jobs import OF_BILL_FIT, spend
 from bomgen.core.provenance import Mark
 from bomgen.design.assembly import Design
-from bomgen.fabric.types import SERVER
 from bomgen.plan.types import COMPUTE, IN_BAND, STORAGE
 from bomgen.pricing.bill import Bill
-from bomgen.reading.bills import ANY_SWITCH, SentBill, SentLine
+from bomgen.reading.bills import SentBill, SentLine
 from bomgen.xray.candidates import (
     STAGES,
     CandidatePlan,
@@ -187,8 +186,8 @@ def compatible(line: SentLine, slot: PlacedPart) -> bool:
         return True
     if stated.links and slot.links and stated.links != slot.links:
         return False
-    if stated.tier == ANY_SWITCH:
-        return slot.tier != SERVER
+    if stated.tier == "switch":
+        return slot.tier != "server"
     return not (stated.tier and slot.tier and stated.tier != slot.tier)
 
 
@@ -347,16 +346,13 @@ def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
                 runs += 1
                 if tried := _try(scope, CandidatePlan(servers.cluster, fabric, servers, guesses), basis):
                     fitted.append(tried)
-                    if scope.shared and _takes_all(tried, scope):
+                    left = sum_pieces(line for line in scope.free if line.kind in COMPARED)
+                    claimed = sum_pieces(line for line in tried.fit.lines if line.kind != "server")
+                    if scope.shared and not tried.fit.wrong and left == claimed:
                         return _rank(fitted)
             if any(not (plan.fit.wrong or plan.fit.spare_switches or plan.candidate.given) for plan in fitted):
                 break
     return _rank(fitted)
-
-
-def _takes_all(tried: FittedPlan, scope: Scope) -> bool:
-    left = sum_pieces(line for line in scope.free if line.kind in COMPARED)
-    return not tried.fit.wrong and left == sum_pieces(line for line in tried.fit.lines if line.kind != SERVER)
 
 
 def _rank(fitted_plans: list[FittedPlan]) -> FitResult:
@@ -440,7 +436,7 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
             if ratio != 1:
                 whole["gpus_per_nic"] = int(ratio) if ratio.denominator == 1 else str(ratio)
     elif scope.role != COMPUTE and scope.assumed and (rate := _stated_rate(scope)):
-        cages = [str(line.record.value("cage")) for line in scope.modules(SERVER)]
+        cages = [str(line.record.value("cage")) for line in scope.modules("server")]
         if cages and cages[0] != ANY:
             ports = int(shape.get("ports_per_server", 1))
             whole["nic"] = {"name": "NIC of the bill", "ports": ports, "port_gbps": rate, "cage": cages[0]}
@@ -463,7 +459,7 @@ def _try(scope: Scope, candidate: CandidatePlan, basis: Basis) -> FittedPlan | N
     designed, billed = built
     slots = list(list_slots(billed))
     server = candidate.cluster.get("server")
-    stated = [line for line in (*scope.own, *scope.servers) if line.kind != SERVER or line.id == server]
+    stated = [line for line in (*scope.own, *scope.servers) if line.kind != "server" or line.id == server]
     fitted = fit(slots, stated, scope.free, basis.bill.has_spares, scope.listed, scope.shared)
     if reserved := candidate.fabric.get("reserved_ports"):
         fitted = DesignFit((*fitted.parts, *_links_of_managers(scope, fitted, reserved)))
@@ -476,7 +472,7 @@ def _links_of_managers(scope: Scope, design_fit: DesignFit, ports: int) -> tuple
     """Return the modules and fibres between fabric managers and reserved ports; empty without both."""
     claimed = {id(line) for line in design_fit.lines}
     left = [line for line in scope.free if id(line) not in claimed and line.quantity]
-    modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", SERVER))
+    modules = (line for line in left if line.kind == "transceiver" and line.place.tier in ("", "server"))
     fibres = (line for line in left if line.is_fibre)
     module = next((line for line in modules if line.links == ports), None)
     fibre = next((line for line in fibres if line.links == ports), None)

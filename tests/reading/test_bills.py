@@ -21,8 +21,8 @@ from bomgen.reading.bills import SentBill, require_whole
 from bomgen.reading.list_columns import read_asked
 from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import inspect
+from bomgen.xray.laws import name_place
 from bomgen.xray.parts import check_prices
-from bomgen.xray.types import name_place
 
 CATALOG = Catalog()
 Sheets = Mapping[str, Sequence[Sequence[object]]]

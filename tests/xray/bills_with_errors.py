@@ -13,7 +13,7 @@ import bomgen
 from bomgen.catalog.files import Catalog
 from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import Inspection, inspect
-from bomgen.xray.types import Finding
+from bomgen.xray.laws import Finding
 
 CATALOG = Catalog()
 KINDS = ("switch", "transceiver", "cable", "nic")

@@ -7,8 +7,7 @@ from bills_with_errors import CATALOG
 
 from bomgen.core.language import language
 from bomgen.xray.contents import answer, open_bill, xray_document
-from bomgen.xray.inspection import inspect
-from bomgen.xray.types import NOTHING, WHOLE, Xray
+from bomgen.xray.inspection import Xray, inspect
 
 ENGLISH = language("en")
 
@@ -45,7 +44,7 @@ def test_optics_without_a_switch() -> None:
         "MPO single-mode assemblies,64,Leaf cage to NIC\n"
     )
     [fabric] = found.fabrics
-    assert fabric.explains == NOTHING
+    assert fabric.explains == "nothing"
     assert fabric.counted is not None
     assert [tuple(links) for links in fabric.counted.links] == [("server-leaf", 64, 400)]
     assert "64 GPUs with one each" in answer(found, ENGLISH)[0]
@@ -76,7 +75,7 @@ NDR DAC for switch ISL,{isl},8
 def test_pairs_of_switches(fibres: int, isl: str, said: set[tuple[int, str]]) -> None:
     """Two networks, each of two linked switches, whose lines name one of them in words."""
     found = look_at(PAIR.format(fibres=fibres, isl=isl))
-    assert {(fabric.name, fabric.explains) for fabric in found.fabrics} == {("compute", WHOLE), ("in_band", WHOLE)}
+    assert {(fabric.name, fabric.explains) for fabric in found.fabrics} == {("compute", "whole"), ("in_band", "whole")}
     assert all("mesh" in {design.topology for design in fabric.designs} for fabric in found.fabrics)
     certain = {(each.mark.line, each.code) for each in found.findings if each.severity != "unknown"}
     assert {each for each in certain if each[1] != "end-of-sale"} == said
@@ -93,7 +92,7 @@ def test_planes_that_the_words_need() -> None:
         "compute,fibre server-leaf,MPO-MPO-OM4-30M(APC),128\n"
     )
     [fabric] = found.fabrics
-    assert fabric.explains == WHOLE
+    assert fabric.explains == "whole"
     assert {(design.servers, design.planes) for design in fabric.designs} == {(8, 2)}
 
 

@@ -10,7 +10,6 @@ from depth import DEEP
 
 from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import Inspection, inspect
-from bomgen.xray.types import WHOLE
 
 PLANS = Path(__file__).parents[2] / "plans"
 SECTIONS = {
@@ -66,7 +65,7 @@ def test_networks_that_share_lines(name: str) -> None:
     found = look(merge_rows(rows_of(str(PLANS / f"{name}.yaml"))))
     servers, networks = NETWORKS[name]
     assert list_certain(found) == []
-    assert {fabric.name for fabric in found.found.fabrics if fabric.explains == WHOLE} == networks
+    assert {fabric.name for fabric in found.found.fabrics if fabric.explains == "whole"} == networks
     assert {design.servers for fabric in found.found.fabrics for design in fabric.designs} == {servers}
 
 
@@ -152,5 +151,5 @@ def test_network_without_servers() -> None:
     """A quote of the network alone: the links say how many servers it is for."""
     rows = [row for row in merge_rows(rows_of(str(PLANS / "1000P-dense.yaml"))) if not row["P/N"].startswith("DGX")]
     found = look(rows).found
-    assert [(fabric.explains, fabric.designs[0].servers) for fabric in found.fabrics] == [(WHOLE, 128)]
+    assert [(fabric.explains, fabric.designs[0].servers) for fabric in found.fabrics] == [("whole", 128)]
     assert {each.code for each in found.findings if each.severity != "unknown"} <= {"required"}

@@ -35,7 +35,7 @@ from bomgen.documents.sheets import (
 from bomgen.documents.tables import TOTAL, columns_of, line_amount, literal
 from bomgen.output.xlsx import cells
 from bomgen.output.xlsx.sheet import Sheet, absolute
-from bomgen.reading.quote_workbook import DISCOUNT, ID, NUMBERS, PRICE, QUANTITY, SPARE
+from bomgen.reading.quote_workbook import NUMBERS
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
@@ -99,14 +99,14 @@ def _columns(sheet: Sheet, table: Table, shares: bool) -> tuple[Column, ...]:
     columns = [category, *table.columns]
     if shares:
         columns.insert(1 + [column.key for column in columns].index("amount"), hardware)
-    return (*columns, Column(ID, ID)) if sheet.book.document.id else tuple(columns)
+    return (*columns, Column("id", "id")) if sheet.book.document.id else tuple(columns)
 
 
 def _lay_out(sheet: Sheet, columns: Sequence[Column]) -> None:
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
-    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, ID)}
-    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, ID)])
-    while columns[sheet.printed - 1].key in (HARDWARE, ID):
+    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, "id")}
+    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, "id")])
+    while columns[sheet.printed - 1].key in (HARDWARE, "id"):
         sheet.printed -= 1
 
 
@@ -123,8 +123,8 @@ def _hints(sheet: Sheet, table: Table, shares: bool) -> Iterable[str]:
 def _line(sheet: Sheet, columns: Sequence[Column], row: Row, line: BillLine, number: int | None) -> None:
     """Write a line of the bill; `number` is that of its share of the hardware, where it has one."""
     book = sheet.book
-    keys = [column.key for column in columns if column.key not in (HARDWARE, ID)]
-    held = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {ID: Cell(row.id)}
+    keys = [column.key for column in columns if column.key not in (HARDWARE, "id")]
+    held = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {"id": Cell(row.id)}
     if number is None:
         added = line.amount if line.hardware else ""
         held[HARDWARE] = Cell(added, formula=line_hardware(book.language, row.in_stock))
@@ -134,14 +134,14 @@ def _line(sheet: Sheet, columns: Sequence[Column], row: Row, line: BillLine, num
         cell = held[column.key]
         if column.key == HARDWARE:
             sheet.put(position, cell, cells.NUMBER, book.plain if cell.formula else cells.GENERAL)
-        elif column.key == PRICE and number is not None:
+        elif column.key == "unit_price" and number is not None:
             price = Cell(cell.value, formula=share_price(number, book.document.totals.currency))
             sheet.explain(sheet.put(position, price, cells.NUMBER, book.plain), cell)
         elif column.key in NUMBERS:
             finer = cells.places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or cells.fixed(max(book.decimals, finer))
             sheet.explain(sheet.put(position, cell.value, cells.INPUT, form), cell)
-        elif column.key in (_EXPLAIN, ID):
+        elif column.key in (_EXPLAIN, "id"):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell, named=False)
@@ -166,13 +166,13 @@ def _live_lines(sheet: Sheet, columns: Sequence[Column], rows: range) -> None:
     letters, titles = sheet.letters, {column.key: column.title for column in columns}
     areas = {key: sheet.book.areas[f"bill.{key}"][1] for key in letters}
     sheet.page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letters))}{rows.stop - 1}"
-    for key in (QUANTITY, SPARE):
+    for key in ("quantity", "spare"):
         accept_numbers(sheet, areas[key], titles[key], "whole", "pieces")
-    accept_numbers(sheet, areas[PRICE], titles[PRICE], "decimal", "price")
-    accept_shares(sheet, areas[DISCOUNT], titles[DISCOUNT], "discount")
-    missing = f'AND(${letters[QUANTITY]}{rows.start}<>"",${letters[PRICE]}{rows.start}="")'
+    accept_numbers(sheet, areas["unit_price"], titles["unit_price"], "decimal", "price")
+    accept_shares(sheet, areas["discount"], titles["discount"], "discount")
+    missing = f'AND(${letters["quantity"]}{rows.start}<>"",${letters["unit_price"]}{rows.start}="")'
     rule = Rule("expression", dxf=_AMBER, formula=[missing])
-    sheet.page.conditional_formatting.add(f"{areas[PRICE]} {areas['amount']}", rule)
+    sheet.page.conditional_formatting.add(f"{areas['unit_price']} {areas['amount']}", rule)
 
 
 def write_sums(sheet: Sheet, column: int, sums: Iterable[LiveSum]) -> None:
