@@ -169,8 +169,8 @@ def test_it_is_explained_and_compared(mesh: Copy) -> None:
     ("line", "changed", "said"),
     [
         (
-            "min(attached // 2, (leaves // 2) ** 2) * link_gbps",
-            "attached // 2 * link_gbps",
+            "least(attached // 2, half * half) * peer_gbps",
+            "attached // 2 * peer_gbps",
             "bisection: the stated bisection bandwidth is 64,000 Gb/s, but the links between the halves carry "
             "4,400 Gb/s",
         ),

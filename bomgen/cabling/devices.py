@@ -23,7 +23,7 @@ from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, constant, formula
 from bomgen.design.assembly import BuiltFabric, Design
-from bomgen.fabric.links.enumeration import HOST
+from bomgen.fabric.links import HOST
 from bomgen.fabric.types import Tier
 from bomgen.optics.uses import JUMPER, TRUNKED
 from bomgen.plan.types import (
@@ -42,8 +42,7 @@ from bomgen.plan.types import (
 from bomgen.site import floor_plan
 from bomgen.site.facility import describe_servers, fill_rooms, open_hall, rooms_of_racks
 from bomgen.site.floor_plan import Floor, FloorPositions, MachineGroup, Route
-from bomgen.site.installed import COMPUTE, MANAGEMENT, Machines
-from bomgen.site.racks import compute_capacity, management_capacity
+from bomgen.site.racks import COMPUTE, MANAGEMENT, Machines, compute_capacity, management_capacity
 
 SERVERS = "server"
 LEAST_DIGITS = 2
@@ -117,7 +116,6 @@ def number_devices(design: Design) -> DeviceTable:
 
 
 def _server_kind(server: Server | None, count: Figure | None) -> DeviceKind:
-    """Return the servers as a kind of device; height, power and weight of trays are unknown."""
     if server is None or server.trays:
         return _device_kind(SERVERS, int(count.value) if count else 0, server.identity if server else None, None, None)
     kind = _device_kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
@@ -134,7 +132,6 @@ def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
 def _device_kind(
     device: str, number: int, identity: Identity | None, height_u: Figure | None, power_w: Figure | None
 ) -> DeviceKind:
-    """Return a kind of device that has no number yet."""
     return DeviceKind(device, None, 0, number, identity, str, height_u, power_w)
 
 
@@ -184,7 +181,6 @@ def device_names(stem: str, per_plane: int, planes: tuple[str, ...], digits: int
 
 
 def _unused_name(stem: str, taken: Collection[str]) -> str:
-    """Return the requested name, or a numbered one like it where it is taken."""
     numbered = (f"{stem}-{number}" for number in itertools.count(2))
     return next(name for name in itertools.chain((stem,), numbered) if name not in taken)
 
@@ -313,7 +309,6 @@ def _part(kind: DeviceKind) -> str | None:
 def _around_installed(
     design: Design, machines: DeviceTable, site: Site, installed: Installed, racks: Floor
 ) -> Iterator[tuple[DeviceKind, FloorPositions]]:
-    """Yield the positions of servers and other machines, where installed ones stay."""
     names = {kind.start: name for name, kind in list_kinds(machines).items() if kind.number}
     server, per_rack = design.facility.server, design.facility.servers_per_rack
     of_rack = server.trays if server and server.trays else per_rack
@@ -380,7 +375,6 @@ def _others(
 def _above_servers(
     design: Design, machines: DeviceTable, site: Site, racks: Floor, standing: Sequence[MachineGroup]
 ) -> list[FloorPositions]:
-    """Return the positions of machines above the servers, whose racks they share."""
     server, per_rack, spare = design.facility.server, design.facility.servers_per_rack, machines.spare
     if server is None or server.rack_units is None or per_rack is None:
         return [floor_plan.no_positions(kind.pieces) for kind in standing]

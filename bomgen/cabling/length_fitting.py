@@ -41,8 +41,7 @@ from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.cages import FIXED_FORMS, UNKNOWN, map_fabric_ports
 from bomgen.optics.compatibility import AOC, AUTO, COPPER, FIBRE, LinkSpec, Medium, PartsLookup, Unbuildable, metres
-from bomgen.optics.options import select_patch
-from bomgen.optics.selection import choose
+from bomgen.optics.selection import choose, select_patch
 from bomgen.optics.uses import (
     JUMPER,
     TRUNKED,
@@ -84,7 +83,6 @@ def choose_by_length(design: Design, wiring: Wiring, site: Site, floor: Floor, p
 
 
 def _is_open(built: BuiltFabric, cable_type: CableType) -> bool:
-    """Return whether the plan leaves the medium of links open, and their lengths are measured."""
     group, spec = _group(built, cable_type), built.plan.links[cable_type.kind]
     if group.span is None or group.medium is None or group.patch or group.fixed_length:
         return False
@@ -135,10 +133,8 @@ def _with_shorter(
 
 
 def _bounds(group: LinkGroup, parts: PartsLookup) -> Column:
-    """Return the lengths [cm] at which the best medium may change, ascending: stock lengths and module reaches.
-
-    None is longer than the planned length of the links.
-    """
+    """Return the lengths [cm] at which the best medium may change, ascending: stock lengths and module reaches."""
+    # None is longer than the planned length of the links.
     span = group.span
     if span is None:
         return np.zeros(0, dtype=np.int64)
@@ -151,10 +147,8 @@ def _bounds(group: LinkGroup, parts: PartsLookup) -> Column:
 
 
 def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
-    """Return the longest route [cm] of links that share cages with each link, directly or through others.
-
-    Links of several kinds that share a cage have no known one: both must be built alike.
-    """
+    """Return the longest route [cm] of links that share cages with each link, directly or through others."""
+    # Links of several kinds that share a cage have no known one: both must be built alike.
     count = len(rows)
     per_cage = np.array([cable_type.links_per_cage for cable_type in wiring.cable_types])[wiring.cable_type[rows]]
     nodes = []
@@ -184,7 +178,6 @@ def _longest_together(wiring: Wiring, rows: Column, ways: Column) -> Column:
 
 
 def _best(built: BuiltFabric, cable_type: CableType, length_m: Fraction, parts: PartsLookup) -> Medium | None:
-    """Return the best medium for links of a length; None where nothing fits, or cables carry several kinds of link."""
     span, spec = _group(built, cable_type).span, built.plan.links[cable_type.kind]
     if span is None:
         return None
@@ -229,7 +222,6 @@ def _replace_links(
 
 
 def _find_cable(cables: list[CableUse], kind: str, medium: Medium) -> int:
-    """Return the index of the cables of a medium for a kind of link; the length of `cables` where there are none."""
     wanted = medium.cable.identity.id if medium.cable else None
     uses = ((at, use.cable) for at, use in enumerate(cables) if use.kind == kind and not use.fixed_length)
     return next((at for at, cable in uses if cable and cable.identity.id == wanted), len(cables))
@@ -244,7 +236,6 @@ def _modules(
     medium: Medium,
     links: Figure,
 ) -> list[ModuleUse]:
-    """Return the modules of a fabric once some links of a group have another medium."""
     modules = list(connected.modules)
     span, old = group.span, group.medium
     if span is None or old is None:
@@ -339,7 +330,6 @@ def _without_panels(design: Design) -> Design:
 
 
 def _refuse_panels(design: Design) -> None:
-    """Raise PlanErrors where panels are set, and no rack for them is known."""
     for built in design.fabrics:
         for kind, spec in built.plan.links.items():
             if spec.panels:
@@ -361,7 +351,6 @@ def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Desig
 
 
 def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
-    """Return a fabric with the parts for links over panels. Raises PlanErrors for links that cannot use any."""
     if not any(spec.panels for spec in built.plan.links.values()):
         return built
     link_groups = tuple(_add_patch(built, link_group, parts) for link_group in built.interconnect.link_groups)
@@ -369,10 +358,8 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
 
 
 def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> LinkGroup:
-    """Return links with the parts for panels; those of other machines that no panel can take stay direct.
-
-    All cables cut to their route are counted by route.
-    """
+    """Return links with the parts for panels; those of other machines that no panel can take stay direct."""
+    # All cables cut to their route are counted by route.
     spec = built.plan.links[group.kind]
     if spec.panels is None:
         return group
@@ -503,7 +490,6 @@ def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
 def _panel_cables(
     built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> Iterator[CableUse]:
-    """Yield the jumpers and trunks of a fabric by kind of link, part and length."""
     cables: dict[tuple[str, str, str], Cable] = {}
     for cable_type in table.cable_types:
         if (
@@ -520,7 +506,6 @@ def _panel_cables(
 
 
 def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
-    """Yield the panels of a fabric, part by part: every rack rounds up separately."""
     kinds: dict[str, tuple[Panel, dict[str, int]]] = {}
     table = wiring.each_cable
     for number, cable_type in enumerate(table.cable_types):

@@ -106,16 +106,13 @@ def _match_tier(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> bool:
 
 
 def _kept(shared: Column, column: Column) -> int:
-    """Return the links that stay when every row is matched with its column."""
     rows = np.flatnonzero(column != GONE)
     return int(shared[rows, column[rows]].sum())
 
 
 def _assign(shared: Column, now: Column, placed: Column) -> Column:
-    """Assign each row a distinct column, greedily by the number of cables kept.
-
-    Among columns that keep as many, the current one comes first, then one at the same position on the floor.
-    """
+    """Assign each row a distinct column, greedily by the number of cables kept."""
+    # Among columns that keep as many, the current one comes first, then one at the same position on the floor.
     rows, columns = shared.shape
     score = shared * A_LINK + placed
     has = now != GONE
@@ -142,10 +139,8 @@ def _same_places(old: Wiring, new: Wiring, tier: _Tier) -> Column:
 
 
 def _count_shared_links(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> Column | None:
-    """Return the links that each old switch (row) and each new one (column) have to the same neighbours.
-
-    None where there are too many pairs to compare.
-    """
+    """Return the links that each old switch (row) and each new one (column) have to the same neighbours."""
+    # None where there are too many pairs to compare.
     if tier.old.number * tier.new.number > MOST_PAIRS:
         return None
     before = _neighbours(old, tier.old, numbers, translate_ports(old, new), len(new.ports))
@@ -198,7 +193,6 @@ def rename_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[Device
 
 
 def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
-    """Return the names of a kind's devices in order, some of which exist already."""
     digits = {len(match[0]) for name in kept.values() if (match := NUMBER.search(name))}
     width = min(digits, default=0)
     wanted = [_widen(kind.name(index), width) for index in range(kind.number)]
@@ -208,7 +202,6 @@ def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
 
 
 def _widen(name: str, width: int) -> str:
-    """Return a name with its number in at least `width` digits, without other leading zeros."""
     match = NUMBER.search(name)
     return f"{name[: match.start()]}{int(match[0]):0{width}}" if match else name
 

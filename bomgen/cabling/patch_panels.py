@@ -295,14 +295,12 @@ def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
 
 
 def _turns(counts: Column) -> Column:
-    """Return 0, 1, ... for each of several counts, one after the other."""
     ends = np.cumsum(counts)
     turns: Column = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
     return turns
 
 
 def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site, racks: Floor) -> Places | None:
-    """Return the positions of all devices, panels from the top of their rack down; no unit where room is unknown."""
     if wiring.places is None:
         return None
     top, free_from = _room(wiring, site, racks)
@@ -323,10 +321,8 @@ def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site,
 
 
 def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
-    """Return the topmost unit of every rack below horizontal PDUs, and the lowest that is free up to there.
-
-    A rack with a device at an unknown height has no known room; upright PDUs take none.
-    """
+    """Return the topmost unit of every rack below horizontal PDUs, and the lowest that is free up to there."""
+    # A rack with a device at an unknown height has no known room; upright PDUs take none.
     units = ceil(site.rack_units.value)
     top = np.full(len(racks.row), units, dtype=np.int64)
     top[racks.compute] = ceil(compute_capacity(site).units.value)
@@ -348,10 +344,8 @@ def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
 def _assembled(
     wiring: Wiring, trunks: _Trunks, ends: NDArray[np.int64], named: Sequence[_Group], of_type: Column, ports: int
 ) -> dict[str, Any]:
-    """Return cable types and columns by kind of link: direct fibres, lower jumpers, trunks, upper jumpers.
-
-    `ends` has device and port of the panels where the trunks begin and where they end, by link.
-    """
+    """Return cable types and columns by kind of link: direct fibres, lower jumpers, trunks, upper jumpers."""
+    # `ends` has device and port of the panels where the trunks begin and where they end, by link.
     cable_types = list(wiring.cable_types)
     lower = _add_panel_types(cable_types, wiring.cable_types, JUMPER, below=True)
     upper = _add_panel_types(cable_types, wiring.cable_types, JUMPER, below=False)
@@ -398,7 +392,6 @@ def _assembled(
 
 
 def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
-    """Return the columns of an end at panels, from devices and ports; `first` is the number of the first port name."""
     device, port = ends
     return {
         f"{side}device": device,

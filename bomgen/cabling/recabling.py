@@ -270,7 +270,6 @@ def _list_cables(
 
 
 def _order_links(wiring: Wiring, numbers: Column) -> tuple[Column, Column, Column, tuple[Column, Column]]:
-    """Return the links cable by cable, the first of each cable, their number per cable, and both devices."""
     lower, upper = (numbers[column] if len(wiring) else column for column in (wiring.a_device, wiring.b_device))
     rows = np.lexsort((wiring.b_lane, wiring.a_lane, upper, lower, wiring.piece))
     piece = wiring.piece[rows]
@@ -299,12 +298,10 @@ def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
 
 
 def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
-    """Return the old cable of each new one, GONE where it is added, and the ends that stay, as flags per cable.
-
-    First those whose both ends stay, then those of which one does; the same part in the same length before others. Of
-    cables that connect the same two devices those stay first that fill cages with each other: modules are bought for as
-    many cages as the plan fills.
-    """
+    """Return the old cable of each new one, GONE where it is added, and the ends that stay, as flags per cable."""
+    # First those whose both ends stay, then those of which one does; the same part in the same length before others. Of
+    # cables that connect the same two devices those stay first that fill cages with each other: modules are bought for
+    # as many cages as the plan fills.
     tidy = np.argsort(-_count_cage_mates(before), kind="stable")
     origin = np.full(len(after.first), GONE, dtype=np.int64)
     stays = np.zeros((len(after.first), len(SIDES)), dtype=bool)
@@ -359,7 +356,6 @@ def _pair_equals(old: Column, new: Column) -> tuple[Column, Column]:
 
 
 def _rank(values: Column) -> Column:
-    """Return the number of equal values before each value."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1)) if len(ordered) else ordered
@@ -377,7 +373,6 @@ def _end(wiring: Wiring, side: str) -> _End:
 
 
 def _pair_links(before: _Cables, after: _Cables, origin: Column) -> tuple[Column, Column]:
-    """Return the rows of the links of existing cables, in the old wiring and in the new one."""
     cable = np.repeat(np.arange(len(after.first), dtype=np.int64), after.links)
     leg = np.arange(len(cable), dtype=np.int64) - after.first[cable]
     here = origin[cable] != GONE
@@ -432,16 +427,14 @@ def _planned_seats(ends: _End, alike: Column, today: _End, seat: Column) -> Colu
 
 
 def _both_ends(wiring: Wiring) -> _End:
-    """Return the lower ends of all links, then the upper ones."""
     ends = [_end(wiring, side) for side in SIDES]
     return _End(*(np.concatenate(columns) for columns in zip(*ends, strict=True)))
 
 
 def _seat(wiring: Wiring, ends: _End, today: _End, seat: Column, alike: Column) -> _End:
-    """Return the ports of all ends: the current one where an end stays (`seat` is its row), else those left.
-
-    The links of a plug move together. A plug takes the ports of another of its size on its device that is built alike.
-    """
+    """Return the ports of all ends: the current one where an end stays (`seat` is its row), else those left."""
+    # The links of a plug move together. A plug takes the ports of another of its size on its device that is built
+    # alike.
     rows = np.arange(len(ends.device), dtype=np.int64) // max(len(wiring), 1)
     plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), ends.device, ends.cage))[0]
     order = np.lexsort((ends.lane, plug))
@@ -468,7 +461,6 @@ def _seat(wiring: Wiring, ends: _End, today: _End, seat: Column, alike: Column) 
 
 
 def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
-    """Return the parts into which the lower and the upper end of each kind of cable are plugged."""
     sockets = list[list[tuple[object, ...]]]()
     for side in range(len(SIDES)):
         names = list[tuple[object, ...]]()
@@ -481,10 +473,8 @@ def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
 
 
 def _number_sockets(*wirings: Wiring, by_part: bool = True) -> list[Column]:
-    """Return a number for the cage, part and device of each end of all links; equal ends may be exchanged.
-
-    Unless `by_part`, ends of different parts are equal: ports of a cage that takes either.
-    """
+    """Return a number for the cage, part and device of each end of all links; equal ends may be exchanged."""
+    # Unless `by_part`, ends of different parts are equal: ports of a cage that takes either.
     numbers, sockets = dict[tuple[object, ...], int](), list[Column]()
     for wiring in wirings:
         parts = [kind.identity.id if kind.identity else kind.stem for kind in wiring.kinds]
@@ -564,7 +554,6 @@ def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, 
 def _order_work(
     old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column], moves: NDArray[np.bool_]
 ) -> tuple[Column, NDArray[np.bool_]]:
-    """Return the cables that move, in work order, and which of them are only unplugged at that point."""
     moved = moves[new.piece[legs[1]]]
     if not moved.any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
@@ -591,7 +580,6 @@ def _order_work(
 
 
 def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, changes: CableChanges) -> Iterator[Moved]:
-    """Yield the moves of the cables of each kind of link, those of the new network first."""
     order = dict.fromkeys((*after.kind.tolist(), *before.kind.tolist()))
     for number in order:
         old, new = before.kind == number, after.kind == number

@@ -289,7 +289,6 @@ def broken_rules(wiring: Wiring, design: Design) -> list[str]:
 
 
 def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
-    """Report ends at no device, and ports with two cables."""
     port = np.concatenate((wiring.a_port, wiring.b_port))
     device = np.concatenate((wiring.a_device, wiring.b_device))
     if len(device) and (int(device.min()) < 0 or int(device.max()) >= wiring.kinds[-1].start + wiring.kinds[-1].number):
@@ -302,7 +301,6 @@ def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
 
 
 def _beyond_cages(wiring: Wiring) -> Iterator[str]:
-    """Report switches with more filled cages than they have."""
     most = np.array([kind.cages for kind in wiring.kinds], dtype=np.int64)
     for cage, device in ((wiring.a_cage, wiring.a_device), (wiring.b_cage, wiring.b_device)):
         if not len(device):
@@ -376,13 +374,11 @@ def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
 
 
 def _loops(wiring: Wiring) -> Iterator[str]:
-    """Report cables from a device to itself."""
     if np.any(wiring.a_device == wiring.b_device):
         yield "a cable connects a device with itself"
 
 
 def _over_panels(wiring: Wiring) -> Iterator[str]:
-    """Report links over panels with wrong ends, and legs of a trunk in use without a jumper."""
     table = wiring.over_panels
     if table is None:
         return
@@ -403,7 +399,6 @@ def _over_panels(wiring: Wiring) -> Iterator[str]:
 
 
 def _places(table: Wiring) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
-    """Return device and cage of both ends; for a panel the cage is the port through it."""
     return (table.a_device, table.a_cage), (table.b_device, table.b_cage)
 
 

@@ -31,8 +31,7 @@ from bomgen.cabling.patch_panels import route_over_panels
 from bomgen.cabling.types import COLUMNS, CableType, Column, Wiring
 from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design, protocol_of
-from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
-from bomgen.fabric.links.patterns import count_up
+from bomgen.fabric.links import HOST, LinkTable, PortSpread, count_up, enumerate_links
 from bomgen.optics.cages import UPLINK, Socket, name_sockets
 from bomgen.optics.compatibility import Medium
 from bomgen.optics.uses import LinkGroup
@@ -157,7 +156,6 @@ class _WiringBuilder:
             self._add(built, kind.name, built.interconnect.groups_of_kind(kind.name)[0], below, above)
 
     def _server_ports(self, built: BuiltFabric) -> NamedPorts:
-        """Return the ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
         attached = built.attachment
         if attached is None:
             raise ValueError("nodes that are linked directly have no NICs")
@@ -176,7 +174,6 @@ class _WiringBuilder:
         return NamedPorts(cage, sockets, names)
 
     def _managing(self, built: BuiltFabric, port: str) -> str:
-        """Return the name of a management port: by its fabric, if an earlier fabric manages the machine as well."""
         first = next(fabric for fabric in self.design.fabrics if fabric.plan.role == OUT_OF_BAND)
         return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
@@ -221,7 +218,6 @@ class _WiringBuilder:
     def _lower(
         self, built: BuiltFabric, table: LinkTable, rows: Column, server_end: NamedPorts, lower: str
     ) -> Iterator[tuple[End, Column]]:
-        """Yield the lower ends of rows, kind of machine after kind, each with its rows."""
         every = np.arange(len(rows), dtype=np.int64)
         device, port = table.lower[rows], table.lower_port[rows]
         if lower == "server":
@@ -232,7 +228,6 @@ class _WiringBuilder:
             yield self._switch_end(built, device, port, lower, table.kind), every
 
     def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
-        """Yield the ports of machines other than servers, numbered consecutively over all of them, kind by kind."""
         first = 0
         for hosts in built.hosts:
             ports = int(hosts.ports.value)
@@ -346,7 +341,6 @@ def _plugged(names: NumberedPorts, device: Column, port: Column, ports: NamedPor
 
 
 def _port_spread(built: BuiltFabric) -> PortSpread:
-    """Return the distribution of the ports of servers and other machines over the planes of a fabric."""
     if built.attachment is None:
         raise ValueError("nodes that are linked directly have no NICs")
     by_nic = built.plan.role == COMPUTE or built.plan.nic is not None

@@ -27,7 +27,7 @@ from bomgen.core.language import language
 from bomgen.core.resources import folder, text
 from bomgen.core.schema import as_definition
 from bomgen.core.yaml_source import SUFFIXES, decoded
-from bomgen.fabric.declaration import topologies
+from bomgen.fabric.types import topologies
 from bomgen.plan.schema import document, with_defaults
 from bomgen.reading.model_config import part_file, read_config, read_model
 from bomgen.workflow import catalog_listing

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from bomgen.core import resources
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import value_at
-from bomgen.fabric import declaration
+from bomgen.fabric import types as fabric_types
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.plan.schema import catalog_ids, declaration_at
 from bomgen.results.explain import names
@@ -75,7 +75,7 @@ def ids(ctx: click.Context, typed: str) -> list[Item]:
     """Return the ids of the kind that precedes the word."""
     kind = str(ctx.params.get("kind"))
     if kind == TOPOLOGY:
-        return start_with(typed, declaration.topologies())
+        return start_with(typed, fabric_types.topologies())
     return start_with(typed, catalog_ids(kind))
 
 

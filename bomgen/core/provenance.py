@@ -28,7 +28,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
 from math import ceil
@@ -440,7 +440,8 @@ def range_data(bounds: tuple[Any, Any]) -> dict[str, Any]:
     return {"low": json_value(low), "high": json_value(high)}
 
 
-Result = TypeVar("Result", bound=NamedTuple)
+Result = TypeVar("Result")
+Fields = TypeVar("Fields", bound=NamedTuple)
 
 MOST_FORMULAS = 10_000
 _TRACING: ContextVar[bool] = ContextVar("_TRACING", default=False)
@@ -463,6 +464,9 @@ class Traced:
 
     def __getattr__(self, name: str) -> Any:
         return _perform(operator.attrgetter(name), f"{{}}.{name}", self)
+
+    def __getitem__(self, index: int) -> Any:
+        return _perform(operator.getitem, "{}[{}]", self, index)
 
     def __ceil__(self) -> Any:
         return applied(ceil, self)
@@ -489,7 +493,7 @@ def _define_operator(name: str, form: str) -> None:
 
 
 for _name, _sign in {
-    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"},
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"},
     **{"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="},
 }.items():
     _define_operator(_name, f"({{}} {_sign} {{}})")
@@ -537,14 +541,22 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     name = function.__name__
     _FUNCTIONS[name] = function
-    return _perform(function, f"{name}({', '.join(['{}'] * len(arguments))})", *arguments)
+
+    def calculate(*values: Any) -> Any:
+        before = _TRACING.set(False)
+        try:
+            return function(*values)
+        finally:
+            _TRACING.reset(before)
+
+    return _perform(calculate, f"{name}({', '.join(['{}'] * len(arguments))})", *arguments)
 
 
-def step(name: str, unit: str, value: Any, why: str = "", source: str | None = None) -> Any:
+def step(name: str, unit: str, value: Any, why: str = "", source: str | None = None, decides: bool = False) -> Any:
     """Name a number of a calculation, with its unit, its meaning and the document of its expression.
 
-    An argument or a step that is named again is the same figure. Raises TypeError when two of the figures in the
-    expression have the same name.
+    `decides`: it is a decision, not an estimate. An argument or a step that is named again in the same unit is the same
+    figure. Raises TypeError when two of the figures in the expression have the same name.
     """
     if not _TRACING.get():
         return value
@@ -553,13 +565,15 @@ def step(name: str, unit: str, value: Any, why: str = "", source: str | None = N
     inputs = dict(value.inputs)
     if len(set(value.inputs)) > len(inputs):
         raise TypeError(f"{name}: two of {', '.join(inputs)} have the same name")
-    if value.written in inputs:
-        return _named(name, inputs[value.written])
+    same = inputs.get(value.written)
+    if same is not None and same.unit == unit:
+        return named(name, same)
     origin = Derived(_formula(name, unit, value.written, tuple(inputs), why, source), tuple(inputs.items()))
-    return _named(name, Figure(value.value, unit, origin, value.estimate))
+    return named(name, Figure(value.value, unit, origin, None if decides else value.estimate))
 
 
-def _named(name: str, number: Any) -> Any:
+def named(name: str, number: Any) -> Any:
+    """Return a figure as a number of a calculation, with a name; what is no figure as it is."""
     return Traced(number.value, number.estimate, name, ((name, number),)) if isinstance(number, Figure) else number
 
 
@@ -571,10 +585,35 @@ def _formula(name: str, unit: str, written: str, inputs: tuple[str, ...], why: s
 
 
 def trace(calculation: Callable[..., Result], *records: Any) -> Result:
-    """Return the result of a calculation as figures; its arguments are records of figures and plain numbers."""
+    """Return the record that a calculation gives, with figures; its arguments are records of figures and numbers."""
     before = _TRACING.set(True)
     try:
-        result = calculation(*[record._make(map(_named, record._fields, record)) for record in records])
+        result = calculation(*[record._make(map(named, record._fields, record)) for record in records])
     finally:
         _TRACING.reset(before)
-    return result._make([number.inputs[0][1] if type(number) is Traced else number for number in result])
+    shown: Result = _as_figures(result)
+    return shown
+
+
+def values_of(record: Fields) -> Fields:
+    """Return a record of figures as one of their values."""
+    return record._make(field.value if isinstance(field, Figure) else field for field in record)
+
+
+def _as_figures(value: Any) -> Any:
+    """Return a record, or what it holds, with figures in place of traced numbers. Raises TypeError for one unnamed."""
+    if type(value) is Traced:
+        [(name, figure)] = value.inputs or (("", None),)
+        if name != value.written:
+            raise TypeError(f"{value.written} is the result of no step")
+        return figure
+    if isinstance(value, dict):
+        return {key: _as_figures(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        items = [_as_figures(item) for item in value]
+        if all(map(operator.is_, items, value)):
+            return value
+        return value._make(items) if hasattr(value, "_make") else tuple(items)
+    if is_dataclass(value) and not isinstance(value, Figure | type):
+        return replace(value, **{field.name: _as_figures(getattr(value, field.name)) for field in fields(value)})
+    return value

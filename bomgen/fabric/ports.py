@@ -48,10 +48,7 @@ def _lacks_rate(group: PortGroup, rate: Figure) -> bool:
 
 
 def radix(switch: Switch, rate: Figure) -> Figure:
-    """Return the radix of a switch at a link rate.
-
-    Raises Infeasible when it has no port of that rate.
-    """
+    """Return the radix of a switch at a link rate. Raises Infeasible when it has no port of that rate."""
     found: Figure | None = None
     for group in switch.groups:
         if carries_rate(group, rate):
@@ -420,7 +417,6 @@ def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure |
 
 
 def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
-    """Return the rate of the downlinks of a tier, and the fastest of its uplinks."""
     below = next(links.rate_gbps for links in fabric.links if links.ends[1] == tier.name)
     above = max(
         (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),

@@ -320,10 +320,8 @@ class CardShare(NamedTuple):
 
 
 def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> dict[str, PortMap] | None:
-    """Return the sockets of a chassis whose line cards are all populated alike, the kinds of uplink in turn.
-
-    None where uplinks would share a cage with other parts, and a card has no cage left to begin with.
-    """
+    """Return the sockets of a chassis whose line cards are all populated alike, the kinds of uplink in turn."""
+    # None where uplinks would share a cage with other parts, and a card has no cage left to begin with.
     group = switch.groups[0]
     first, *above = wanted
     of_cage = links_per_cage(group, first.rate)
@@ -367,11 +365,9 @@ class _Used(NamedTuple):
 
 
 def _groups(switch: Switch, rate: Figure, others: Sequence[Figure]) -> list[tuple[int, PortGroup, int]]:
-    """Return the groups of ports that carry a rate, each with its index and the number of its first cage.
-
-    Those that carry the fewest of the other rates come first: ports that serve several rates are left to links that
-    need them.
-    """
+    """Return the groups of ports that carry a rate, each with its index and the number of its first cage."""
+    # Those that carry the fewest of the other rates come first: ports that serve several rates are left to links that
+    # need them.
     cages = 0
     found = list[tuple[int, PortGroup, int]]()
     for index, group in enumerate(switch.groups):

@@ -28,9 +28,8 @@ from bomgen.catalog.parts import AVAILABLE, DSP, GENERIC, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
-from bomgen.fabric.declaration import topology
 from bomgen.fabric.ports import FittedTier
-from bomgen.fabric.types import SERVER, Fabric, Fitted, Links
+from bomgen.fabric.types import SERVER, Fabric, Fitted, Links, topology
 from bomgen.optics.cages import (
     FIXED_FORMS,
     UNKNOWN,
@@ -62,8 +61,7 @@ from bomgen.optics.compatibility import (
     adapter_for,
     metres,
 )
-from bomgen.optics.options import cables, transceivers
-from bomgen.optics.selection import choose
+from bomgen.optics.selection import cables, choose, transceivers
 from bomgen.optics.uses import (
     BOTH_ENDS,
     CAGES_OF_SWITCH,
@@ -234,7 +232,6 @@ class _PartCounter:
         )
 
     def _plug(self, links: Links, device: str) -> CagePlug:
-        """Return the part of links in the cages of a device; if the servers' is unknown, that of other machines."""
         kind = self.kinds.get(links.kind)
         if kind is None:
             return UNKNOWN
@@ -277,7 +274,6 @@ class _PartCounter:
         return slow or own or machines.spec is not None
 
     def _server_machines(self, links: Links) -> tuple[tuple[Figure, Figure], ...]:
-        """Return (number, ports per machine) of the servers and of each kind of machine with the same cages."""
         same = ((each.pieces, each.ports) for each in self.others if not self._has_own_plug(each, links))
         return ((self.servers, self.fabric.ports_per_server), *same)
 
@@ -359,10 +355,8 @@ class _PartCounter:
     def _pieces_by_leaf(
         self, kind: _Kind, number: int, module: Module | None = None, only: frozenset[int] | None = None
     ) -> Figure:
-        """Return the modules, or without a module the cables, of a group of links on leaves with several groups.
-
-        `only`: in these cages alone.
-        """
+        """Return the modules, or without a module the cables, of a group of links on leaves with several groups."""
+        # `only`: in these cages alone.
         device, shares = kind.upper.device, self.leaf_shares[kind.links.kind]
         if module is not None:
             plugs = list(shares.plugs)
@@ -425,10 +419,8 @@ class _PartCounter:
         return self.server_cage if tier is None else cage_of(tier.switch, device, rate)
 
     def _pieces_of_tier(self, kind: _Kind, device: str, links_per_piece: Figure, modules: bool = True) -> Figure:
-        """Return the modules or cables of a kind of link in all switches of a tier at one of its ends.
-
-        Reserved ports have modules, possibly those of links of other kinds; no cable is bought for them.
-        """
+        """Return the modules or cables of a kind of link in all switches of a tier at one of its ends."""
+        # Reserved ports have modules, possibly those of links of other kinds; no cable is bought for them.
         links = kind.links
         tier = require(self.fabric.tier(device), f"{links.kind} ends at no switch {device}")
         total: Figure | None = None
@@ -457,10 +449,8 @@ class _PartCounter:
         return total
 
     def _differs_by_leaf(self, kind: _Kind) -> bool:
-        """Return whether leaves that are built alike have different links of a kind.
-
-        Other machines have separate parts, or their ports are distributed over planes, some of which get one less.
-        """
+        """Return whether leaves that are built alike have different links of a kind."""
+        # Other machines have separate parts, or their ports are distributed over planes, some of which get one less.
         planes = int(self.fabric.planes.value) if self.fabric.planes else 1
         ports = sum(int(each.pieces.value * each.ports.value) for each in self.others)
         return bool(kind.separate) or (kind.links.ends[0] == SERVER and ports % planes > 0)
@@ -489,10 +479,8 @@ class _PartCounter:
         return Cited(message("cages-of-switch", name=name), (CAGES_OF_SWITCH,), "high")
 
     def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
-        """Return the ports of a kind of link on each of equal switches.
-
-        Of several kinds between switches of one tier, the last has the ports that the others leave.
-        """
+        """Return the ports of a kind of link on each of equal switches."""
+        # Of several kinds between switches of one tier, the last has the ports that the others leave.
         ports = fitted.down if links.ends[1] == device and not links.within_tier else fitted.up
         missing = f"a {device} has no ports for {links.kind} links"
         ports = require(ports, missing)
@@ -542,7 +530,6 @@ class _PartCounter:
             self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
 
     def _module_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
-        """Warn once about a module that its host must drive, and about a part in the switch of another vendor."""
         cable = medium.cable if medium.cable and medium.cable.medium in (*COPPER, AOC) else None
         for cage, module in ((group.lower, medium.lower), (kind.upper, medium.upper)):
             tier, part = self.fabric.tier(cage.device), module or cable

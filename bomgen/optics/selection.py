@@ -11,53 +11,322 @@ not mean that the others are free. A cage without a description gets no part aut
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 
-from bomgen.catalog.parts import ANY, Cable, Module
+from bomgen.catalog.parts import ANY, AVAILABLE, DSP, Cable, Module, Panel
+from bomgen.core.jobs import OF_PAIR, OF_PART_LOOKUP, spend
 from bomgen.core.provenance import Assumed
+from bomgen.fabric.types import SERVER
 from bomgen.optics.compatibility import (
     AOC,
     AUTO,
     COPPER,
     COPPER_PAIRS,
     FIBRE,
+    MULTIMODE,
     OPTICS_ONLY,
     PREFER_COPPER,
     RJ45,
     TRANSCEIVER,
+    TRUNK,
+    VENDORS,
     Cage,
     LinkChoice,
     LinkSpec,
     Medium,
     MediumOption,
+    PanelSpec,
     PartsLookup,
+    Patch,
+    Rules,
     Span,
     Unbuildable,
     cable_reason,
     fibre_module,
     fibre_reason,
+    joins_two_cages,
+    links_per_engine,
     metres,
     module_in_cage,
     module_reason,
     pair_reason,
+    power_reason,
     reach,
     refuse,
+    trunk_reason,
 )
-from bomgen.optics.options import (
-    cables,
-    candidates,
-    count_foreign_ends,
-    link_cost,
-    links_diverge,
-    links_of_receptacle,
-    list_options,
-    select_fibre,
-    shortest_length,
-    transceivers,
-    without_built_in_optics,
-)
+
+# options ------------------------------------------------------------------------------------------------------------
+# Options for a kind of link with parts that can be ordered.
+
+KEPT = 1000
+"""Cached stock lengths: modules that are tried in pairs request the same ones again and again."""
+
+
+@lru_cache(maxsize=KEPT)
+def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | None:
+    """Return the shortest of some lengths [m] that is at least `wanted`, or None."""
+    return min((Fraction(length) for length in lengths if length >= wanted), default=None)
+
+
+def _module_preference(
+    module: Module, cage: Cage, parts: PartsLookup
+) -> tuple[bool, bool, bool, Fraction, bool, bool, bool, str]:
+    """Sort key: no placeholder, the preferred vendor, multimode, the shortest reach, originals before replacements."""
+    # Of equal modules those of the vendors come first whose modules are as good as any in a cage, and last those that
+    # the vendor of another switch sells for its own. A substitute is as good as what it replaces.
+    longest, generic = module.reach_m.value if module.reach_m else 0, module.identity.generic
+    foreign, unusual = parts.is_foreign(module, cage), _is_from_elsewhere(module, VENDORS.values())
+    anothers = module.identity.vendor in parts.rules().foreign_modules and _is_from_elsewhere(module, (cage.vendor,))
+    return generic, foreign, module.fibre != MULTIMODE, Fraction(longest), unusual, anothers, *_originals_first(module)
+
+
+def _is_from_elsewhere(module: Module, vendors: Collection[str | None]) -> bool:
+    """Return whether a module is of none of the vendors; a substitute is of the vendor of what it replaces."""
+    return module.stands_for is None and module.identity.vendor not in vendors
+
+
+def _originals_first(part: Module | Cable) -> tuple[bool, str]:
+    """Sort key: originals before their replacements, then by id; a substitute sorts as the part it replaces."""
+    return bool(part.replaces) and part.stands_for is None, part.stands_for or part.identity.id
+
+
+def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
+    """Return all modules that fit a cage at a rate [Gb/s], orderable or not, the preferred first."""
+    if cage.optics:
+        return [cage.optics] if cage.optics.engine_gbps == rate else []
+    if cage.form == ANY:
+        return []
+    rules = parts.rules()
+    plugs = dict.fromkeys((cage.form, *rules.plugs.get(cage.form, ())))
+    plugs |= dict.fromkeys(adapter.plug for adapter in rules.adapters if adapter.cage == cage.form)
+    rates = [rate * cage.links]
+    if cage.device == SERVER and cage.links == 1:
+        rates.append(rate * rules.splitter.legs)
+    found = {module.identity.id: module for plug in plugs for gbps in rates for module in parts.modules(plug, gbps)}
+    spend(OF_PART_LOOKUP * len(found))
+    wanted = (module for module in found.values() if not module.identity.generic or module.cage != ANY)
+    return sorted(
+        (module for module in wanted if module_reason(module, cage, rate, rules) is None),
+        key=lambda module: _module_preference(module, cage, parts),
+    )
+
+
+def candidates(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
+    """Return the orderable modules for a cage at a rate [Gb/s] that need nothing of their host, the preferred first."""
+    return [
+        module
+        for module in _fitting_modules(cage, rate, parts)
+        if module.identity.availability == AVAILABLE and module.electronics == DSP
+    ]
+
+
+def links_of_receptacle(module: Module, cage: Cage, rate: int, rules: Rules) -> int:
+    """Return the links per receptacle of a module in a cage; 1 in a NIC, which is one leg of a splitter."""
+    single = module.identity.generic or (cage.device == SERVER and module.ports.value == 1)
+    return 1 if single else max(links_per_engine(module, rate, rules), 1)
+
+
+def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Medium | None:
+    rules = parts.rules()
+    furthest = reach(low, up, rules)
+    if low.reach_m is None or up.reach_m is None or furthest is None or furthest < span.length_m:
+        return None
+    split = [
+        links_of_receptacle(module, cage, span.gbps, rules) for module, cage in ((low, span.lower), (up, span.upper))
+    ]
+    if min(split) > 1:
+        return None
+    fibre = select_fibre(fibre_module(low, up), max(split), span.length_m, parts, span.over_panels)
+    if fibre is None or (span.single and fibre[0].links.value > 1):
+        return None
+    low, up = (module_in_cage(module, cage, span.rate, rules) for module, cage in ((low, span.lower), (up, span.upper)))
+    return without_built_in_optics(Medium(low, up, *fibre), span)
+
+
+def without_built_in_optics(medium: Medium, span: Span) -> Medium:
+    """Return a medium without the optics of co-packaged switches, which are not bought as modules."""
+    return medium._replace(
+        lower=None if span.lower.optics else medium.lower, upper=None if span.upper.optics else medium.upper
+    )
+
+
+def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
+    """Yield orderable pairs of modules that reach, each with its fibre; multimode before single-mode."""
+    for low, up in _interoperating(span, parts):
+        found = _pair_modules(low, up, span, parts)
+        if found:
+            yield found
+
+
+def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module]]:
+    rules = parts.rules()
+    uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
+    spend(OF_PAIR * len(uppers) * len(lowers))
+    return [
+        (low, up)
+        for up in uppers
+        for low in sorted(lowers, key=lambda low: _is_from_elsewhere(low, (up.identity.vendor, *VENDORS.values())))
+        if pair_reason(low, up, rules) is None
+    ]
+
+
+def select_fibre(
+    module: Module, links: int, length: Fraction, parts: PartsLookup, jumper: bool = False
+) -> tuple[Cable, Fraction] | None:
+    """Return the fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
+
+    The fibre of the module's maker comes first, then those of the usual vendors and placeholders; other makers' fibres
+    are sold with their own modules. A jumper may have any length, because a trunk spans the distance.
+    """
+    rules = parts.rules()
+    if module.fibre == ANY:
+        trunks = [parts.cable(each.trunk) for each in rules.planning.values()]
+        lengths = [(trunk, shortest_length(trunk.lengths_m, length)) for trunk in trunks]
+        return next(((trunk, sold) for trunk, sold in lengths if sold is not None), (trunks[-1], length))
+    fibres = parts.cables(FIBRE)
+    spend(OF_PART_LOOKUP * len(fibres))
+    fitting = [
+        cable
+        for cable in fibres
+        if fibre_reason(cable, module, links, rules) is None and cable.identity.availability == AVAILABLE
+    ]
+    least = Fraction(0) if jumper else length
+    found = [(cable, sold) for cable in fitting if (sold := shortest_length(cable.lengths_m, least)) is not None]
+
+    def preference(pair: tuple[Cable, Fraction]) -> tuple[bool, bool, bool, tuple[bool, bool, str]]:
+        fibre = pair[0].identity
+        own = fibre.vendor == module.identity.vendor
+        usual = own or fibre.generic or fibre.vendor in VENDORS.values()
+        return not usual, fibre.generic, not own, _cable_preference(pair[0])
+
+    return min(found, key=preference, default=None)
+
+
+def links_diverge(cable: Cable, span: Span) -> bool:
+    """Return whether the links of one cable would have to lead to different devices."""
+    if span.single:
+        return bool(cable.links.value > 1)
+    return joins_two_cages(cable) and bool(span.together % cable.links.value)
+
+
+def _cable_preference(cable: Cable) -> tuple[bool, bool, str]:
+    """Sort key: cables with a part number first, then originals before their replacements."""
+    return cable.identity.part_number is None, *_originals_first(cable)
+
+
+def count_foreign_ends(medium: Medium, span: Span, parts: PartsLookup) -> int:
+    """Return the ends of a link at which another vendor's part is preferred."""
+    ends = ((medium.lower or medium.cable, span.lower), (medium.upper or medium.cable, span.upper))
+    return sum(parts.is_foreign(part, cage) for part, cage in ends if part and not cage.optics)
+
+
+def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
+    """Yield the orderable cables of a medium that fit both cages and are long enough, the preferred first."""
+    rules = parts.rules()
+    known = parts.cables(medium)
+    spend(OF_PART_LOOKUP * len(known))
+    plugged = {cable.identity.id: Medium(None, None, cable, span.length_m) for cable in known}
+
+    def preference(cable: Cable) -> tuple[int, bool, bool, str]:
+        return count_foreign_ends(plugged[cable.identity.id], span, parts), *_cable_preference(cable)
+
+    for cable in sorted(known, key=preference):
+        if (
+            (cable.identity.generic and medium != COPPER_PAIRS)
+            or cable.identity.availability != AVAILABLE
+            or links_diverge(cable, span)
+        ):
+            continue
+        if cable_reason(cable, span.lower, span.upper, span.gbps, rules) is None:
+            sold = shortest_length(cable.lengths_m, span.length_m)
+            if sold is not None:
+                yield Medium(None, None, cable, sold)
+
+
+def link_cost(medium: Medium, parts: PartsLookup) -> Fraction | None:
+    """Return the cost of one link: its share of both modules and of the cable; None when a price is missing."""
+    prices = [(parts.price(module, None), int(module.ports.value)) for module in (medium.lower, medium.upper) if module]
+    if medium.cable is None:
+        return None
+    prices.append((parts.price(medium.cable, medium.length_m), int(medium.cable.links.value)))
+    shares = [price / links for price, links in prices if price is not None]
+    return sum(shares, Fraction(0)) if len(shares) == len(prices) else None
+
+
+def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
+    """Return all options for a kind of link, the preferred first, each with its cost or the reason against it."""
+    optical = dict[str, Medium]()
+    for low, up in _interoperating(span, parts):
+        if fibre_module(low, up).fibre not in optical and (pair := _pair_modules(low, up, span, parts)):
+            optical.setdefault(pair.option, pair)
+    found = []
+    for name in parts.rules().order:
+        if name in (*COPPER, AOC):
+            option = _cable_option(name, span, parts)
+        else:
+            option = MediumOption(name, optical[name]) if name in optical else _modules_rejection(name, span, parts)
+        found.append(option._replace(cost=link_cost(option.medium, parts)) if option.medium else option)
+    return found
+
+
+def _cable_option(name: str, span: Span, parts: PartsLookup) -> MediumOption:
+    found = next(cables(name, span, parts), None)
+    if found:
+        return MediumOption(name, found)
+    rules = parts.rules()
+    fitting = [
+        cable
+        for cable in parts.cables(name)
+        if not cable.identity.generic and cable_reason(cable, span.lower, span.upper, span.gbps, rules) is None
+    ]
+    sold = [cable for cable in fitting if cable.identity.availability == AVAILABLE]
+    joined = [cable for cable in sold if not links_diverge(cable, span)]
+    if not fitting:
+        return MediumOption(name, None, "no-part")
+    if not sold:
+        return MediumOption(name, None, "not-sold", _part_names(fitting))
+    if not joined:
+        return MediumOption(name, None, "parallel", _part_names(sold))
+    longest = max((length for cable in joined for length in cable.lengths_m), default=None)
+    if longest is None:
+        return MediumOption(name, None, "no-length", _part_names(joined))
+    return MediumOption(name, None, "too-short", f"{longest:g} m")
+
+
+def _part_names(parts: Sequence[Cable] | Sequence[Module]) -> str:
+    return ", ".join(sorted({part.identity.part_number or part.identity.id for part in parts}))
+
+
+def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
+    fitting = _fitting_modules(cage._replace(power_w=None), rate, parts)
+    return [module for module in fitting if module.fibre == fibre and power_reason(module, cage)]
+
+
+def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
+    rules = parts.rules()
+    fitting = [
+        [module for module in _fitting_modules(cage, span.gbps, parts) if module.fibre == fibre] for cage in span[:2]
+    ]
+    if not all(fitting):
+        hot = [module for cage in span[:2] for module in _too_hot(fibre, cage, span.gbps, parts)]
+        return MediumOption(fibre, None, "power", _part_names(hot)) if hot else MediumOption(fibre, None, "no-part")
+    sold = [[end for end in ends if end.identity.availability == AVAILABLE] for ends in fitting]
+    if not all(sold):
+        return MediumOption(fibre, None, "not-sold", _part_names(fitting[0] + fitting[1]))
+    pairs = [(low, up, pair_reason(low, up, rules)) for low in sold[0] for up in sold[1]]
+    lit = [(low, up) for low, up, reason in pairs if reason is None]
+    if not lit:
+        reason = next(reason for _, _, reason in pairs if reason)
+        return MediumOption(fibre, None, reason.code, reason.message)
+    furthest = max((reach(low, up, rules) or Fraction(0) for low, up in lit), default=Fraction(0))
+    if furthest < span.length_m:
+        return MediumOption(fibre, None, "too-short", f"{metres(furthest)} m")
+    return MediumOption(fibre, None, "no-fibre")
+
 
 # named parts --------------------------------------------------------------------------------------------------------
 # The medium of a kind of link from the medium, modules, cable or fibre that the plan specifies.
@@ -156,10 +425,8 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
 def _fan_out_cable(
     low: Module, up: Module, length: Fraction, trunk: tuple[Cable, Fraction] | None, parts: PartsLookup
 ) -> tuple[Cable, Fraction] | None:
-    """Return the fan-out cable from a multi-link module to one module per link, and its length [m]; None when unknown.
-
-    Modules of several links at both ends are connected over a panel, not by one cable.
-    """
+    """Return the cable from a module of several links to one per link, and its length [m]; None when unknown."""
+    # Modules of several links at both ends are connected over a panel, not by one cable.
     rules = parts.rules()
     if trunk is None or trunk[0].fibre is None or min(low.ports.value, up.ports.value) > rules.receptacles:
         return None
@@ -254,15 +521,12 @@ def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
 
 
 def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> LinkChoice:
-    """Return the choice where the plan has decided: the only candidate, or none."""
     return LinkChoice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
 def _choose_best(medium_options: Sequence[MediumOption], spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
-    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one.
-
-    Options with fewer parts of other vendors than the preferred one come first, whatever they cost.
-    """
+    """Return the cheapest option, if the option preferred without prices has a price too; else the preferred one."""
+    # Options with fewer parts of other vendors than the preferred one come first, whatever they cost.
     allowed = spec.allowed_options
     unwanted = {option.name: "cages" for option in medium_options if allowed and option.name not in allowed}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
@@ -306,3 +570,72 @@ def _reject(option: MediumOption, best: MediumOption | None, unwanted: Mapping[s
 
 def _rj45(cage: Cage) -> Cage:
     return Cage(cage.device, RJ45, 1, cage.protocol, cage.name)
+
+
+# patching -----------------------------------------------------------------------------------------------------------
+# The parts of a link over patch panels: jumper, panel, trunk, panel, jumper.
+
+
+def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> Patch:
+    """Select jumper, trunk and panel for links over panels.
+
+    `medium` is that of direct links. Raises Unbuildable for links other than fibre between modules and for parts that
+    do not work together, LookupError for an unknown part.
+    """
+    if medium is None or not medium.modules or medium.cable is None:
+        message = "panels connect fibres between modules, and these links have none"
+        raise Unbuildable(f"{message}; set `module:`, or remove `panels:`", "medium")
+    if medium.cable.links.value > 1:
+        name, links = medium.cable.identity.id, medium.cable.links.value
+        message = f"{name} is a breakout module with {links} links per plug, and a patch-panel port takes one link"
+        raise Unbuildable(f"{message}; specify modules with one link per plug, or remove `panels:`", "ports")
+    jumper = _jumper(spec, medium, parts)
+    return Patch(_panel(spec, jumper, parts), _trunk(spec, jumper, parts), jumper)
+
+
+def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
+    if medium.cable is None or not medium.modules:
+        raise ValueError("panels join fibres between modules")
+    if spec.jumper is None:
+        return medium.cable
+    cable = parts.cable(spec.jumper)
+    if cable.medium != FIBRE:
+        raise Unbuildable(f"{spec.jumper} is not a fibre but {cable.medium}; specify a fibre", "medium")
+    module = next((module for module in medium.modules if module.fibre != ANY), medium.modules[0])
+    reason = fibre_reason(cable, module, 1, parts.rules())
+    if reason:
+        raise Unbuildable(f"{reason.message}; specify another jumper, or remove it", reason.code)
+    return cable
+
+
+def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
+    rules = parts.rules()
+    if spec.trunk is not None:
+        cable = parts.cable(spec.trunk)
+        if cable.medium != TRUNK:
+            raise Unbuildable(f"{spec.trunk} is not a trunk but {cable.medium}; specify a trunk", "medium")
+        reason = trunk_reason(jumper, cable, rules)
+        if reason:
+            raise Unbuildable(f"{reason.message}; specify another trunk, or remove it", reason.code)
+        return cable
+    trunks = [cable for cable in parts.cables(TRUNK) if cable.identity.availability == AVAILABLE]
+    reasons = [(cable, trunk_reason(jumper, cable, rules)) for cable in trunks]
+    found = [cable for cable, reason in reasons if reason is None]
+    if not found:
+        message = f"no trunk goes with {jumper.identity.id} ({jumper.fibre}, {jumper.connector})"
+        raise Unbuildable(f"{message}; describe one in your own catalogue folder and specify it", "connector")
+    return min(found, key=lambda cable: (cable.identity.generic, cable.identity.id))
+
+
+def _panel(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Panel:
+    if spec.panel is not None:
+        panel = parts.panel(spec.panel)
+        if jumper.connector not in panel.connectors:
+            message = f"{spec.panel} takes {', '.join(panel.connectors)}, {jumper.identity.id} is {jumper.connector}"
+            raise Unbuildable(f"{message}; specify another panel, or remove it", "connector")
+        return panel
+    found = [panel for panel in parts.panels() if jumper.connector in panel.connectors]
+    if not found:
+        message = f"no panel takes {jumper.connector}, the connector of {jumper.identity.id}"
+        raise Unbuildable(f"{message}; describe one in your own catalogue folder and specify it", "connector")
+    return min(found, key=lambda panel: (not panel.identity.generic, panel.identity.id))

@@ -212,10 +212,8 @@ def _count_on_leaf(leaf: Leaf, filling: LeafFilling) -> int:
 
 
 def _ports_without_links(leaf: Leaf, filling: LeafFilling, used: list[tuple[Socket, ...]]) -> Iterator[Socket]:
-    """Yield the ports with the servers' part but no cable: reserved ones, and the others if all are populated.
-
-    They take the cages of the servers first. Raises TooFewCages.
-    """
+    """Yield the ports with the servers' part but no cable: reserved ones, and the others if all are populated."""
+    # They take the cages of the servers first. Raises TooFewCages.
     held = {socket.cage: plug for plug, sockets in zip(filling.shares.plugs, used, strict=True) for socket in sockets}
     taken = {socket for sockets in used for socket in sockets}
     free = [

@@ -13,13 +13,11 @@ from bomgen.catalog.estimates import usual_management_ports
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, floor_div, formula, minimum, product, sum_of
-from bomgen.fabric import declaration as topologies
 from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
-from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.planes import combine_planes, demand_of_one_plane
+from bomgen.fabric.clos.shape import search_figures
 from bomgen.fabric.ports import limit_to_lanes, sum_of_ports
-from bomgen.fabric.requirements import search_figures
-from bomgen.fabric.types import Demand, DirectDemand, Fabric
+from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
+from bomgen.fabric.types import SERVER_LEAF, Demand, DirectDemand, Fabric, build_fabric, link_kinds
 from bomgen.optics.compatibility import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Hosts, Plan, UsualNic
 
@@ -341,7 +339,7 @@ def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
         )
         raise Infeasible(message, because=asked, rule="rate")
     usual = fabric.link_gbps or slower
-    return {kind: fabric.links[kind].rate_gbps or usual for kind in topologies.link_kinds()} | {UPLINK: fastest}
+    return {kind: fabric.links[kind].rate_gbps or usual for kind in link_kinds()} | {UPLINK: fastest}
 
 
 def demand(
@@ -427,9 +425,9 @@ def _count_by_tier(fabric: Fabric) -> list[int]:
 def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fabric:
     topology, planes = str(fabric.topology.value), fabric.planes
     if planes.value == 1:
-        return topologies.build_fabric(topology, whole)
+        return build_fabric(topology, whole)
     of_plane = demand_of_one_plane(whole, planes, attached.ports_per_plane)
-    return combine_planes(topologies.build_fabric(topology, of_plane), planes, whole)
+    return combine_planes(build_fabric(topology, of_plane), planes, whole)
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure, attached: Attachment | None) -> Fabric:
@@ -450,7 +448,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure, attached: 
         raise Infeasible(f"links of {rate.value} Gb/s; {carries} Gb/s: at most {most}", because=rate, rule="rate")
     ports = attached.ports_per_server if attached else None
     demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options, ports)
-    return topologies.build_fabric(str(fabric.topology.value), demand)
+    return build_fabric(str(fabric.topology.value), demand)
 
 
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:

@@ -16,8 +16,8 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.safety import DEVICES
 from bomgen.core.yaml_source import Source, below
-from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.declaration import Topology, describe_topologies, link_kinds
+from bomgen.fabric.clos.shape import MAX_TIERS
+from bomgen.fabric.types import Topology, describe_topologies, link_kinds
 from bomgen.plan.commercial_terms import DEFAULT
 from bomgen.plan.fabric_demand import protocols_of_servers
 from bomgen.plan.types import (

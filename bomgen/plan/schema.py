@@ -20,8 +20,7 @@ from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, suggestio
 from bomgen.core.provenance import Figure, Mark, sum_of
 from bomgen.core.resources import IDS, folder, languages, unfold
 from bomgen.core.yaml_source import Path, Source, merged
-from bomgen.fabric.declaration import LinkKind, describe_topologies, link_kinds, topologies
-from bomgen.fabric.types import SERVER
+from bomgen.fabric.types import SERVER, LinkKind, describe_topologies, link_kinds, topologies
 
 PLAN, BASE = "plan", "base"
 """Plans, and the base files that they extend, which may lack keys of a plan."""

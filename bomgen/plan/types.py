@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import parts
 from bomgen.core.provenance import Assumed, Figure, Mark
-from bomgen.fabric.declaration import Topology
-from bomgen.fabric.types import TierChoice
+from bomgen.fabric.types import TierChoice, Topology
 from bomgen.optics.compatibility import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 from bomgen.plan.schema import Key

@@ -20,9 +20,8 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric, Design, boxes_of
-from bomgen.fabric.declaration import defines_own_links
 from bomgen.fabric.ports import carries_rate, group_radix
-from bomgen.fabric.types import ports_of
+from bomgen.fabric.types import defines_own_links, ports_of
 from bomgen.optics.uses import JUMPER, TRUNKED
 from bomgen.plan.commercial_terms import DEFAULT, QuotePlan
 from bomgen.pricing.bill import Bill
@@ -241,7 +240,7 @@ def _bisection(built: BuiltFabric) -> Iterator[Check]:
     """
     if not defines_own_links(built.fabric):
         return
-    from bomgen.fabric.links.enumeration import cut_between_halves
+    from bomgen.fabric.links import cut_between_halves
 
     plane = built.fabric.plane or built.fabric
     if sum(links.count.value for links in plane.links) > MOST_ENUMERATED:

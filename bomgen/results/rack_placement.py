@@ -45,9 +45,8 @@ from bomgen.results.elevations import (
 )
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor
-from bomgen.site.installed import COMPUTE, MANAGEMENT
 from bomgen.site.rack_loads import feed_letter
-from bomgen.site.racks import watts_in_words
+from bomgen.site.racks import COMPUTE, MANAGEMENT, watts_in_words
 
 
 class RackedDevices(NamedTuple):

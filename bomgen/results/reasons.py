@@ -19,8 +19,8 @@ from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.shape import ClosShape, divisors
 from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
-from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.ports import CardUse, FittedTier
+from bomgen.fabric.requirements import demand_of_one_plane
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.optics.compatibility import MediumOption, metres
 from bomgen.optics.uses import Chosen

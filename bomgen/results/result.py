@@ -27,7 +27,7 @@ from bomgen.core.provenance import (
 from bomgen.core.units import Totals, rounded
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
-from bomgen.fabric.declaration import link_kinds
+from bomgen.fabric.types import link_kinds
 from bomgen.optics.compatibility import VENDORS
 from bomgen.optics.uses import Chosen
 from bomgen.plan.commercial_terms import QuotePlan

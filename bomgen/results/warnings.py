@@ -16,9 +16,8 @@ from bomgen.core.provenance import Assumed, Figure, Given, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, count_separate_parts
-from bomgen.fabric.declaration import SERVER_LEAF, link_kinds
 from bomgen.fabric.ports import links_of_port, split_otherwise
-from bomgen.fabric.types import tiers_in_words
+from bomgen.fabric.types import SERVER_LEAF, link_kinds, tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import SINGLE, USUAL
 from bomgen.plan.types import COMPUTE, STORAGE, Inference, Reinforcement, StorageServers, Training

@@ -20,7 +20,6 @@ from bomgen.core.document import group_by, rows_below
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, first_given, formula
 from bomgen.plan.types import IN_USE, RACK_KINDS, SPARE, Installed, Place, Site
-from bomgen.site.installed import COMPUTE, MANAGEMENT, Hall, Machines, RackPlace, RackSpace
 from bomgen.site.rack_loads import (
     NO_LOAD,
     NO_SUPPLY,
@@ -33,7 +32,9 @@ from bomgen.site.rack_loads import (
     supply_warnings,
 )
 from bomgen.site.racks import (
+    COMPUTE,
     MACHINE_POWER,
+    MANAGEMENT,
     OVERLOADS,
     RACK_COOLING,
     RACK_LOAD,
@@ -41,6 +42,10 @@ from bomgen.site.racks import (
     RACK_UNITS,
     SHARED_RACKS,
     Equipment,
+    Hall,
+    Machines,
+    RackPlace,
+    RackSpace,
     Warnings,
     at_end,
     bought_servers,
@@ -151,10 +156,8 @@ def count_racks(
 def _count_after_growth(
     site: Site, installed: Installed, contents: SiteContents, machines: Sequence[Equipment], management: Figure | None
 ) -> tuple[Figure | None, Figure | None]:
-    """Return the racks of servers and those of everything else, where what is installed stays.
-
-    `management` are those of the second kind if nothing were.
-    """
+    """Return the racks of servers and those of everything else, where what is installed stays."""
+    # `management` are those of the second kind if nothing were.
     fixed = site.management_racks
     shared = _share_racks(installed, management)
     hall, places = _fill_hall(site, installed, contents, machines, shared)
@@ -171,7 +174,6 @@ def _count_after_growth(
 
 
 def _share_racks(installed: Installed, management: Figure | None) -> bool:
-    """Return whether new machines other than servers stand in the racks of these."""
     return management is not None and not management.value and not installed.count(MANAGEMENT)
 
 
@@ -255,7 +257,6 @@ def _kinds(machines: Iterable[Equipment]) -> list[tuple[Equipment, Kind]]:
 
 
 def _lacks(site: Site, contents: SiteContents, racked: Iterable[Equipment]) -> Iterator[str]:
-    """Yield what keeps machines out of the racks of the servers: the height and power that lack."""
     named, beside = _kinds(racked), _server_racks(contents)
     if not named:
         return
@@ -472,7 +473,6 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
 def _estimated_power(
     server: Server | None, servers_power_w: Figure | None, machines: Iterable[Equipment]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the warning about estimated power; that of the servers excludes their cards, which are in `machines`."""
     estimated = [machine for machine in machines if machine.power_w and machine.power_w.bounds]
     power, names = known_power(estimated), dict.fromkeys(machine.name for machine in estimated)
     if server and servers_power_w and servers_power_w.bounds:
@@ -490,10 +490,8 @@ def _racks_by_estimate(
     contents: SiteContents,
     warnings: list[tuple[str, str]],
 ) -> tuple[SiteContents, list[tuple[str, str]]]:
-    """Return the racks with their range over estimated powers, and the overloads at the high end.
-
-    Adds a warning to `warnings` where the number of racks depends on an estimate.
-    """
+    """Return the racks with their range over estimated powers, and the overloads at the high end."""
+    # Adds a warning to `warnings` where the number of racks depends on an estimate.
     everything = list(machines)
     if server and servers:
         everything.insert(0, Equipment(server.identity.name, units_bought(servers, server), server.power_w, None))
@@ -532,7 +530,6 @@ def with_rack_ranges(contents: SiteContents, ends: Sequence[SiteContents]) -> Si
 
 
 def _between(racks: Figure | None, ends: Sequence[Figure | None]) -> Figure | None:
-    """Return a number of racks with its range, where it differs between the ends of an estimate."""
     counts = [end.value for end in ends if end]
     return racks.between(counts[LOW_END], counts[HIGH_END]) if racks and len(counts) > HIGH_END else racks
 
@@ -571,7 +568,6 @@ def _refuse_overload(site: Site, warnings: Iterable[tuple[str, str]]) -> None:
 def _power_by_racks(
     compute_power: Figure | None, contents: SiteContents, machines: Sequence[Equipment]
 ) -> tuple[Figure | None, Figure | None]:
-    """Return the power of the machines in compute racks, and of those in management racks."""
     cards = known_power(machine for machine in machines if machine.in_server)
     in_racks = known_power(machine for machine in machines if not machine.in_server)
     inside = sum_of_power(compute_power, cards) if compute_power and cards else compute_power or cards

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Installed, Site
-from bomgen.site.installed import COMPUTE, MANAGEMENT
-from bomgen.site.racks import RackRun, pack_racks
+from bomgen.site.racks import COMPUTE, MANAGEMENT, RackRun, pack_racks
 
 Column = NDArray[np.int64]
 NOWHERE = -1
@@ -103,7 +102,6 @@ def list_rows(ground: Floor) -> tuple[tuple[tuple[str, int], ...], ...]:
 
 
 def _require_racks(installed: Installed, ground: Floor) -> None:
-    """Raise ValueError where a rack that is installed is not on the floor."""
     planned = Installed(list_rows(ground), {}).racks
     for number, rack in enumerate(installed.racks, start=1):
         row, position, kind = rack

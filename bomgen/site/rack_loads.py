@@ -145,7 +145,6 @@ def weighed(part: Rack | Pdu | None, count: Figure, otherwise: str) -> WeighedIt
 
 
 def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
-    """Return everything on the floor; a rack-scale system includes its rack."""
     items, server = [], contents.server
     if server and contents.servers:
         items.append(WeighedItems(server.identity.name, units_bought(contents.servers, server), server.weight_kg))
@@ -350,12 +349,10 @@ def _outlets(server: Server | None, full: FullRack) -> dict[str, Figure]:
 def _feed_power(
     kinds: Iterable[tuple[Figure | None, Figure | None]], feeds: Figure | None, lost: Figure | None
 ) -> Figure | None:
-    """Return the highest load of a feed when feeds are lost, given racks by kind with their power and PDUs.
-
-    Every rack distributes its PDUs from the first feed on, and those that remain share its power evenly. So no feed
-    carries more than the first when the next ones are lost: of each rack it has the most PDUs, and the fewest others
-    remain. Racks without PDUs draw from all feeds alike.
-    """
+    """Return the highest load of a feed when feeds are lost, given racks by kind with their power and PDUs."""
+    # Every rack distributes its PDUs from the first feed on, and those that remain share its power evenly. So no feed
+    # carries more than the first when the next ones are lost: of each rack it has the most PDUs, and the fewest others
+    # remain. Racks without PDUs draw from all feeds alike.
     total: Figure | None = None
     if feeds is None or lost is None or lost.value >= feeds.value:
         return total
@@ -519,7 +516,6 @@ def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -
 
 
 def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:
-    """Return the fewest PDUs that carry a rack when feeds are lost; None when no number does."""
     drawn = rack.power_w.value if rack.power_w else 0
     least = ceil(Fraction(drawn) / Fraction(pdu_power_w.value))
     for pdus in range(max(1, least), 2 * least + rack.own_feeds + 2):

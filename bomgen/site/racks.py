@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Pdu, PowerSupplies, Server
 from bomgen.core.messages import Message, message
@@ -15,16 +15,22 @@ from bomgen.core.provenance import (
     Figure,
     Given,
     Number,
+    applied,
     ceil_div,
     constant,
+    divided_up,
     floor_div,
     formula,
+    greatest,
     minimum,
+    named,
     product,
+    step,
     sum_of,
+    trace,
 )
 from bomgen.core.units import HOURS_A_DAY
-from bomgen.plan.types import Site
+from bomgen.plan.types import RACK_KINDS, Installed, Place, Site
 
 # equipment ----------------------------------------------------------------------------------------------------------
 # Equipment other than the servers: machines in racks, and cards in the servers.
@@ -57,11 +63,7 @@ DAYS_A_YEAR = 365
 
 unknown_power = constant("unknown_power", "W", 0)
 """Power of machines whose power is not known."""
-
-
 UNKNOWN_POWER = unknown_power()
-
-
 power_of = product("power_of", "W", "count", "each_w")
 """Power of equal machines, all at their maximum."""
 
@@ -177,6 +179,38 @@ def machines_that_fit(
     return max(0, min(machines, int(by_height), int(by_power)))
 
 
+class _Packed(NamedTuple):
+    """Machines of one kind: in the rack opened before, in a full one, the racks they open, and in the last of these."""
+
+    in_begun_rack: Any
+    of_rack: Any
+    racks: Any
+    last: Any
+
+
+def _pack(items: Iterable[tuple[Any, Any, Any]], rack_units: Any, rack_power_w: Any) -> Iterator[_Packed]:
+    """Yield how machines fill racks, kind by kind, as numbers or as steps of a calculation."""
+    rack, free = (rack_units, rack_power_w), None
+    for height_u, power_w, machines in items:
+        if not machines:
+            yield _Packed(0, 0, 0, 0)
+            continue
+        wanted = height_u, power_w, machines
+        first = applied(machines_that_fit, *free, *wanted) if free else 0
+        first = step("in_begun_rack", "machines", first, "That fit into the open rack.", decides=True)
+        of_rack = greatest(1, applied(machines_that_fit, *rack, *wanted))
+        of_rack = step("of_rack", "machines", of_rack, "Of an empty rack, even if one exceeds it.", decides=True)
+        racks = step("racks", "racks", divided_up(machines - first, of_rack), "Opened beyond the open one.")
+        last = machines - first - (racks - 1) * of_rack if racks else first
+        last = step("machines", "machines", last, "In the last rack.")
+        units, watts = rack if racks or free is None else free
+        free = (
+            step("free_units", "U", units - last * height_u, "Height left free in a rack."),
+            step("free_power_w", "W", watts - last * power_w, "Power left in a rack."),
+        )
+        yield _Packed(first, of_rack, racks, last)
+
+
 def pack_racks(
     items: Sequence[tuple[Number, Number, int]], rack_units: Number, rack_power_w: Number
 ) -> tuple[tuple[RackRun, ...], ...]:
@@ -185,98 +219,34 @@ def pack_racks(
     An item has at most three runs: the open rack, full racks, and the last one.
     """
     opened = 0
-    units: Number = 0
-    power: Number = 0
-    packed = []
-    for height_u, power_w, count in items:
-        runs = []
-        first = machines_that_fit(units, power, height_u, power_w, count) if opened else 0
-        if first:
-            runs.append(RackRun(opened - 1, 1, first))
-            units, power = units - first * height_u, power - first * power_w
-        if rest := count - first:
-            per_rack = max(1, machines_that_fit(rack_units, rack_power_w, height_u, power_w, rest))
-            full, last = divmod(rest, per_rack)
-            if full:
-                runs.append(RackRun(opened, full, per_rack))
-            if last:
-                runs.append(RackRun(opened + full, 1, last))
-            opened += full + (last > 0)
-            held = last or per_rack
-            units, power = rack_units - held * height_u, rack_power_w - held * power_w
-        packed.append(tuple(runs))
-    return tuple(packed)
-
-
-@formula("machines", decides=True)
-def machines_in_open_rack(
-    free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int
-) -> int:
-    """Devices of a kind that fit into the open rack, the last one that the previous kind started."""
-    return machines_that_fit(free_units, free_power_w, height_u, power_w, machines)
-
-
-@formula("machines", decides=True)
-def machines_of_rack(rack_units: Number, rack_power_w: Number, height_u: Number, power_w: Number, machines: int) -> int:
-    """Devices of a kind per empty rack, at least one even if it exceeds the rack."""
-    return max(1, machines_that_fit(rack_units, rack_power_w, height_u, power_w, machines))
-
-
-@formula("racks")
-def racks_opened(machines: int, in_begun_rack: int, of_rack: int) -> int:
-    """Further racks that the devices of a kind need beyond the open one."""
-    return ceil((machines - in_begun_rack) / of_rack)
-
-
-@formula("machines")
-def machines_in_last_rack(machines: int, in_begun_rack: int, of_rack: int, racks: int) -> int:
-    """Devices of a kind in the last rack that they open, or in the open rack if they need no further one."""
-    return machines - in_begun_rack - (racks - 1) * of_rack if racks else in_begun_rack
-
-
-@formula("U")
-def units_left(rack_units: Number, machines: int, height_u: Number) -> Number:
-    """Height left free in a rack."""
-    return rack_units - machines * height_u
-
-
-@formula("W")
-def power_left(rack_power_w: Number, machines: int, power_w: Number) -> Number:
-    """Power left in a rack."""
-    return rack_power_w - machines * power_w
-
-
-empty_rack = constant("empty_rack", "machines", 0)
-"""Devices in the open rack before any is placed."""
-
-
-EMPTY = empty_rack()
-
-
-sum_of_racks_opened = sum_of("sum_of_racks_opened", "racks", "racks", "more_racks")
-"""Racks that several kinds of devices open one after the other."""
+    found = []
+    for first, of_rack, racks, last in _pack(items, rack_units, rack_power_w):
+        full = racks if not racks or last == of_rack else racks - 1
+        runs = (
+            RackRun(opened - 1, 1, first),
+            RackRun(opened, max(full, 0), of_rack),
+            RackRun(opened + full, racks - full, last),
+        )
+        found.append(tuple(run for run in runs if run.racks > 0 and run.machines))
+        opened += racks
+    return tuple(found)
 
 
 def count_racks(items: Sequence[RackItem], rack: RackCapacity) -> Figure | None:
-    """Return the number of racks that `pack_racks` fills, as a figure with a derivation item by item.
+    """Return the number of racks that `pack_racks` fills, as a figure; None when there are no machines."""
 
-    None when there are no machines.
-    """
-    racks: Figure | None = None
-    left: RackCapacity | None = None
-    for item in items:
-        if not item.pieces.value:
-            continue
-        wanted = (item.height_u, item.power_w, item.pieces)
-        first = machines_in_open_rack(*left, *wanted) if left else EMPTY
-        per_rack = machines_of_rack(*rack, *wanted)
-        more = racks_opened(item.pieces, first, per_rack)
-        last = machines_in_last_rack(item.pieces, first, per_rack, more)
-        free = rack if more.value or left is None else left
-        left = RackCapacity(units_left(free.units, last, item.height_u), power_left(free.power_w, last, item.power_w))
-        if more.value:
-            racks = more if racks is None else sum_of_racks_opened(racks, more)
-    return racks
+    def count() -> Any:
+        names = "height_u", "power_w", "machines"
+        given = (tuple(map(named, names, item)) for item in items)
+        packed = _pack(given, named("rack_units", rack.units), named("rack_power_w", rack.power_w))
+        racks = None
+        for more in (kind.racks for kind in packed if kind.racks):
+            both = racks + step("more_racks", "racks", more) if racks else None
+            racks = step("racks", "racks", both, "Opened one after the other.") if racks else more
+        return racks
+
+    found: Figure | None = trace(count)
+    return found
 
 
 # racks --------------------------------------------------------------------------------------------------------------
@@ -307,9 +277,7 @@ servers_that_fit_height = floor_div("servers_that_fit_height", "servers", "rack_
 
 
 lone_server = constant("lone_server", "servers", 1)
-"""Servers per rack when not even one fits, and the plan allows overload."""
-
-
+"""When not even one fits, and the plan allows overload."""
 servers_of_fullest_rack = minimum("servers_of_fullest_rack", "servers", "servers", "servers_per_rack")
 """Servers in the fullest rack: as many as fit, at most all servers."""
 racks_of_servers = ceil_div("racks_of_servers", "racks", "servers", "servers_per_rack")
@@ -450,3 +418,142 @@ def warn_of_unknown_height(racked: Iterable[Equipment], warnings: Warnings) -> N
     unknown = dict.fromkeys(machine.name for machine in racked if machine.height_u is None)
     if unknown:
         warnings.append((message("unknown-height", names=unknown), "unknown-height"))
+
+
+# installed ----------------------------------------------------------------------------------------------------------
+# Machines around those that are installed: what is there stays, and new machines take the free space beside it.
+#
+# New machines go into racks of their kind, the lowest number first and from the bottom up, then into new racks. Where a
+# rack is gone, too low or has too little power now, its machines are like new ones.
+
+COMPUTE, MANAGEMENT = RACK_KINDS
+
+
+class RackSpace(NamedTuple):
+    """What an empty rack of a kind has for machines."""
+
+    units: int
+    power_w: int
+
+
+class Machines(NamedTuple):
+    """Equal machines to stand in racks, some of which are installed."""
+
+    pieces: int
+    height_u: int
+    """Height of one; 0 if it is unknown."""
+    power_w: int
+    installed: Mapping[int, Place]
+    """Their places by number, from 0."""
+
+
+class RackPlace(NamedTuple):
+    """Where a machine stands."""
+
+    kind: str
+    rack: int
+    """The number of the rack among those of its kind, from 0."""
+    unit: int
+    """The lowest unit; 0 if it is unknown."""
+
+
+@dataclass(slots=True)
+class FilledRack:
+    """A rack with machines in it."""
+
+    kind: str
+    number: int
+    """Among the racks of its kind, from 0."""
+    units: int
+    free_w: int
+    taken: int = 0
+    """Units in use, a bit per unit."""
+    servers: int = 0
+
+    def find_unit(self, height_u: int) -> int | None:
+        """Return the lowest unit above which a height is free; None where there is none."""
+        wanted = (1 << height_u) - 1
+        return next((unit for unit in range(1, self.units - height_u + 2) if not self.taken & (wanted << unit)), None)
+
+    def add(self, machines: Machines, unit: int) -> RackPlace:
+        """Put a machine at a unit, and return its place."""
+        self.taken |= ((1 << machines.height_u) - 1) << unit
+        self.free_w -= machines.power_w
+        return RackPlace(self.kind, self.number, unit if machines.height_u else 0)
+
+
+class Hall:
+    """The racks of a site that grows, as machines are put into them."""
+
+    def __init__(self, installed: Installed, spaces: Mapping[str, RackSpace], per_rack: int, overload: bool) -> None:
+        self.spaces, self.per_rack, self.overload = spaces, per_rack, overload
+        self.racks: dict[str, list[FilledRack]] = {kind: [] for kind in RACK_KINDS}
+        self.by_number: dict[int, FilledRack] = {}
+        for number, (_, _, kind) in enumerate(installed.racks, start=1):
+            if kind in self.racks:
+                self.by_number[number] = self._open(kind)
+
+    def stand(
+        self, servers: Sequence[Machines], others: Sequence[Machines], shared: bool
+    ) -> list[list[RackPlace | None]]:
+        """Return the places of servers, then those of other machines; `shared`: these stand in the servers' racks.
+
+        A machine without a place is one for which shared racks have no room.
+        """
+        groups = (*servers, *others)
+        places = [self._keep(machines, number < len(servers)) for number, machines in enumerate(groups)]
+        for number, (machines, kept) in enumerate(zip(groups, places, strict=True)):
+            missing = [index for index, place in enumerate(kept) if place is None]
+            new = self._find_room(machines, number < len(servers), shared, len(missing))
+            for index, place in zip(missing, new, strict=False):
+                kept[index] = place
+        return places
+
+    def _open(self, kind: str) -> FilledRack:
+        rack = FilledRack(kind, len(self.racks[kind]), *self.spaces[kind])
+        self.racks[kind].append(rack)
+        return rack
+
+    def _keep(self, machines: Machines, of_servers: bool) -> list[RackPlace | None]:
+        places: list[RackPlace | None] = [None] * machines.pieces
+        for index, (number, unit) in sorted(machines.installed.items()):
+            rack = self.by_number.get(number)
+            if rack is None or index >= machines.pieces or (of_servers and rack.kind != COMPUTE):
+                continue
+            high = unit + machines.height_u - 1 > rack.units
+            overlaps = rack.taken & (((1 << machines.height_u) - 1) << unit) or bool(machines.height_u) != bool(unit)
+            overloads = high or machines.power_w > rack.free_w
+            if overlaps or (overloads and not self.overload):
+                continue
+            places[index] = rack.add(machines, unit)
+            rack.servers += of_servers
+        return places
+
+    def _find_room(self, machines: Machines, of_servers: bool, shared: bool, pieces: int) -> list[RackPlace]:
+        kind = COMPUTE if of_servers or shared else MANAGEMENT
+        places = list[RackPlace]()
+        for rack in self.racks[kind]:
+            self._fill(rack, machines, of_servers, pieces, places)
+        while len(places) < pieces and (of_servers or not shared):
+            rack = self._open(kind)
+            self._fill(rack, machines, of_servers, pieces, places)
+            if not rack.taken and not rack.servers:  # one even where it does not fit, as in any rack
+                places.append(self._add(rack, machines, 1, of_servers))
+        return places
+
+    def _fill(
+        self, rack: FilledRack, machines: Machines, of_servers: bool, pieces: int, places: list[RackPlace]
+    ) -> None:
+        while len(places) < pieces and (unit := self._find_unit(rack, machines, of_servers)) is not None:
+            places.append(self._add(rack, machines, unit, of_servers))
+
+    def _find_unit(self, rack: FilledRack, machines: Machines, of_servers: bool) -> int | None:
+        if of_servers and rack.servers >= self.per_rack:
+            return None
+        if machines.power_w > rack.free_w and not (of_servers and self.overload):
+            return None
+        return rack.find_unit(machines.height_u)
+
+    def _add(self, rack: FilledRack, machines: Machines, unit: int, of_servers: bool) -> RackPlace:
+        rack.servers += of_servers
+        return rack.add(machines, unit)

@@ -12,7 +12,7 @@ from bomgen.catalog.parts import Gpu, Server, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
 from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.types import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, Compute, FabricPlan, Plan

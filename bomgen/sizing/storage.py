@@ -47,7 +47,7 @@ from bomgen.core.provenance import (
     sum_of,
 )
 from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
-from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.types import SERVER_LEAF
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import Attachment
 from bomgen.plan.types import STORAGE, FabricPlan, Plan, Storage, StorageServers, Training

@@ -35,7 +35,7 @@ from bomgen.core.resources import IDS
 from bomgen.core.safety import quote
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import SUFFIXES
-from bomgen.fabric import declaration
+from bomgen.fabric import types as fabric_types
 from bomgen.plan.schema import PLAN, with_defaults
 from bomgen.workflow.plan_files import checkout
 
@@ -65,7 +65,7 @@ UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
 def kinds(catalog: Catalog) -> Document:
     """Return a document that lists the kinds of part and the number of parts of each."""
     rows = [(kind, len(catalog.ids(kind))) for kind in KINDS]
-    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(declaration.topologies()))])
+    return _listed({"Kind": "text", "Number": "number"}, [*rows, ("topology", len(fabric_types.topologies()))])
 
 
 def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) -> Document:
@@ -76,13 +76,13 @@ def _listed(columns: Mapping[str, ColumnKind], rows: Iterable[Sequence[Value]]) 
 
 def topologies_listed() -> Document:
     """Return a document with each topology, its limits and a drawing."""
-    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in declaration.describe_topologies())
+    sections = (Section(entry.name, entry.name, tuple(_drawn(entry))) for entry in fabric_types.describe_topologies())
     return Document("", ENGLISH, tuple(sections))
 
 
 def topology(name: str) -> Document:
     """Return a document about one topology: its limits, a drawing, and its options in a plan."""
-    entry = declaration.topology(name)
+    entry = fabric_types.topology(name)
     options = entry.options["properties"] if entry.options else {}
     rows = tuple(row_of(key, schema["description"]) for key, schema in options.items())
     title = f"under `{entry.name}:` of a fabric"
@@ -90,7 +90,7 @@ def topology(name: str) -> Document:
     return Document(f"topology {entry.name}", ENGLISH, (Section(entry.name, "", tuple(_drawn(entry)), tables),))
 
 
-def _drawn(topology: declaration.Topology) -> Iterator[str]:
+def _drawn(topology: fabric_types.Topology) -> Iterator[str]:
     yield topology.limits
     yield ""
     yield from (f"  {line}".rstrip() for line in topology.drawing.splitlines())

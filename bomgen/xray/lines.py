@@ -18,8 +18,8 @@ from bomgen.core.jobs import OF_BILL_PLAN, spend
 from bomgen.core.messages import Message, message
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
-from bomgen.fabric import declaration
-from bomgen.fabric.declaration import link_kinds, topology
+from bomgen.fabric import types as fabric_types
+from bomgen.fabric.types import SERVER, link_kinds, topology
 from bomgen.optics.compatibility import RJ45, accepts, rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
@@ -35,7 +35,7 @@ Designs = dict[str, tuple[Design, Bill] | None]
 """Designs and their bills by plan; None for a plan that cannot be built."""
 NAME = "<x-ray>"
 SERVER_LEAF, LEAF_SPINE, SPINE_CORE = (
-    kind.name for kind in (declaration.SERVER_LEAF, declaration.LEAF_SPINE, declaration.SPINE_CORE)
+    kind.name for kind in (fabric_types.SERVER_LEAF, fabric_types.LEAF_SPINE, fabric_types.SPINE_CORE)
 )
 COMPARED = ("server", "nic", "switch", "transceiver", "cable")
 """Categories whose counts follow from the fabrics."""

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from processor import run_bomgen
 
 from bomgen.cli import command as cli
-from bomgen.fabric.declaration import topologies
+from bomgen.fabric.types import topologies
 from bomgen.output.pdf import INSTALL, NotPrinted
 from bomgen.plan.schema import with_defaults
 from bomgen.results.numbers import numbers

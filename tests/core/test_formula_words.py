@@ -13,6 +13,9 @@ from bomgen.core import provenance, resources
 from bomgen.core.language import describe_formula, language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
 from bomgen.fabric.clos.shape import PlainDemand, round_up_to_divisor
+from bomgen.fabric.topologies.dragonfly import DragonflyDemand
+from bomgen.fabric.topologies.dragonfly_plus import DragonflyPlusDemand
+from bomgen.fabric.topologies.mesh import MeshDemand
 from bomgen.results.result import numbers_of
 from bomgen.sizing.prediction import terms
 from bomgen.sizing.storage import young_interval
@@ -66,7 +69,8 @@ def test_every_input_has_a_name() -> None:
                     )
                 ):
                     parameters.add(name)
-    for record in (terms.Work, terms.Machine, terms.Split, PlainDemand):
+    records = (PlainDemand, DragonflyDemand, DragonflyPlusDemand, MeshDemand)
+    for record in (terms.Work, terms.Machine, terms.Split, *records):
         parameters |= set(record._fields)
     for code in resources.languages():
         names = {name for name in language(code).inputs if not name.isupper()}

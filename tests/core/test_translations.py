@@ -196,7 +196,10 @@ def test_every_number_has_two_forms() -> None:
 
 
 def literals(node: ast.AST) -> Iterator[str]:
-    """The texts of a module that somebody reads: no docstrings, no sources, nor what a decorator or an error says."""
+    """The texts of a module that somebody reads: no docstrings, no sources, nor what a decorator or an error says.
+
+    What a step of a calculation means is no more read there than what a formula says of itself.
+    """
     body = getattr(node, "body", None)
     skipped = [each for each in body if isinstance(each, ast.Expr)] if isinstance(body, list) else []
     skipped = [each for each in skipped if isinstance(each.value, ast.Constant)]
@@ -204,6 +207,8 @@ def literals(node: ast.AST) -> Iterator[str]:
         if child in skipped or isinstance(child, ast.Raise) or child in getattr(node, "decorator_list", ()):
             continue
         if isinstance(child, ast.keyword) and child.arg == "source":
+            continue
+        if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "step":
             continue
         if isinstance(child, ast.Constant) and isinstance(child.value, str):
             yield child.value

@@ -14,7 +14,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import require
 from bomgen.fabric import ports
 from bomgen.fabric.clos import search
-from bomgen.fabric.dragonfly import dragonfly as dragonfly_search
+from bomgen.fabric.topologies import dragonfly as dragonfly_search
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -10,7 +10,7 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Derived, Figure
-from bomgen.fabric.declaration import describe_topologies, topologies
+from bomgen.fabric.types import describe_topologies, topologies
 from bomgen.output.writer import render
 from bomgen.plan.schema import document
 from bomgen.results.result import Report

@@ -10,7 +10,7 @@ import pytest
 from language_server import LanguageServer
 
 from bomgen.catalog.files import Catalog
-from bomgen.fabric.declaration import topologies
+from bomgen.fabric.types import topologies
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = CHECKOUT / "plans"

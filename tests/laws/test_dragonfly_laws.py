@@ -22,9 +22,8 @@ from bomgen.catalog import switch_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.yaml_source import read
-from bomgen.fabric.declaration import build_fabric
-from bomgen.fabric.dragonfly.dragonfly import flow_at_least
-from bomgen.fabric.types import Demand, Fabric, Fitted, TierChoice
+from bomgen.fabric.dragonfly import flow_at_least
+from bomgen.fabric.types import Demand, Fabric, Fitted, TierChoice, build_fabric
 
 RADIXES = (3, 4, 7, 8, 11, 15, 16, 23, 36, 64)
 LETTERS = ("p", "a", "h", "g")

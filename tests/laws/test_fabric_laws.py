@@ -19,15 +19,14 @@ from bomgen.catalog import files as catalog
 from bomgen.catalog import switch_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.core.provenance import Figure, Given, Mark, values_of
 from bomgen.core.yaml_source import read
 from bomgen.fabric.clos import build
 from bomgen.fabric.clos.build import Context
 from bomgen.fabric.clos.search import find_smallest, is_feasible
+from bomgen.fabric.clos.shape import search_figures
 from bomgen.fabric.clos.smallest import runners_up_by_tiers
-from bomgen.fabric.declaration import build_fabric
-from bomgen.fabric.requirements import search_figures, search_numbers
-from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice
+from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice, build_fabric
 
 SMALL = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)
 TOPOLOGIES = ("fat-tree", "rail-optimized", "rail-only")
@@ -199,7 +198,7 @@ def test_there_is_a_fabric_where_one_is_found(case: Case, tiers: int) -> None:
     """Whether any fabric carries a demand is answered as the search for the smallest answers it."""
     rails = given_as(case.ports) if case.topology == "rail-optimized" else None
     try:
-        numbers = search_numbers(search_figures(demand(case), tiers, rails))
+        numbers = values_of(search_figures(demand(case), tiers, rails))
     except Infeasible:
         return
     assert is_feasible(numbers) == (find_smallest(numbers) is not None)
@@ -210,7 +209,7 @@ def test_counts_are_those_of_the_shape_that_the_search_found(case: Case, tiers: 
     """In plain numbers: the figures of a fabric are counted by the same function."""
     rails = given_as(case.ports) if case.topology == "rail-optimized" else None
     try:
-        numbers = search_numbers(search_figures(demand(case), tiers, rails))
+        numbers = values_of(search_figures(demand(case), tiers, rails))
     except Infeasible:
         return
     if found := find_smallest(numbers):

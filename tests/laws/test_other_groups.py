@@ -11,7 +11,7 @@ import pytest
 from flow import Network
 from test_bill_and_cables import built, check_law
 
-from bomgen.fabric.links.enumeration import cut_between_halves
+from bomgen.fabric.links import cut_between_halves
 from bomgen.workflow.pipeline import list_cables
 
 SHAPES = 300

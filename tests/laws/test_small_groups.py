@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_bill_and_cables import built, check_law
 
-from bomgen.fabric.links.enumeration import cut_between_halves
+from bomgen.fabric.links import cut_between_halves
 from bomgen.workflow.pipeline import list_cables
 
 SHAPES = 150

@@ -14,9 +14,8 @@ from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure
-from bomgen.fabric.declaration import build_fabric
 from bomgen.fabric.topologies.torus import most_cubic
-from bomgen.fabric.types import DirectDemand, Fabric
+from bomgen.fabric.types import DirectDemand, Fabric, build_fabric
 
 DIMENSIONS = st.lists(st.integers(1, 7), min_size=2, max_size=3)
 Node = tuple[int, ...]

@@ -21,7 +21,7 @@ from package_source import PACKAGE, TREES
 from bomgen.catalog.part_file_checks import shared_sources
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
-from bomgen.fabric.declaration import describe_topologies, topologies
+from bomgen.fabric.types import describe_topologies, topologies
 from bomgen.plan import schema as plan_schema
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.exact_vectors", "fabric.links.*", "sizing.size_counts", "sizing.gpu_counts"),
+        *("core.exact_vectors", "fabric.links", "sizing.size_counts", "sizing.gpu_counts"),
         *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
         "output.wiring.*",
         *("workflow.design_tables", "verify.*"),
@@ -487,7 +487,7 @@ def test_no_topology_is_asked_for_by_name() -> None:
     """
     names = {*topologies(), *(kind.name for each in describe_topologies() for kind in each.link_kinds)}
     assert len(names) > 10
-    declaring = ("fabric.topologies.", "fabric.declaration")
+    declaring = ("fabric.topologies.", "fabric.types")
     wrong = [
         place(path, node)
         for path, tree in TREES.items()

@@ -10,7 +10,7 @@ from text import code, html, plain, sources, table
 
 from bomgen.catalog.files import KINDS, Catalog, Record
 from bomgen.core import schema
-from bomgen.fabric import declaration
+from bomgen.fabric.types import describe_topologies, topologies
 from bomgen.workflow import catalog_listing
 
 WORDS = {
@@ -50,13 +50,13 @@ def _index(catalog: Catalog) -> str:
         "secondary source), low (nobody looked it up, or sources disagree). `bomgen catalog KIND NAME` prints the "
         "same; [extending.md](../extending.md) says how a part is added.\n\n"
         f"| | kind | entries |\n|---|---|--:|\n{rows}| [Topologies](topology.md) | `topology` "
-        f"| {len(declaration.topologies())} |\n"
+        f"| {len(topologies())} |\n"
     )
 
 
 def _topologies() -> str:
     parts = ["# Topologies\n\nWhat `topology:` of a fabric may be.\n"]
-    for each in declaration.describe_topologies():
+    for each in describe_topologies():
         parts.append(f"## {each.name}\n\n{plain(each.limits)}.\n\n{code(each.drawing, 'text')}")
         if each.options:
             rows = (

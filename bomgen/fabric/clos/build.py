@@ -12,7 +12,7 @@ endpoints), and the odd numbers of published reference designs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,25 +20,24 @@ from bomgen.core.provenance import (
     Derived,
     Figure,
     applied,
-    constant,
-    difference,
     divided_up,
     formula,
+    greatest,
+    named,
     step,
     trace,
+    values_of,
     where,
 )
-from bomgen.fabric.clos import shape
 from bomgen.fabric.clos.occupancy import (
     Occupancy,
     assign_leaves,
-    bisection_of_leaves,
-    bisection_of_pods,
+    count_free_ports,
+    count_links_up,
     fit_switches,
-    free_ports_of_leaves,
     kinds_of_leaves,
     kinds_of_spines,
-    links_of_leaves,
+    max_flow_between_halves,
 )
 from bomgen.fabric.clos.search import (
     largest_endpoints,
@@ -51,12 +50,11 @@ from bomgen.fabric.clos.search import (
     spine_room_down,
 )
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand, round_up_to_divisor
-from bomgen.fabric.declaration import LEAF_SPINE, LINK_KINDS, SERVER_LEAF, SPINE_CORE
-from bomgen.fabric.ports import SharedCages, ports_left_down
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.requirements import all_endpoints, attached_ports, count_hops, ratio_built
+from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Demand, Fabric, Fitted, Links, Tier
 
 EVEN = "even spread: smallest divisor of the uplinks that reaches every switch below"
+EVERY_UPLINK = "even spread with every uplink to a separate switch"
 SEARCHED = "every uplink/downlink split of a leaf and number of pods, tried for the fewest switches"
 
 
@@ -228,31 +226,23 @@ def in_pods_of_all_rails(occupancy: Occupancy) -> Occupancy:
     return occupancy._replace(rows_of_pod=len(occupancy.rails))
 
 
-# figures ------------------------------------------------------------------------------------------------------------
-# A demand as the input of the search, and a fabric from the counts of its shape.
+# build --------------------------------------------------------------------------------------------------------------
+# A fabric from the counts of a shape.
+#
+# Free ports are those that no end of a link uses on a switch as built, leaf by leaf on an exact build-out.
+
+SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
 
 
 @formula("demand")
 def in_numbers(**figures: Any) -> PlainDemand:
     """The demand as plain numbers, the input of the search."""
-    return demand_numbers(**figures)
-
-
-def demand_numbers(**figures: Any) -> PlainDemand:
-    """Return the values as `Numbers`."""
     return PlainDemand(**figures)
 
 
-def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
-    """Return `Numbers` as a figure that depends on the figure of each of its fields."""
-    values = {name: figure.value for name, figure in figures.items()}
-    return Figure(in_numbers.function(**values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
-
-
-@formula("endpoints", source="even spread with every uplink to a separate switch")
-def largest_fabric(demand: PlainDemand) -> int:
-    """Endpoints of the largest fabric with the same tiers and switches, and the values that the plan sets."""
-    return largest_endpoints(demand)
+def numbers_figure(figures: PlainDemand) -> Figure:
+    """Return the numbers of a search as one figure that depends on the figure of each of them."""
+    return Figure(values_of(figures), in_numbers.unit, Derived(in_numbers, tuple(figures._asdict().items())))
 
 
 @formula("ports")
@@ -261,106 +251,80 @@ def most_ports_of_leaf(demand: PlainDemand) -> int:
     return demand.leaf_down or most_down(demand)
 
 
-@formula("ports")
-def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Downlinks for which a switch has free cages next to its uplinks, whose rate may differ."""
-    return ports_left_down(up, radix, up_radix, cages)
-
-
-# build --------------------------------------------------------------------------------------------------------------
-# A fabric from the counts of a shape.
-#
-# Free ports are those that no end of a link uses on a switch as built, leaf by leaf on an exact build-out.
-
-
-single_layer = constant("single_layer", "pods", 1)
-"""One group of spines above all leaves."""
-
-
-@formula("ports")
-def reserved_elsewhere(reserved_ports: int, leaves: int, down: int, attached: int) -> int:
-    """Reserved ports for which the leaves have no free port."""
-    return max(reserved_ports - (leaves * down - attached), 0)
-
-
-reserved_on_leaves = difference("reserved_on_leaves", "ports", "reserved_ports", "elsewhere")
-"""Reserved ports that are placed on leaves."""
-
-
-def build(topology: str, demand: Demand, figures: dict[str, Figure], chosen: ClosShape, has_rails: bool) -> Fabric:
+def build(topology: str, demand: Demand, figures: PlainDemand, chosen: ClosShape, has_rails: bool) -> Fabric:
     """Return a shape, which the search chose for the figures of a demand, as a fabric."""
-    numbers = numbers_figure(figures)
-    c = trace(count, demand_numbers(**figures), chosen, Context(demand.servers, has_rails, numbers))
-    down_gbps, up_gbps, core_gbps = (demand.rates[kind.name] for kind in LINK_KINDS)
-    attached, above = attached_ports(demand), None
-    room, on_leaves = c.down if c.room.value == c.down.value else c.room, attached
-    if demand.reserved_ports is not None:
-        above = reserved_elsewhere(demand.reserved_ports, c.leaves, room, attached)
-        on_leaves = shape.endpoints_with_reserved(attached, reserved_on_leaves(demand.reserved_ports, above))
-    links_up, all_up = links_of_leaves(c.occupancy), shape.links_up(c.leaves, c.up)
-    if links_up.value == all_up.value:
-        links_up, free_of_leaves = all_up, shape.free_ports(c.leaves, c.left, on_leaves)
-    else:
-        ports = figures["radix"], figures["up_radix"], figures["cages"]
-        free_of_leaves = free_ports_of_leaves(c.occupancy, *ports)
-    of_spines = c.spines, c.spine_left, links_up
-    free = {
-        "leaf": free_of_leaves,
-        "spine": shape.free_ports_less_reserved(*of_spines, above) if above else shape.free_of_links(*of_spines),
-    }
-    tiers = [_leaf_tier(demand, figures["radix"], c), _spine_tier(demand, figures["spine_radix"], c)]
-    links = [
-        Links(SERVER_LEAF.name, all_endpoints(demand), attached, down_gbps, SERVER_LEAF.ends),
-        Links(LEAF_SPINE.name, links_up, links_up, up_gbps, LEAF_SPINE.ends),
-    ]
-    switches, pod_gbps = shape.sum_of_switches(c.leaves, c.spines), shape.zero_bisection()
-    if c.cores:
-        radix, fitted = figures["core_radix"], (Fitted(c.cores, c.core_down, None),)
-        tiers.append(Tier("core", demand.core.switch, c.cores, radix, c.core_down, None, fitted, None))
-        up = shape.links_up(c.spines, c.spine_up)
-        links.append(Links(SPINE_CORE.name, up, up, core_gbps, SPINE_CORE.ends))
-        free["core"] = shape.free_of_links(c.cores, radix, up)
-        switches, pod_gbps = shape.sum_of_switches(switches, c.cores), shape.bandwidth(c.uplinks, core_gbps)
-    rates = down_gbps, up_gbps
-    return Fabric(
-        topology=topology,
-        endpoints=all_endpoints(demand),
-        ports_per_server=demand.ports_per_server,
-        tier_count=figures["tiers"],
-        tiers=tuple(tiers),
-        links=tuple(links),
-        switches=switches,
-        bisection_gbps=bisection_of_pods(c.occupancy, *rates, c.pods, pod_gbps)
-        if c.pods
-        else bisection_of_leaves(c.occupancy, *rates),
-        hops=shape.switches_on_the_way(figures["tiers"]),
-        largest=largest_fabric(numbers) if c.cores or not demand.pod_leaves else None,
-        free_ports=free,
-        growth=shape.free_ports(c.leaves, room, on_leaves),
-        rails_per_leaf=c.ports_of_rail if has_rails else None,
-        pods=c.pods,
-        reserved_above=above,
-        seats=c.occupancy,
-    )
+
+    def count_fabric(d: Any, context: Context) -> Fabric:
+        c = count(d, chosen, context)
+        endpoints, attached = named("endpoints", all_endpoints(demand)), named("attached", attached_ports(demand))
+        room, above, on_leaves = c.down if c.room == c.down else c.room, None, attached
+        if demand.reserved_ports is not None:
+            above = greatest(d.reserved_ports - (c.leaves * room - attached), 0)
+            above = step("reserved_above", "ports", above, "Reserved ports for which the leaves have no free port.")
+            on_leaves = step("used", "endpoints", attached + (d.reserved_ports - above), "Endpoints on leaves.")
+        links_up = step("links", "links", c.leaves * c.up, "Uplinks of all leaves.")
+        actual = step("links", "links", applied(count_links_up, c.occupancy), "Uplinks of all leaves as filled.")
+        free_of_leaves = c.leaves * c.left - on_leaves
+        if actual != links_up:
+            links_up = actual
+            free_of_leaves = applied(count_free_ports, c.occupancy, d.radix, d.up_radix, d.cages)
+        free_of_spines = c.spines * c.spine_left - links_up
+        free = {"leaf": free_of_leaves, "spine": free_of_spines - above if above is not None else free_of_spines}
+        tiers = [_leaf_tier(demand, d, c), _spine_tier(demand, d, c)]
+        links = [
+            Links(SERVER_LEAF.name, endpoints, attached, d.down_gbps, SERVER_LEAF.ends),
+            Links(LEAF_SPINE.name, links_up, links_up, d.up_gbps, LEAF_SPINE.ends),
+        ]
+        switches, pod_gbps = c.leaves + c.spines, 0
+        if c.cores:
+            fitted = (Fitted(c.cores, c.core_down, None),)
+            tiers.append(Tier("core", demand.core.switch, c.cores, d.core_radix, c.core_down, None, fitted, None))
+            up = step("links", "links", c.spines * c.spine_up, "Uplinks of all spines.")
+            links.append(Links(SPINE_CORE.name, up, up, d.core_gbps, SPINE_CORE.ends))
+            free["core"] = c.cores * d.core_radix - up
+            switches, pod_gbps = switches + step("more_switches", "switches", c.cores), c.uplinks * d.core_gbps
+        by_pod = (c.pods, pod_gbps) if c.pods else ()
+        flow = applied(max_flow_between_halves, c.occupancy, d.down_gbps, d.up_gbps, *by_pod)
+        largest = applied(largest_endpoints, context.demand)
+        return Fabric(
+            topology=topology,
+            endpoints=endpoints,
+            ports_per_server=d.ports_per_server,
+            tier_count=d.tiers,
+            tiers=tuple(tiers),
+            links=tuple(links),
+            switches=step("switches", "switches", switches, "Switches of all tiers."),
+            bisection_gbps=step(
+                "bisection_gbps", "Gb/s", flow, "Between the halves of the endpoints.", SERVERS_IN_ORDER
+            ),
+            hops=count_hops(d.tiers),
+            largest=step("endpoints", "endpoints", largest, "With the same tiers and switches.", EVERY_UPLINK)
+            if c.cores or not d.pod_leaves
+            else None,
+            free_ports={tier: step("free_ports", "ports", ports, "Unused ports.") for tier, ports in free.items()},
+            growth=step("growth", "ports", c.leaves * room - on_leaves, "Free ports whose traffic uplinks carry."),
+            rails_per_leaf=c.ports_of_rail if has_rails else None,
+            pods=c.pods,
+            reserved_above=above,
+            seats=c.occupancy,
+        )
+
+    return trace(count_fabric, figures, Context(demand.servers, has_rails, numbers_figure(figures)))
 
 
-def _leaf_tier(demand: Demand, radix: Figure, c: Counts) -> Tier:
+def _leaf_tier(demand: Demand, d: Any, c: Counts) -> Tier:
     fitted: tuple[Fitted, ...] = (Fitted(c.leaves, c.down, c.up),)
-    same = (((c.down.value, c.up.value), c.leaves.value),)
-    if demand.populate_used_ports_only and c.occupancy.value.kinds() != same:
-        fitted = tuple(fit_switches(kinds_of_leaves(c.occupancy), has_up=True))
-    ratio = shape.ratio_built(c.down, demand.rates[SERVER_LEAF.name], c.up, demand.rates[LEAF_SPINE.name])
-    return Tier("leaf", demand.leaf.switch, c.leaves, radix, c.down, c.up, fitted, ratio)
+    kinds = applied(kinds_of_leaves, c.occupancy)
+    if demand.populate_used_ports_only and kinds.value != (((c.down.value, c.up.value), c.leaves.value),):
+        fitted = tuple(fit_switches(kinds, has_up=True))
+    ratio = ratio_built(c.down, d.down_gbps, c.up, d.up_gbps)
+    return Tier("leaf", demand.leaf.switch, c.leaves, d.radix, c.down, c.up, fitted, ratio)
 
 
-def _spine_tier(demand: Demand, radix: Figure, c: Counts) -> Tier:
-    ratio = None
+def _spine_tier(demand: Demand, d: Any, c: Counts) -> Tier:
     fitted: tuple[Fitted, ...] = (Fitted(c.spines, c.spine_down, c.spine_up),)
-    if c.spine_up:
-        rates = demand.rates
-        ratio = shape.ratio_built(c.spine_down, rates[LEAF_SPINE.name], c.spine_up, rates[SPINE_CORE.name])
-    kinds = kinds_of_spines(c.occupancy, c.pods or single_layer(), c.per_pod, c.spine_up or UNSET)
-    [((filled, _), _), *others] = kinds.value
-    if others or filled != c.spine_down.value:
+    ratio = ratio_built(c.spine_down, d.up_gbps, c.spine_up, d.core_gbps) if c.spine_up else None
+    kinds = applied(kinds_of_spines, c.occupancy, c.pods or 1, c.per_pod, c.spine_up or 0)
+    if len(kinds.value) > 1 or kinds[0][0][0] != c.spine_down:
         fitted = tuple(fit_switches(kinds, has_up=c.spine_up is not None))
-    return Tier("spine", demand.spine.switch, c.spines, radix, c.spine_down, c.spine_up, fitted, ratio)
+    return Tier("spine", demand.spine.switch, c.spines, d.spine_radix, c.spine_down, c.spine_up, fitted, ratio)

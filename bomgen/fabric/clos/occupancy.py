@@ -16,10 +16,10 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from math import ceil
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import step
 from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.types import Fitted
 
@@ -83,65 +83,47 @@ class Occupancy(NamedTuple):
             yield from rail
 
 
-class SeatingPlan(NamedTuple):
-    """The endpoints to assign to leaves, and the ports of a leaf."""
+def assign_leaves(
+    nic_ports: int,
+    host_ports: int,
+    reserved_ports: int,
+    rails: int,
+    unit: int,
+    down: int,
+    up: int,
+    leaves: int,
+    ports_of_rail: int,
+    reserved_down: int,
+    spines: int = 1,
+    ratio: Fraction | None = None,
+) -> Occupancy:
+    """Return the assignment of NIC ports, hosts and reserved ports to leaves with downlinks and uplinks.
 
-    nic_ports: int
-    host_ports: int
-    reserved_ports: int
-    rails: int
-    unit: int
-    """NIC ports on a leaf of a full unit."""
-    down: int
-    up: int
-    leaves: int
-    reserved_down: int = 0
-    """Downlink ports of a leaf for reserved ports; 0: as many as for others."""
-
-
-class Shrinking(NamedTuple):
-    """The reduction of uplinks on leaves that are not full."""
-
-    ratio: Fraction
-    """Uplinks per downlink that keep the oversubscription ratio."""
-    step: int
-    """Spines above a leaf: uplinks come in multiples of them."""
-
-
-def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy:
-    """Return every port on its leaf; with `shrinking` a leaf that is not full has only the uplinks it needs."""
-    rails = seats.rails
-    row = seats.leaves // rails
+    `unit` are the NIC ports on a leaf of a full unit, `reserved_down` the downlinks for all ports, reserved ones
+    included. With a `ratio` of uplinks to downlinks, a leaf that is not full has only the uplinks that keep it, in
+    multiples of the spines.
+    """
 
     @cache
     def groups_of_rail(hosts: int, reserved: int) -> tuple[LeafGroup, ...]:
-        groups = _server_groups(seats.nic_ports // rails, seats, row)
-        groups = _add_ports(groups, hosts, seats.down, "host_ports")
-        groups = _add_ports(groups, reserved, seats.reserved_down or seats.down, "reserved_ports")
-        return tuple(group._replace(up=_links_up(group, seats, shrinking)) for group in groups if group.leaves)
+        full, rest = divmod(nic_ports // rails, unit)
+        begun = 1 if rest else 0
+        empty = LeafGroup(leaves // rails - full - begun, 0, 0, 0, 0)
+        groups = [LeafGroup(full, unit, 0, 0, 0), LeafGroup(begun, rest, 0, 0, 0), empty]
+        groups = _add_ports(groups, hosts, down, "host_ports")
+        groups = _add_ports(groups, reserved, reserved_down, "reserved_ports")
+        return tuple(group._replace(up=links_up(group)) for group in groups if group.leaves)
 
-    ports = (
-        (_ports_of_rail(seats.host_ports, rails, rail), _ports_of_rail(seats.reserved_ports, rails, rails - 1 - rail))
-        for rail in range(rails)
-    )
-    return Occupancy(tuple(groups_of_rail(*ports_of_rail) for ports_of_rail in ports))
+    def links_up(group: LeafGroup) -> int:
+        return up if ratio is None else min(ceil(group.filled * ratio / spines) * spines, up)
 
-
-def _ports_of_rail(ports: int, rails: int, rail: int) -> int:
-    return (ports + rails - 1 - rail) // rails
-
-
-def _server_groups(nic_ports: int, seats: SeatingPlan, row: int) -> list[LeafGroup]:
-    full, rest = divmod(nic_ports, seats.unit)
-    groups = [LeafGroup(full, seats.unit, 0, 0, 0), LeafGroup(1 if rest else 0, rest, 0, 0, 0)]
-    return [*groups, LeafGroup(row - full - (1 if rest else 0), 0, 0, 0, 0)]
+    ports = (((host_ports + rails - 1 - rail) // rails, (reserved_ports + rail) // rails) for rail in range(rails))
+    return Occupancy(tuple(groups_of_rail(*of_rail) for of_rail in ports), ports_of_rail)
 
 
 def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> list[LeafGroup]:
-    """Return the groups with ports added: on the leaf partly filled by servers, then empty ones, then the others.
-
-    Ports that do not fit are left out.
-    """
+    """Return the groups with ports added: on the leaf partly filled by servers, then empty ones, then the others."""
+    # Ports that do not fit are left out.
     placed: dict[int, list[LeafGroup]] = {}
     for index in sorted(range(len(groups)), key=lambda index: (_fill_order(groups[index], down), -index)):
         group = groups[index]
@@ -152,10 +134,11 @@ def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> lis
         taken = min(ports, room * group.leaves)
         ports -= taken
         whole, rest = divmod(taken, room)
+        held, begun = getattr(group, kind), 1 if rest else 0
         parts = [
-            _add_to_group(group, kind, room)._replace(leaves=whole),
-            _add_to_group(group, kind, rest)._replace(leaves=1 if rest else 0),
-            group._replace(leaves=group.leaves - whole - (1 if rest else 0)),
+            group._replace(leaves=whole, **{kind: held + room}),
+            group._replace(leaves=begun, **{kind: held + rest}),
+            group._replace(leaves=group.leaves - whole - begun),
         ]
         placed[index] = [part for part in parts if part.leaves]
     return [part for index in sorted(placed) for part in placed[index]]
@@ -166,17 +149,6 @@ def _fill_order(group: LeafGroup, down: int) -> int:
     if group.leaves == 1 and 0 < group.filled < down:
         return 0
     return 1 if group.filled == 0 else 2
-
-
-def _add_to_group(group: LeafGroup, kind: str, ports: int) -> LeafGroup:
-    return group._replace(**{kind: getattr(group, kind) + ports})
-
-
-def _links_up(group: LeafGroup, seats: SeatingPlan, shrinking: Shrinking | None) -> int:
-    if shrinking is None:
-        return seats.up
-    needed = ceil(group.filled * shrinking.ratio / shrinking.step) * shrinking.step
-    return min(needed, seats.up)
 
 
 def count_links_up(occupancy: Occupancy) -> int:
@@ -225,17 +197,6 @@ def count_islands(occupancy: Occupancy, pods: int) -> int:
     ]
     of_row = pods * occupancy.rows_of_pod // len(occupancy.rails)
     return min(sum(used[first : first + of_row]) for first in range(0, pods, of_row))
-
-
-def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int, int]]:
-    """Return the numbers of downlinks of spines, each with the spines that have it; the fullest first.
-
-    `pods` is 1 for one layer of spines above all leaves.
-    """
-    counted: Counter[int] = Counter()
-    for pod in group_by_pod(occupancy.rails, pods, occupancy.rows_of_pod):
-        counted[sum(group.leaves * group.up for group in pod) // of_pod] += of_pod
-    return sorted(counted.items(), reverse=True)
 
 
 def max_flow_between_halves(
@@ -365,116 +326,35 @@ def _leaves_of_rail(groups: tuple[LeafGroup, ...], bounds: list[int]) -> Iterato
 
 
 # ports in use -------------------------------------------------------------------------------------------------------
-# The ports in use on leaves and spines, as figures.
-
-SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
+# The ports in use on leaves and spines.
 
 
-def assign_leaves(
-    nic_ports: int,
-    host_ports: int,
-    reserved_ports: int,
-    rails: int,
-    unit: int,
-    down: int,
-    up: int,
-    leaves: int,
-    ports_of_rail: int,
-    reserved_down: int,
-    spines: int = 1,
-    ratio: Fraction | None = None,
-) -> Occupancy:
-    """Return the assignment of NIC ports, hosts and reserved ports to leaves with downlinks and uplinks.
-
-    With a `ratio` of uplinks to downlinks, a leaf that is not full has only the uplinks that keep it.
-    """
-    seats = SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves, reserved_down)
-    found = seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
-    return found._replace(ports_of_rail=ports_of_rail)
-
-
-@formula("occupancy")
-def all_links_up(
-    nic_ports: int,
-    host_ports: int,
-    reserved_ports: int,
-    rails: int,
-    unit: int,
-    down: int,
-    up: int,
-    leaves: int,
-    ports_of_rail: int,
-    most_down: int,
-) -> Occupancy:
-    """Distribution of endpoints over leaves, each with all of its uplinks."""
-    return assign_leaves(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves, ports_of_rail, most_down)
-
-
-@formula("links")
-def links_of_leaves(occupancy: Occupancy) -> int:
-    """Uplinks of all leaves, including partly filled ones."""
-    return count_links_up(occupancy)
-
-
-@formula("ports")
-def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages: int | SharedCages) -> int:
-    """Unused ports of all leaves, where partly filled leaves have fewer uplinks."""
+def count_free_ports(occupancy: Occupancy, radix: int, up_radix: int, cages: int | SharedCages) -> int:
+    """Return the unused ports of all leaves, where partly filled leaves have fewer uplinks."""
     return sum(
         group.leaves * (ports_left_down(group.up, radix, up_radix, cages) - group.filled)
         for group in occupancy.groups()
     )
 
 
-@formula("kinds of leaves")
 def kinds_of_leaves(occupancy: Occupancy) -> Kinds:
-    """Leaves grouped by downlink and uplink ports in use, the fullest first."""
+    """Return the leaves by ports in use, the fullest first."""
     return occupancy.kinds()
 
 
-@formula("kinds of spines")
 def kinds_of_spines(occupancy: Occupancy, pods: int, per_pod: int, up: int) -> Kinds:
-    """Spines grouped by downlink and uplink ports in use, the fullest first."""
-    return tuple(((down, up), count) for down, count in count_spine_kinds(occupancy, pods, per_pod))
+    """Return the spines by ports in use, the fullest first; `pods` is 1 for one layer of spines above all leaves."""
+    counted: Counter[int] = Counter()
+    for pod in group_by_pod(occupancy.rails, pods, occupancy.rows_of_pod):
+        counted[sum(group.leaves * group.up for group in pod) // per_pod] += per_pod
+    return tuple(((down, up), count) for down, count in sorted(counted.items(), reverse=True))
 
 
-@formula("<kinds>")
-def without_fullest_kind(kinds: Kinds) -> Kinds:
-    """All groups except the fullest."""
-    return kinds[1:]
-
-
-@formula("switches")
-def switches_of_kind(kinds: Kinds) -> int:
-    """Switches in the fullest group."""
-    return kinds[0][1]
-
-
-@formula("ports")
-def ports_down_of_kind(kinds: Kinds) -> int:
-    """Downlink ports in use per switch of the fullest group."""
-    return kinds[0][0][0]
-
-
-@formula("ports")
-def ports_up_of_kind(kinds: Kinds) -> int:
-    """Uplink ports in use per switch of the fullest group."""
-    return kinds[0][0][1]
-
-
-def fit_switches(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
-    """Yield the groups of equal switches."""
-    while kinds.value:
-        yield Fitted(switches_of_kind(kinds), ports_down_of_kind(kinds), ports_up_of_kind(kinds) if has_up else None)
-        kinds = without_fullest_kind(kinds)
-
-
-@formula("Gb/s", source=SERVERS_IN_ORDER)
-def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> int:
-    """Maximum flow between the first and the second half of the endpoints, through shared leaves and spines."""
-    return max_flow_between_halves(occupancy, down_gbps, up_gbps)
-
-
-@formula("Gb/s", source=SERVERS_IN_ORDER)
-def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int) -> int:
-    """Maximum flow between the two halves of the endpoints, through shared leaves, pods and the core."""
-    return max_flow_between_halves(occupancy, down_gbps, up_gbps, pods, pod_gbps)
+def fit_switches(kinds: Any, has_up: bool, local: Any = None) -> Iterator[Fitted]:
+    """Yield groups of equal switches, as steps of a calculation; each switch has `local` ports inside its group."""
+    kinds = step("kinds", "kinds of switches", kinds, "Switches by ports in use down and up.")
+    for index in range(len(kinds.value)):
+        switches = step("switches", "switches", kinds[index][1], "Switches with the same ports in use.")
+        down = step("down", "ports", kinds[index][0][0], "Downlink ports in use.")
+        up = step("up", "ports", kinds[index][0][1], "Uplink ports in use.") if has_up else None
+        yield Fitted(switches, down, up, local)

@@ -192,11 +192,9 @@ def _divide(numbers: PlainDemand, most: int, ports: int, together: int, rows: in
 
 
 def _idle_ports(numbers: PlainDemand, row: _Row, most: int) -> Iterator[tuple[int, int, int]]:
-    """Yield downlinks and uplinks of a leaf that do not exceed the demand of its endpoints, and leaves.
-
-    More leaves and more uplinks than the ports in use need make room for reserved ones. The first leaf of one more
-    group of a rail makes all groups smaller, which may save spines.
-    """
+    """Yield downlinks and uplinks of a leaf that do not exceed the demand of its endpoints, and leaves."""
+    # More leaves and more uplinks than the ports in use need make room for reserved ones. The first leaf of one more
+    # group of a rail makes all groups smaller, which may save spines.
     if numbers.leaf_down:
         fits = row.together <= numbers.leaf_down <= most
         choices = [(numbers.leaf_down, leaves) for leaves in (row.leaf_counts(numbers.leaf_down) if fits else ())]
@@ -242,8 +240,6 @@ def _count_split(server_ports: int, ports: int, down: int) -> int:
 
 # search -------------------------------------------------------------------------------------------------------------
 # The smallest of all fabrics that the divisions allow.
-
-MAX_TIERS = 3
 
 MAX_STEPS = 200_000
 """Steps of one search: a million endpoints on switches of 512 ports take 8 000."""
@@ -393,10 +389,8 @@ def _try_two_tiers(found: _Smallest, division: Division) -> None:
 
 
 def _numbers_of_pods(found: _Smallest, division: Division, rows: int, together: int) -> Iterator[int]:
-    """Yield the numbers of pods to try: for single rails as few groups as possible, for a fat tree and all rails any.
-
-    Leaves are in equal rows, of which a pod has a share of `together`.
-    """
+    """Yield the numbers of pods to try: for single rails as few groups as possible, else any."""
+    # Leaves are in equal rows, of which a pod has a share of `together`.
     numbers, row = found.numbers, division.leaves // rows
     if numbers.pod_leaves:
         of_row = numbers.pod_leaves // together
@@ -499,10 +493,8 @@ def _try_cores(found: _Smallest, division: Division, pods: int, of_pod: int, spi
 
 
 def _spread(found: _Smallest, division: Division, of_pod: int, ports: int, fixed: int) -> Iterator[tuple[int, int]]:
-    """Yield the spines above leaves, and uplinks of a leaf: equally many to each, within the ports of the leaf.
-
-    More spines than the uplinks at the ratio need may share their uplinks evenly over fewer cores.
-    """
+    """Yield the spines above leaves, and uplinks of a leaf: equally many to each, within the ports of the leaf."""
+    # More spines than the uplinks at the ratio need may share their uplinks evenly over fewer cores.
     numbers, asked, most = found.numbers, division.up, ports // of_pod
     if not most:
         return

@@ -1,4 +1,4 @@
-"""A demand and the shape of a folded Clos in plain numbers, and their arithmetic."""
+"""The demand on the search for a folded Clos, in figures and in plain numbers, and the shape that it finds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from bisect import bisect_left
 from fractions import Fraction
 from functools import cache
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.core.messages import message
-from bomgen.core.provenance import constant, formula, product, sum_of
-from bomgen.fabric.ports import SharedCages
+from bomgen.core.provenance import Figure, constant, formula, product
+from bomgen.fabric.ports import SharedCages, largest_group, radix, shared_cages
+from bomgen.fabric.requirements import UNSET, nic_endpoints
+from bomgen.fabric.types import LINK_KINDS, Demand
 
+MAX_TIERS = 3
 AUTO, WHOLE, SPLIT = 0, 1, 2
 """Whether the ports of a server may connect to several leaves: by the number of its ports, no, or yes."""
 
@@ -110,43 +113,6 @@ class Steps:
         return self.done > self.most
 
 
-# formulas -----------------------------------------------------------------------------------------------------------
-# The arithmetic of folded Clos fabrics beside their counts: free ports, links and bisection.
-
-nic_endpoints = product("nic_endpoints", "endpoints", "servers", "ports_per_server")
-"""NIC ports of the servers."""
-nic_and_host_endpoints = sum_of("nic_and_host_endpoints", "endpoints", "nic_ports", "host_ports")
-"""NIC ports of the servers and ports of other hosts."""
-endpoints_with_reserved = sum_of("endpoints_with_reserved", "endpoints", "attached", "reserved_ports")
-"""Endpoints, including ports reserved for later use."""
-ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
-"""Downlink ports of a leaf that serves a fixed number of servers."""
-
-
-@formula("ports")
-def free_ports(switches: int, ports: int, used: int) -> int:
-    """Unused ports of all switches of a tier."""
-    return switches * ports - used
-
-
-@formula("ports")
-def free_of_links(switches: int, ports: int, links: int) -> int:
-    """Ports of a tier that are not connected to the tier below."""
-    return switches * ports - links
-
-
-@formula("ports")
-def free_ports_less_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
-    """Ports of a tier that are neither connected to the tier below nor reserved."""
-    return switches * ports - links - reserved_above
-
-
-@formula("ports")
-def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
-    """Ports of a single-tier fabric without an endpoint."""
-    return switches * radix - endpoints
-
-
 def round_up_to_divisor(quotient: int | Fraction, number: int) -> int:
     """Return the smallest divisor of `number` that is at least `quotient`; 0 when there is none."""
     found = divisors(number)
@@ -161,41 +127,86 @@ def divisors(number: int) -> list[int]:
     return small + [number // d for d in reversed(small) if d * d != number]
 
 
-links_up = product("links_up", "links", "switches", "up")
-"""Uplinks of a tier."""
+# demands ------------------------------------------------------------------------------------------------------------
+# A demand as the input of the search.
+
+one_rail_for_all = constant("one_rail_for_all", "rails", 1)
+"""One rail: leaves are filled one after the other, regardless of the rail of a port."""
+ports_may_idle = constant("ports_may_idle", "count", 1)
+"""Build-out without unused links: ports of switches may remain unused."""
+divided_servers = constant("divided_servers", "count", SPLIT)
+"""The ports of a server may connect to several leaves."""
+whole_servers = constant("whole_servers", "count", WHOLE)
+"""The ports of a server connect to one leaf."""
+two_tiers = constant("two_tiers", "tiers", 2)
+"""Tiers of leaves and spines."""
+three_tiers = constant("three_tiers", "tiers", MAX_TIERS)
+"""Tiers of leaves, spines and cores."""
+ONE_RAIL = one_rail_for_all()
+ALL_RAILS = "all"
+"""The word for pods that hold leaves of every rail."""
+ports_of_servers = product("ports_of_servers", "ports", "servers", "ports_per_server")
+"""Downlink ports of a leaf that serves a fixed number of servers."""
 
 
-@formula("ports")
-def ports_down(below: int, up: int, switches: int) -> int:
-    """Downlink ports in use per switch."""
-    return below * up // switches
+@formula("count")
+def pods_of_all_rails(pod_rails: str) -> int:
+    """Whether a pod contains leaves of every rail, so that rails are connected below the core."""
+    return 1 if pod_rails == ALL_RAILS else 0
 
 
-@formula("switches")
-def switches_on_the_way(tiers: int) -> int:
-    """Switches between the farthest endpoints: each tier twice, except the topmost."""
-    return 2 * tiers - 1
+def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> PlainDemand:
+    """Return the demand of the search as figures; `values_of` gives its numbers.
 
-
-sum_of_switches = sum_of("sum_of_switches", "switches", "switches", "more_switches")
-"""Switches of all tiers."""
-
-
-@formula("ratio")
-def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
-    """Downlink bandwidth divided by uplink bandwidth of a fully connected switch."""
-    return Fraction(down * down_gbps) / (up * up_gbps)
-
-
-bandwidth = product("bandwidth", "Gb/s", "links", "link_gbps")
-"""Total bandwidth of equal links."""
-
-
-@formula("Gb/s")
-def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
-    """Bisection bandwidth of a single switch: each endpoint of the smaller half sends at full rate."""
-    return nic_ports // 2 * link_gbps
-
-
-zero_bisection = constant("zero_bisection", "Gb/s", 0)
-"""Bisection bandwidth of pods without a core, which are not connected to each other."""
+    `rails` are the ports of a server on separate leaves; None: leaves are filled one after the other.
+    """
+    down_gbps, up_gbps, core_gbps = (demand.rates[kind.name] for kind in LINK_KINDS)
+    leaf, spine, core = demand.leaf, demand.spine, demand.core
+    leaf_down, unit = leaf.downlinks, demand.unit if rails else None
+    exact = demand.populate_used_ports_only
+    if rails:
+        unit = unit or leaf.servers
+        if unit and not leaf_down and not exact:
+            given = demand.rails_per_leaf
+            leaf_down = ports_of_servers(unit, given) if given else unit
+    elif leaf.servers:
+        leaf_down = ports_of_servers(leaf.servers, demand.ports_per_server)
+    three = tiers == MAX_TIERS
+    found = {
+        "tiers": demand.tiers or (two_tiers() if tiers == 2 else three_tiers()),
+        "nic_ports": nic_endpoints(demand.servers, demand.ports_per_server),
+        "host_ports": demand.host_ports,
+        "reserved_ports": demand.reserved_ports,
+        "rails": rails or ONE_RAIL,
+        "unit": unit,
+        "down_gbps": down_gbps,
+        "up_gbps": up_gbps,
+        "core_gbps": core_gbps,
+        "oversubscription": demand.oversubscription,
+        "spine_oversubscription": demand.spine_oversubscription,
+        "radix": radix(leaf.switch, down_gbps),
+        "up_radix": radix(leaf.switch, up_gbps),
+        "cages": shared_cages(leaf.switch, down_gbps, up_gbps),
+        "spine_radix": radix(spine.switch, up_gbps),
+        "spine_up_radix": radix(spine.switch, core_gbps) if three else None,
+        "spine_cages": shared_cages(spine.switch, up_gbps, core_gbps) if three else None,
+        "core_radix": radix(core.switch, core_gbps) if three else None,
+        "leaf_down": leaf_down,
+        "leaf_up": leaf.uplinks,
+        "pod_leaves": demand.pod_leaves,
+        "spine_count": spine.count,
+        "spines_per_pod": spine.per_pod,
+        "spine_down": spine.downlinks,
+        "spine_up": spine.uplinks,
+        "core_count": core.count,
+        "ports_per_server": demand.ports_per_server,
+        "exact": ports_may_idle() if exact else None,
+        "ports_per_cage": largest_group(leaf.switch, down_gbps).ports_per_cage
+        if down_gbps.value == up_gbps.value
+        else ONE_RAIL,
+        "rails_per_leaf": demand.rails_per_leaf,
+        "pods_hold_all_rails": pods_of_all_rails(demand.pod_rails) if demand.pod_rails and rails else None,
+        "split_servers": {None: None, True: divided_servers(), False: whole_servers()}[demand.split_servers],
+    }
+    figures: dict[str, Any] = {name: UNSET if figure is None else figure for name, figure in found.items()}
+    return PlainDemand(**figures)

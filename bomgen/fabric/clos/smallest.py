@@ -6,17 +6,15 @@ asks about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure
-from bomgen.fabric.clos import shape
+from bomgen.core.provenance import Figure, values_of
 from bomgen.fabric.clos.build import Context, build, count
 from bomgen.fabric.clos.occupancy import Kinds, kinds_of_spines
 from bomgen.fabric.clos.search import (
-    MAX_TIERS,
     find_smallest,
     find_smallest_by_division,
     most_down,
@@ -25,18 +23,15 @@ from bomgen.fabric.clos.search import (
     reach,
     room_down,
 )
-from bomgen.fabric.clos.shape import ClosShape, PlainDemand
-from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, SPINE_CORE
+from bomgen.fabric.clos.shape import MAX_TIERS, ClosShape, PlainDemand, divisors, search_figures
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import (
     all_endpoints,
     build_one_switch,
     group_thousands,
-    search_figures,
-    search_numbers,
     servers_among,
 )
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Connections, Demand, Fabric, LinkKind
 
 MOST_PORTS = 1024
 """Ports of a switch beyond which an error does not suggest a larger one."""
@@ -58,7 +53,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
                 return build_one_switch(demand, topology)
             continue
         figures = search_figures(demand, tiers, rails)
-        numbers = search_numbers(figures)
+        numbers = values_of(figures)
         _check_pods(demand, numbers)
         _check_rails(demand, numbers)
         shape = find_smallest(numbers)
@@ -104,7 +99,7 @@ def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
     given = demand.rails_per_leaf
     if given is None or rails is None or rails.value % given.value == 0:
         return
-    fits = ", ".join(str(divisor) for divisor in shape.divisors(rails.value))
+    fits = ", ".join(str(divisor) for divisor in divisors(rails.value))
     message = f"{rails.value} rails do not divide into {given.value}; set `rails_per_leaf` to one of {fits}"
     raise Infeasible(message, because=given, rule="range")
 
@@ -152,29 +147,25 @@ def _without_fixed_counts(numbers: PlainDemand) -> PlainDemand:
 
 
 def _only_fixed_counts_refuse(demand: Demand, numbers: PlainDemand) -> bool:
-    """Return whether only spines or uplinks fixed by the plan make a demand infeasible.
-
-    Those of a pod may require a third tier.
-    """
+    """Return whether only spines or uplinks fixed by the plan make a demand infeasible."""
+    # Those of a pod may require a third tier.
     fixed = (demand.spine.count or demand.leaf.uplinks) and not demand.spine.per_pod
     return bool(fixed) and numbers.tiers < MAX_TIERS and find_smallest(_without_fixed_counts(numbers)) is not None
 
 
 def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
-    """Return why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
-
-    It is about the fewest tiers that would fit without fixed numbers, else about the most.
-    """
+    """Return why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly."""
+    # It is about the fewest tiers that would fit without fixed numbers, else about the most.
     would_fit = (
         each
         for each in asked
-        if each > 1 and find_smallest(_without_fixed_counts(search_numbers(search_figures(demand, each, rails))))
+        if each > 1 and find_smallest(_without_fixed_counts(values_of(search_figures(demand, each, rails))))
     )
     tiers = next(would_fit, asked[-1])
     because = all_endpoints(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
-    numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
+    numbers = values_of(search_figures(demand, tiers, rails)) if tiers > 1 else None
     wanted, servers = group_thousands(because.value), demand.servers.value
     if numbers and _least_down(numbers) > most_down(numbers):
         return _refuse_division(demand, numbers)
@@ -196,7 +187,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     verb = "reaches" if tiers == 1 else "reach"
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
     for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
-        if find_smallest(search_numbers(search_figures(demand, more, rails))):
+        if find_smallest(values_of(search_figures(demand, more, rails))):
             return Infeasible(f"{message}, or `tiers: {more}`", because)
     ports = _radix_that_fits(numbers, because.value) if numbers else because.value
     return Infeasible(f"{message}, or switches of {group_thousands(ports)} ports" if ports else message, because)
@@ -211,10 +202,8 @@ def _refuse_reserved_ports(demand: Demand, numbers: PlainDemand | None, others: 
 
 
 def _radix_that_fits(numbers: PlainDemand, endpoints: int) -> int:
-    """Return the lowest radix of equal switches that carry the demand with as many tiers; 0 when none is known.
-
-    Tried are switches of one port per cage, the same in all three tiers.
-    """
+    """Return the lowest radix of equal switches that carry the demand with as many tiers; 0 when none is known."""
+    # Tried are switches of one port per cage, the same in all three tiers.
     kinds = (numbers.radix, numbers.up_radix, numbers.spine_radix)
     ports = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
     fixed = (*ports, numbers.spine_count, numbers.spines_per_pod, numbers.core_count)
@@ -248,7 +237,6 @@ def _set_radix(numbers: PlainDemand, ports: int) -> PlainDemand:
 
 
 def _least_down(numbers: PlainDemand) -> int:
-    """Return the fewest downlinks of a leaf that hold what the plan fixes: its downlinks, or a rail of a unit."""
     return max(numbers.leaf_down, numbers.unit if numbers.rails > 1 else 0, 1)
 
 
@@ -270,6 +258,19 @@ def _refuse_division(demand: Demand, numbers: PlainDemand) -> Infeasible:
         f"1; use at most {most} on {name}, or relax `oversubscription`"
     )
     return Infeasible(message, because=fixed, rule="ports")
+
+
+def connect_tiers(plane: Fabric, seats: Any) -> Iterator[tuple[LinkKind, Connections]]:
+    """Yield the links of leaves to the spines of their pod, and of spines to cores, spread evenly.
+
+    Raises ValueError when links do not spread evenly, or the fabric has no seats.
+    """
+    from bomgen.fabric.links import connect_cores, connect_spines
+
+    if plane.tier("spine") is not None:
+        yield LEAF_SPINE, connect_spines(plane, seats)
+    if plane.tier("core") is not None:
+        yield SPINE_CORE, connect_cores(plane)
 
 
 # runners up ---------------------------------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
         found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)))
     for tiers in range(2, MAX_TIERS + 1):
         try:
-            numbers = search_numbers(search_figures(demand._replace(tiers=None), tiers, rails))
+            numbers = values_of(search_figures(demand._replace(tiers=None), tiers, rails))
         except Infeasible as error:
             found.append(Tried(tiers, None, 0, error.message))
             continue
@@ -306,7 +307,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
 
 def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[ClosShape]:
     """Return the smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest first."""
-    return find_smallest_by_division(search_numbers(search_figures(demand, tiers, rails)))
+    return find_smallest_by_division(values_of(search_figures(demand, tiers, rails)))
 
 
 def count_endpoints(demand: Demand) -> int:
@@ -363,7 +364,7 @@ def clos_counter(demand: Demand, rails: Figure | None) -> Callable[[int], ClosCo
     searched = dict[int, PlainDemand]()
     with suppress(Infeasible):  # a switch lacks the rates of further tiers
         for tiers in _asked_tiers(demand, rails):
-            searched[tiers] = search_numbers(search_figures(demand, max(tiers, 2), rails))
+            searched[tiers] = values_of(search_figures(demand, max(tiers, 2), rails))
 
     def count_plane(servers: int) -> ClosCounts | None:
         nic_ports = servers * int(demand.ports_per_server.value)
@@ -373,7 +374,7 @@ def clos_counter(demand: Demand, rails: Figure | None) -> Callable[[int], ClosCo
                 return ClosCounts(1, (TierCount(numbers.radix, 0, 0, (((nic_ports, 0), 1),)),))
             if tiers > 1 and (shape := find_smallest(wanted)):
                 c = count(wanted, shape, Context(servers, rails is not None))
-                spines = kinds_of_spines.plain(c.occupancy, shape.pods, shape.spines, shape.spine_up)
+                spines = kinds_of_spines(c.occupancy, shape.pods, shape.spines, shape.spine_up)
                 found = [TierCount(c.down, c.up, shape.spines, c.occupancy.kinds())]
                 found += [TierCount(c.spine_down, shape.spine_up, shape.cores, spines)]
                 if c.cores:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, ceil_div, formula, require
-from bomgen.fabric.clos import shape
-from bomgen.fabric.clos.build import ports_left_in_cages
-from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
+from bomgen.core.provenance import Assumed, applied, divided_up, greatest, named, require, step, trace
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one_tier, seat_in_order
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, ratio_built, seat_in_order
+from bomgen.fabric.types import SERVER_LEAF, Demand, Fabric, Fitted, Links, Tier, Topology, connect_nothing
 
 NAME = "access"
 LIMITS = "as many leaves as the endpoints need; the fabric above carries the traffic between them"
@@ -25,8 +22,10 @@ DRAWING = """\
 """
 
 
-@formula("ports")
-def uplinks_for(
+ABOVE_CARRIES_ALL = "max-flow where the fabric above carries all that the leaves send"
+
+
+def fewest_uplinks(
     least: int,
     radix: int,
     up_radix: int,
@@ -35,28 +34,13 @@ def uplinks_for(
     up_gbps: int,
     oversubscription: Fraction,
 ) -> int:
-    """Fewest uplinks per leaf, at least two for redundancy, that meet the oversubscription limit."""
-    return next(
+    """Return the fewest uplinks of a leaf that meet the oversubscription limit; 0 when none do."""
+    fitting = (
         up
         for up in range(least, up_radix + 1)
         if ports_left_down(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
     )
-
-
-leaves = ceil_div("leaves", "switches", "endpoints", "down")
-"""Leaves for endpoints and reserved ports, filled one after the other."""
-
-
-@formula("ports")
-def ports_beside_servers(down: int, endpoints: int, servers: int, servers_of_leaf: int) -> int:
-    """Downlinks in use per leaf where each serves a number of servers at most, with all endpoints spread evenly."""
-    return ceil(Fraction(endpoints, max(ceil(Fraction(endpoints, down)), ceil(Fraction(servers, servers_of_leaf)))))
-
-
-@formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
-def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -> int:
-    """Maximum flow between the first and the second half of the endpoints, if the fabric above is non-blocking."""
-    return flow_between_halves(attached, down, down_gbps, up * up_gbps)
+    return next(fitting, 0)
 
 
 def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
@@ -75,49 +59,58 @@ def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int
 
 def build(demand: Demand) -> Fabric:
     """Return the lowest leaf count for the endpoints. Raises Infeasible when the uplinks leave no port."""
-    switch, rates = demand.leaf.switch, demand.rates
+    switch, fixed, ratio = demand.leaf.switch, demand.leaf.downlinks, demand.oversubscription
     uplinks = require(demand.uplinks, "binding lets no access leaves without an uplink pass")
-    down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]
-    ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
-    cages = shared_cages(switch, down_gbps, up_gbps) or UNSET
-    if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
-        try:
-            uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
-        except StopIteration:
-            message = (
-                f"no uplink configuration of {switch.identity.name} meets the oversubscription limit; "
-                "set `uplink: {ports: ...}`"
-            )
-            raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
-    down = demand.leaf.downlinks or ports_left_in_cages(uplinks, ports, up_ports, cages)
-    most = ports_left_down(uplinks.value, ports.value, up_ports.value, cages.value)
-    if not 1 <= down.value <= most:
-        message = f"{uplinks.value} uplinks leave {most} downlink ports on {switch.identity.name}; reduce the uplinks"
-        raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
-    endpoints, attached = all_endpoints(demand), attached_ports(demand)
-    room = down
-    if demand.leaf.servers:
-        down = ports_beside_servers(down, endpoints, demand.servers, demand.leaf.servers)
-    count = leaves(endpoints, down)
-    built = shape.ratio_built(down, down_gbps, uplinks, up_gbps)
-    tier = Tier("leaf", switch, count, ports, down, uplinks, (Fitted(count, down, uplinks),), built)
-    free = shape.free_ports(count, room, endpoints)
-    return Fabric(
-        topology=NAME,
-        endpoints=endpoints,
-        ports_per_server=demand.ports_per_server,
-        tier_count=one_tier(),
-        tiers=(tier,),
-        links=(Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),),
-        switches=count,
-        bisection_gbps=bisection(attached, down, down_gbps, uplinks, up_gbps),
-        hops=None,
-        largest=None,
-        free_ports={"leaf": free},
-        growth=free,
-        uplink_gbps=up_gbps,
-        seats=seat_in_order(demand, count, down, uplinks),
-    )
+    down_gbps, up_gbps = demand.rates[SERVER_LEAF.name], demand.rates["uplink"]
+    ports = radix(switch, down_gbps), radix(switch, up_gbps), shared_cages(switch, down_gbps, up_gbps) or UNSET
+    searched = isinstance(uplinks.origin, Assumed) and not fixed
+    asked = (uplinks, *ports, down_gbps, up_gbps, ratio)
+    up = fewest_uplinks(*(figure.value for figure in asked)) if searched else uplinks.value
+    if not up:
+        message = f"no uplink configuration of {switch.identity.name} meets the oversubscription limit; "
+        raise Infeasible(f"{message}set `uplink: {{ports: ...}}`", because=ratio, rule="ports")
+    most = ports_left_down(up, *(figure.value for figure in ports))
+    if not 1 <= (fixed.value if fixed else most) <= most:
+        message = f"{up} uplinks leave {most} downlink ports on {switch.identity.name}; reduce the uplinks"
+        raise Infeasible(message, because=fixed or uplinks, rule="ports")
+
+    def count(d: Any) -> Fabric:
+        names = ("least", "radix", "up_radix", "cages", "down_gbps", "up_gbps", "oversubscription")
+        given = [named(name, figure) for name, figure in zip(names, asked, strict=True)]
+        up, leaf, below, above = given[0], given[1:4], *given[4:6]
+        if searched:
+            up = step("uplinks", "ports", applied(fewest_uplinks, *given), "The fewest that meet the limit.")
+        endpoints, attached = named("endpoints", all_endpoints(demand)), named("attached", attached_ports(demand))
+        left = step("down", "ports", applied(ports_left_down, up, *leaf), "Ports left by uplinks.")
+        down = room = named("down", fixed) if fixed else left
+        if demand.leaf.servers:
+            of_leaf = named("servers_of_leaf", demand.leaf.servers)
+            leaves = greatest(divided_up(endpoints, room), divided_up(d.servers, of_leaf))
+            spread = divided_up(endpoints, leaves)
+            down = step("down", "ports", spread, "Where each serves a number of servers, with endpoints spread evenly.")
+        leaves = step("leaves", "switches", divided_up(endpoints, down), "Filled one after the other.")
+        flow = applied(flow_between_halves, attached, down, below, up * above)
+        built = ratio_built(down, below, up, above)
+        free = step("free_ports", "ports", leaves * room - endpoints, "Ports without an endpoint.")
+        why = "Between the halves of the endpoints, if the fabric above is non-blocking."
+        return Fabric(
+            topology=NAME,
+            endpoints=endpoints,
+            ports_per_server=d.ports_per_server,
+            tier_count=step("tiers", "tiers", 1, "Unconnected leaves."),
+            tiers=(Tier("leaf", switch, leaves, leaf[0], down, up, (Fitted(leaves, down, up),), built),),
+            links=(Links(SERVER_LEAF.name, endpoints, attached, below, SERVER_LEAF.ends),),
+            switches=leaves,
+            bisection_gbps=step("bisection_gbps", "Gb/s", flow, why, ABOVE_CARRIES_ALL),
+            hops=None,
+            largest=None,
+            free_ports={"leaf": free},
+            growth=free,
+            uplink_gbps=above,
+            seats=seat_in_order(d, leaves, down, up),
+        )
+
+    return trace(count, demand)
 
 
 TOPOLOGY = Topology(

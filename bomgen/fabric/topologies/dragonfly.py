@@ -16,34 +16,48 @@ The bound is a flow that every even attachment carries, and equals the max-flow 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import ceil
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, require
-from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
-from bomgen.fabric.dragonfly import dragonfly
-from bomgen.fabric.dragonfly.dragonfly import (
-    LETTERS,
+from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
+from bomgen.fabric.clos.occupancy import fit_switches
+from bomgen.fabric.dragonfly import (
+    Names,
+    Shape,
     best_balanced,
     capacity,
-    fill_in_numbers,
-    is_feasible,
+    check_balanced,
+    count_global_links,
+    flow_at_least,
+    kinds_of_switches,
     most_balanced,
-    nearest_feasible,
     option,
-    ports_left_for_endpoints,
+    refuse_shape,
+    spread_ports,
 )
-from bomgen.fabric.ports import cages_of, carries_rate, group_radix, radix
+from bomgen.fabric.ports import cages_of, carries_rate, group_radix, links_in_cage, radix
 from bomgen.fabric.requirements import (
     UNSET,
     all_endpoints,
     attached_ports,
     group_thousands,
-    one_tier,
+    ratio_built,
     seat_in_order,
-    servers_among,
 )
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import (
+    SERVER_LEAF,
+    Connections,
+    Demand,
+    Fabric,
+    Fitted,
+    LinkKind,
+    Links,
+    SwitchGroups,
+    Tier,
+    Topology,
+)
 
 NAME = "dragonfly"
 
@@ -103,45 +117,37 @@ SMALL, SMALL_SIZE, TO_SMALL = "small_groups", "switches_per_small_group", "links
 SMALL_A = "small_a"
 
 
-class Ports(NamedTuple):
-    """The ports of a router at the rate of each kind of link, and the cages they share when the rates differ."""
+LETTERS = ("p", "a", "h", "g")
+SOURCE = "Kim, Dally, Scott and Abts, ISCA 2008, section 3.1"
+BALANCED = f"{SOURCE}: balanced is a = 2p = 2h"
+EVEN_FLOW = "a flow that every even attachment of the global links carries; routers share out what they pass on"
+LEAVES = 2
+"""Routers of a balanced group, over its endpoints per router."""
 
-    radix: Figure
-    local_radix: Figure
-    global_radix: Figure
-    cages: Figure
+
+class DragonflyDemand(NamedTuple):
+    """What the counts depend on, as figures or numbers; None: the plan leaves it open."""
+
+    endpoints: Any
+    nic_ports: Any
+    p: Any
+    a: Any
+    h: Any
+    g: Any
+    small_groups: Any
+    small_a: Any
+    radix: Any
+    local_radix: Any
+    global_radix: Any
+    cages: Any
+    endpoint_gbps: Any
+    local_gbps: Any
+    global_gbps: Any
 
     @property
-    def values(self) -> tuple[int, int, int, int]:
-        """The values of all four."""
-        return self.radix.value, self.local_radix.value, self.global_radix.value, self.cages.value
-
-
-class DragonflyShape(NamedTuple):
-    """The numbers of a dragonfly, as figures."""
-
-    p: Figure
-    a: Figure
-    h: Figure
-    g: Figure
-
-
-class RouterGroups(NamedTuple):
-    """Groups with the same number of routers, and the endpoints on them."""
-
-    groups: Figure
-    size: Figure
-    routers: Figure
-    group_ports: Figure
-    """Global ports that a group uses."""
-    endpoints: Figure
-
-
-class SmallGroups(NamedTuple):
-    """The last groups, with fewer routers than the others, as figures."""
-
-    groups: Figure
-    size: Figure
+    def ports(self) -> tuple[Any, Any, Any, Any]:
+        """The ports of a router at the rate of each kind of link, and the cages they share when the rates differ."""
+        return self.radix, self.local_radix, self.global_radix, self.cages
 
 
 def build(demand: Demand) -> Fabric:
@@ -149,272 +155,193 @@ def build(demand: Demand) -> Fabric:
 
     Raises Infeasible when it has too few ports or endpoints, with the nearest numbers that work.
     """
-    endpoints = all_endpoints(demand)
-    ports = _ports(demand)
     given = {key: figure for key, figure in demand.options.items() if isinstance(figure, Figure)}
-    fixed = {letter: figure for letter, figure in given.items() if letter in LETTERS}
-    _check(demand, endpoints, ports, fixed)
-    shape = _shape(endpoints, ports, fixed)
-    small = _small_groups(shape, endpoints, given)
-    return _fabric(demand, attached_ports(demand), endpoints, ports, shape, fixed, small)
+    endpoints, rates = all_endpoints(demand), (demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
+    numbers = (given.get(key) for key in (*LETTERS, SMALL, SMALL_A))
+    d = DragonflyDemand(endpoints, attached_ports(demand), *numbers, *_ports(demand), *rates)
+    _check(demand, values_of(d), endpoints, given)
+    _check_small_groups(fill_in(values_of(d)), endpoints, given)
+    return trace(_count, demand, d)
 
 
-def _small_groups(shape: DragonflyShape, endpoints: Figure, given: Mapping[str, Figure]) -> SmallGroups | None:
-    """Return the small groups of the plan; None where it has none. Raises Infeasible when they are impossible."""
-    groups, size = given.get(SMALL), given.get(SMALL_A)
-    p, a, h, g = (int(figure.value) for figure in shape)
-    named = groups or size
-    if named is None:
-        return None
-    if groups is None or size is None or "g" not in given:
-        message = "small groups are the last of g, with small_a switches each; set `g`, `small_groups` and `small_a`"
-        raise Infeasible(message, because=named, rule="groups")
-    if groups.value >= g or size.value > a:
-        message = f"{groups.value} small groups of {size.value} switches among {g} of {a}; set fewer or smaller ones"
-        raise Infeasible(message, because=groups if groups.value >= g else size, rule="groups")
-    if size.value * h < g - 1:
-        message = f"{size.value} switches of {h} global links reach {size.value * h} groups of {g - 1} others"
-        raise Infeasible(f"{message}; `small_a: {-(-(g - 1) // h)}` works", because=size, rule="groups")
-    held = p * (a * (g - int(groups.value)) + int(size.value) * int(groups.value))
-    if held < endpoints.value:
-        message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
-        raise Infeasible(f"{message}; set more groups, or fewer small ones", because=endpoints)
-    return SmallGroups(groups, size)
-
-
-def _ports(demand: Demand) -> Ports:
-    """Return the ports of a router by kind of link. Raises Infeasible when different rates do not share ports."""
+def _ports(demand: Demand) -> tuple[Figure, ...]:
+    """Return the ports of a router by kind of link, and its cages. Raises Infeasible when rates do not share ports."""
     switch = demand.leaf.switch
     kinds = [demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL)]
-    one, local, outer = (radix(switch, rate) for rate in kinds)
     if len({rate.value for rate in kinds}) == 1:
-        return Ports(one, local, outer, UNSET)
+        return (*(radix(switch, rate) for rate in kinds), UNSET)
     shared = next((group for group in switch.groups if all(carries_rate(group, rate) for rate in kinds)), None)
     if shared is None:
         rates = ", ".join(str(rate.value) for rate in kinds)
         message = f"no ports of a {switch.identity.name} carry links of all of {rates} Gb/s; set one rate for all kinds"
         raise Infeasible(message, because=kinds[-1], rule="rate")
-    one, local, outer = (group_radix(shared, rate) for rate in kinds)
-    return Ports(one, local, outer, cages_of(shared.ports, shared.ports_per_cage))
+    return (*(group_radix(shared, rate) for rate in kinds), cages_of(shared.ports, shared.ports_per_cage))
 
 
-def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> DragonflyShape:
-    p, a, h, g = (fixed.get(letter) for letter in LETTERS)
+def fill_in(d: DragonflyDemand) -> DragonflyDemand:
+    """Return a demand with the numbers that the plan leaves open: by balance, groups by the endpoints."""
+    p, a, h = d.p, d.a, d.h
     if not (p or a or h):
-        p = dragonfly.smallest_balanced(endpoints, g or UNSET, *ports)
-    if h is None:
-        h = (
-            dragonfly.global_of_group(a)
-            if a
-            else dragonfly.global_of_endpoints(require(p, "a group without endpoints has links"))
-        )
-    p = p or dragonfly.endpoints_of_global(h)
-    a = a or dragonfly.routers_of_group(p, h)
-    return DragonflyShape(p, a, h, g or dragonfly.groups_for(endpoints, a, p))
+        why = "Endpoints per router of the balanced dragonfly with the fewest routers."
+        p = step("p", "endpoints", applied(smallest_balanced, d.endpoints, d.g or 0, *d.ports), why, BALANCED)
+    h = h or step("h", "links", greatest(a // 2, 1) if a else p, "Global links per router.", BALANCED)
+    p = p or step("p", "endpoints", h, "Endpoints per router.", BALANCED)
+    a = a or step("a", "switches", 2 * greatest(p, h), "Routers per group.", BALANCED)
+    g = d.g or step("g", "groups", divided_up(d.endpoints, a * p), "Groups needed for the endpoints.")
+    return d._replace(p=p, a=a, h=h, g=g)
 
 
-def _fabric(
-    demand: Demand,
-    attached: Figure,
-    endpoints: Figure,
-    ports: Ports,
-    shape: DragonflyShape,
-    fixed: Mapping[str, Figure],
-    small: SmallGroups | None,
-) -> Fabric:
-    p, a, h, g = shape
-    rates = demand.rates
-    between, to_small, kinds = _kinds(shape, endpoints, small)
-    fitted, free = list[Fitted](), None
-    for kind in kinds:
-        fitted += _fitted(kind, demand.populate_used_ports_only, p)
-        for switches, local, global_ in _alike(kind):
-            room_here = dragonfly.ports_of_routers(switches, dragonfly.ports_for_endpoints(*ports, local, global_))
-            free = room_here if free is None else dragonfly.ports_of_all(free, room_here)
-    count, group_ports = kinds[0].routers, kinds[0].group_ports
-    local, outer = dragonfly.local_ports(a), dragonfly.global_ports(group_ports, a)
-    up, most = dragonfly.ports_to_routers(local, outer), outer
-    inside, outside = dragonfly.local_links(a, kinds[0].groups), dragonfly.global_links(between, kinds[0].groups)
-    for kind in kinds[1:]:
-        count = dragonfly.all_routers(count, kind.routers)
-        inside = dragonfly.all_links(inside, dragonfly.local_links(kind.size, kind.groups))
-        outside = dragonfly.all_links(outside, dragonfly.links_of_small(to_small, kind.groups, kinds[0].groups))
-        most = dragonfly.most_ports(most, dragonfly.global_ports(kind.group_ports, kind.size))
-    links = [Links(SERVER_LEAF.name, endpoints, attached, rates[SERVER_LEAF.name], SERVER_LEAF.ends)]
-    for declared, joined, of_router in ((LOCAL, inside, local), (GLOBAL, outside, most)):
-        if joined.value:
-            links.append(Links(declared.name, joined, joined, rates[declared.name], declared.ends, of_router))
-    dimensions = {
-        "endpoints_per_switch": p,
-        SIZE: a,
-        "global_links_per_switch": h,
-        GROUPS: g,
-    }
-    if group_ports.value:
-        dimensions[BETWEEN] = between
-        dimensions["group_oversubscription"] = dragonfly.ratio_of_group(
-            a, p, rates[SERVER_LEAF.name], group_ports, rates[GLOBAL.name]
-        )
-    if small:
-        dimensions |= {SMALL: small.groups, SMALL_SIZE: small.size, TO_SMALL: to_small}
-    largest = dragonfly.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else dragonfly.largest_balanced(*ports)
+def smallest_balanced(endpoints: int, groups: int, *ports: Any) -> int:
+    """Return the endpoints per router of the balanced dragonfly with the fewest routers; 0 when all are too small."""
+    return best_balanced(endpoints, groups, most_of_router(*ports), LEAVES)
+
+
+def most_of_router(*ports: Any) -> int:
+    """Return the endpoints per router of the largest balanced dragonfly; 0 when a switch has too few ports."""
+    return most_balanced(lambda size: size <= ports_left_for_endpoints(LEAVES * size - 1, size, *ports))
+
+
+def largest_balanced(*ports: Any) -> int:
+    """Return the endpoints of the largest balanced dragonfly of a switch."""
+    return capacity(LEAVES * most_of_router(*ports) ** 2)
+
+
+def ports_left_for_endpoints(
+    local: int, outer: int, radix: int, local_radix: int, global_radix: int, cages: int
+) -> int:
+    """Return the links to servers on a router with local and global ones; `cages` hold all, 0: all have one rate.
+
+    A cage holds links of one rate; where a switch has fewer ports at a rate than cages, a link takes several of them.
+    """
+    if not cages:
+        return radix - local - outer
+    ports = {radix: 0, local_radix: 0, global_radix: 0}
+    ports[local_radix] += local
+    ports[global_radix] += outer
+    beside = ports.pop(radix)
+    filled = sum(ceil(used / links_in_cage(at_rate, cages)) for at_rate, used in ports.items())
+    return int((cages - filled) * links_in_cage(radix, cages)) - beside
+
+
+def endpoint_ports(groups: int, a: int, group_ports: int, *ports: Any) -> int:
+    """Return the ports of the routers of equal groups that are not used for links to other routers."""
+    routers = spread_ports(a, group_ports)
+    return groups * sum(number * ports_left_for_endpoints(a - 1, outer, *ports) for number, outer in routers)
+
+
+def _count(demand: Demand, d: DragonflyDemand) -> Fabric:
+    exact, given_shape = demand.populate_used_ports_only, d.p or d.a or d.h
+    d = fill_in(d)
+    p, a, h, g = d.p, d.a, d.h, d.g
+    joined = count_global_links(a, h, g, d.small_groups, d.small_a)
+    local = step("local_ports", "ports", a - 1, "Links per router to the other routers of its group.")
+    outer = most = step("global_ports", "ports", divided_up(joined.ports, a), "Global ports of the router with most.")
+    up = step("up", "ports", local + outer, "Links per router to other routers, local and global.")
+    switches = routers = step("routers", "switches", a * joined.large, "Routers of all groups.")
+    inside = step("links", "links", a * (a - 1) // 2 * joined.large, "One between each pair of routers of a group.")
+    room = step("ports", "ports", applied(endpoint_ports, joined.large, a, joined.ports, *d.ports), "For endpoints.")
+    held = step("held", "endpoints", least(d.endpoints, routers * p), "The large groups are filled first.")
+    if not d.small_groups:
+        held = d.endpoints
+    fitted = [*_fit(joined.large, a, joined.ports, p, local, held if exact else None)]
+    dimensions = {"endpoints_per_switch": p, SIZE: a, "global_links_per_switch": h, GROUPS: g}
+    if joined.ports:
+        dimensions[BETWEEN] = joined.between
+        dimensions["group_oversubscription"] = ratio_built(a * p, d.endpoint_gbps, joined.ports, d.global_gbps)
+    if d.small_groups:
+        groups, size = d.small_groups, d.small_a
+        beside = step("local_ports", "ports", size - 1, "Links per router to the other routers of a small group.")
+        fitted += _fit(groups, size, joined.last_ports, p, beside, d.endpoints - held if exact else None)
+        switches = step("switches", "switches", routers + size * groups, "Routers of large and small groups.")
+        inside = step("links", "links", inside + size * (size - 1) // 2 * groups, "Links of large and small groups.")
+        more = applied(endpoint_ports, groups, size, joined.last_ports, *d.ports)
+        room = step("ports", "ports", room + more, "For endpoints, in large and small groups.")
+        most = step("global_ports", "ports", greatest(outer, divided_up(joined.last_ports, size)), "In either group.")
+        dimensions |= {SMALL: groups, SMALL_SIZE: size, TO_SMALL: joined.to_last}
+    flow = 0
+    if not d.small_groups or held >= d.nic_ports:
+        rates = d.endpoint_gbps, d.local_gbps, d.global_gbps
+        flow = applied(flow_at_least, d.nic_ports, p, a, outer, joined.between, *rates)
+    largest = a * p * (a * h + 1) if given_shape else applied(largest_balanced, *d.ports)
+    links = [Links(SERVER_LEAF.name, d.endpoints, d.nic_ports, d.endpoint_gbps, SERVER_LEAF.ends)]
+    for kind, number, of_router in ((LOCAL, inside, local), (GLOBAL, joined.links, most)):
+        if number:
+            links.append(Links(kind.name, number, number, demand.rates[kind.name], kind.ends, of_router))
     return Fabric(
         topology=NAME,
-        endpoints=endpoints,
+        endpoints=d.endpoints,
         ports_per_server=demand.ports_per_server,
-        tier_count=one_tier(),
-        tiers=(Tier("leaf", demand.leaf.switch, count, ports.radix, p, up, tuple(fitted), None),),
+        tier_count=step("tiers", "tiers", 1, "Switches side by side."),
+        tiers=(Tier("leaf", demand.leaf.switch, switches, d.radix, p, up, tuple(fitted), None),),
         links=tuple(links),
-        switches=count,
-        bisection_gbps=_bisection(demand, attached, shape, kinds, outer, between),
-        hops=dragonfly.switches_on_the_way(a, g),
-        largest=None if small else largest,
-        free_ports={
-            "leaf": dragonfly.free_ports(require(free, "ports that no cage shares are not counted"), endpoints)
-        },
-        growth=dragonfly.room_to_grow(count, p, endpoints),
+        switches=switches,
+        bisection_gbps=step("bisection_gbps", "Gb/s", flow, "Lower bound on the maximum flow.", EVEN_FLOW),
+        hops=step("hops", "switches", least(a, 2) * least(g, 2), "On the longest minimal route."),
+        largest=None
+        if d.small_groups
+        else step("endpoints", "endpoints", largest, "Of the largest one.", f"{SOURCE}: N = a p (a h + 1)"),
+        free_ports={"leaf": step("free_ports", "ports", room - d.endpoints, "Unused endpoint ports.")},
+        growth=step("growth", "ports", switches * p - d.endpoints, "Unused endpoint ports of all routers."),
         dimensions=dimensions,
-        seats=seat_in_order(demand, count, p, up),
+        seats=seat_in_order(demand, switches, p, up),
         exact_bisection=False,
     )
 
 
-def _kinds(
-    shape: DragonflyShape, endpoints: Figure, small: SmallGroups | None
-) -> tuple[Figure, Figure, tuple[RouterGroups, ...]]:
-    """Return the links between large groups, those to a small one, and the groups by size, the large ones first."""
-    p, a, h, g = shape
-    if small is None:
-        between = dragonfly.links_between(a, h, g)
-        group_ports = dragonfly.global_ports_of_group(between, g)
-        return between, between, (RouterGroups(g, a, dragonfly.routers(a, g), group_ports, endpoints),)
-    to_small = dragonfly.links_between(small.size, h, g)
-    large = dragonfly.large_groups(g, small.groups)
-    between = dragonfly.links_between_large(a, h, large, small.groups, to_small)
-    routers, others = dragonfly.routers(a, large), dragonfly.routers(small.size, small.groups)
-    held = dragonfly.endpoints_held(endpoints, dragonfly.ports_of_routers(routers, p))
-    return (
-        between,
-        to_small,
-        (
-            RouterGroups(
-                large, a, routers, dragonfly.global_ports_of_large(between, large, to_small, small.groups), held
-            ),
-            RouterGroups(
-                small.groups,
-                small.size,
-                others,
-                dragonfly.global_ports_of_group(to_small, g),
-                dragonfly.endpoints_left(endpoints, held),
-            ),
-        ),
-    )
+def _fit(groups: Any, a: Any, ports: Any, p: Any, local: Any, endpoints: Any) -> Iterator[Fitted]:
+    kinds = applied(kinds_of_switches, groups, a, ports, p, local, endpoints)
+    kinds = step("kinds", "kinds of switches", kinds, "Routers by ports in use down and up.")
+    return (replace(fitted, local=local) for fitted in fit_switches(kinds, has_up=True))
 
 
-def _alike(kind: RouterGroups) -> Iterator[tuple[Figure, Figure, Figure]]:
-    """Yield the routers with equal numbers of ports to others: how many, local ports and global ports of each."""
-    local = dragonfly.local_ports(kind.size)
-    longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
-    more = dragonfly.routers_in_row(dragonfly.zero(), kind.routers, kind.size, longer)
-    for switches, global_ in (
-        (more, dragonfly.global_ports(kind.group_ports, kind.size)),
-        (
-            dragonfly.others_in_row(dragonfly.zero(), kind.routers, more),
-            dragonfly.fewer_global_ports(kind.group_ports, kind.size),
-        ),
-    ):
-        if switches.value:
-            yield switches, local, global_
-
-
-def _fitted(kind: RouterGroups, exact: bool, p: Figure) -> Iterator[Fitted]:
-    local = dragonfly.local_ports(kind.size)
-    longer = dragonfly.routers_with_more(kind.group_ports, kind.size)
-    up, up_less = (
-        dragonfly.ports_to_routers(local, global_(kind.group_ports, kind.size))
-        for global_ in (dragonfly.global_ports, dragonfly.fewer_global_ports)
-    )
-    for first, last, down in _rows(exact, kind.endpoints, p, kind.routers):
-        more = dragonfly.routers_in_row(first, last, kind.size, longer)
-        for switches, links_up in ((more, up), (dragonfly.others_in_row(first, last, more), up_less)):
-            if switches.value:
-                yield Fitted(switches, down, links_up, local)
-
-
-def _bisection(
-    demand: Demand,
-    attached: Figure,
-    shape: DragonflyShape,
-    kinds: tuple[RouterGroups, ...],
-    outer: Figure,
-    between: Figure,
-) -> Figure:
-    """Return the bound on the flow over the large groups; none where servers are on small ones."""
-    if len(kinds) > 1 and kinds[0].endpoints.value < attached.value:
-        return dragonfly.unknown_bound()
-    rates = (demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
-    return dragonfly.bisection_at_least(attached, shape.p, shape.a, outer, between, *rates)
-
-
-def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[tuple[Figure, Figure, Figure]]:
-    """Yield equally filled routers in order: the first of them, the first after them, ports for endpoints."""
-    if not exact:
-        yield dragonfly.zero(), count, p
+def _check(demand: Demand, d: DragonflyDemand, endpoints: Figure, given: Mapping[str, Figure]) -> None:
+    name = demand.leaf.switch.identity.name
+    names = Names(NAME, name, "routers", "routers", "p, a, h and g")
+    if not {"p", "a", "h"} & set(given):
+        check_balanced(demand, endpoints, given.get("g"), most_of_router(*d.ports), LEAVES, names)
         return
-    full, used = dragonfly.full_routers(endpoints, p), dragonfly.routers_in_use(endpoints, p)
-    for first, last, down in (
-        (dragonfly.zero(), full, p),
-        (full, used, dragonfly.rest_of_endpoints(endpoints, p)),
-        (used, count, dragonfly.zero_endpoints()),
-    ):
-        if last.value > first.value:
-            yield first, last, down
+
+    def choose_shape(numbers: Mapping[str, int]) -> Shape:
+        full = fill_in(d._replace(**{letter: numbers.get(letter) for letter in LETTERS}))
+        return Shape(full.p, full.a, full.a, full.h, full.g)
+
+    def lacks_ports(shape: Shape) -> tuple[str, str] | None:
+        p, local, h = shape.p, shape.a - 1, shape.h
+        if p <= ports_left_for_endpoints(local, h, *d.ports):
+            return None
+        largest = max((letter for letter in fixed if letter != "g"), key=lambda letter: fixed[letter].value)
+        ports = f"{p} + {local} + {h} ports of a router; a {name} has {d.radix} at {d.endpoint_gbps} Gb/s"
+        return largest, f"p + a - 1 + h = {ports}"
+
+    fixed = {letter: given[letter] for letter in given if letter in LETTERS}
+    refuse_shape(demand, endpoints, fixed, choose_shape, lacks_ports, d.radix, names)
 
 
-def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> None:
-    values = ports.values
-    switch, wanted = demand.leaf.switch.identity.name, group_thousands(endpoints.value)
-    if not {"p", "a", "h"} & set(fixed):
-        groups = fixed["g"].value if fixed else 0
-        if best_balanced(endpoints.value, groups, *values):
-            return
-        largest = most_balanced(*values)
-        most = 2 * largest * largest + 1
-        if groups > most:
-            message = f"{groups} groups; a balanced dragonfly of {switch} has at most {most}"
-            raise Infeasible(message, because=fixed["g"], rule="groups")
-        reached = max((capacity(size, groups) for size in range(1, largest + 1)), default=0)
-        what = f"{groups} groups of a balanced dragonfly" if groups else "a balanced dragonfly"
-        message = f"{wanted} endpoints; {what} of {switch} reach{'' if groups else 'es'} {group_thousands(reached)}"
-        raise Infeasible(f"{message}: at most {servers_among(demand, reached)} servers", because=endpoints)
-    given = {letter: int(figure.value) for letter, figure in fixed.items()}
-    if is_feasible(given, endpoints.value, values):
+def _check_small_groups(d: DragonflyDemand, endpoints: Figure, given: Mapping[str, Figure]) -> None:
+    groups, size = given.get(SMALL), given.get(SMALL_A)
+    named = groups or size
+    if named is None:
         return
-    p, a, h, g = fill_in_numbers(given, endpoints.value)
-    local = a - 1
-    if p > ports_left_for_endpoints(*values, local, h):
-        broke = max((letter for letter in given if letter != "g"), key=lambda letter: given[letter])
-        rate = demand.rates[SERVER_LEAF.name].value
-        message = f"p + a - 1 + h = {p} + {local} + {h} ports of a router; a {switch} has {values[0]} at {rate} Gb/s"
-        rule = "ports"
-    elif g > a * h + 1 and "g" in given:
-        broke, rule = "g", "groups"
-        message = f"{g} groups; {a} routers of {h} global links each reach {a * h} others"
-    else:
-        groups = min(g, a * h + 1)
-        reached = a * p * (given.get("g") or a * h + 1)
-        broke = "g" if "g" in given else next(iter(given))
-        held = group_thousands(reached)
-        message = f"{wanted} endpoints; {groups} groups of {a} routers with {p} endpoints each hold {held}"
-        rule = "infeasible"
-        message += f": at most {servers_among(demand, reached)} servers"
-    remedy = nearest_feasible(given, broke, endpoints.value, values)
-    raise Infeasible(f"{message}; {remedy}", because=fixed[broke], rule=rule)
+    if groups is None or size is None or "g" not in given:
+        message = "small groups are the last of g, with small_a switches each; set `g`, `small_groups` and `small_a`"
+        raise Infeasible(message, because=named, rule="groups")
+    if groups.value >= d.g or size.value > d.a:
+        message = (
+            f"{groups.value} small groups of {size.value} switches among {d.g} of {d.a}; set fewer or smaller ones"
+        )
+        raise Infeasible(message, because=groups if groups.value >= d.g else size, rule="groups")
+    if size.value * d.h < d.g - 1:
+        message = f"{size.value} switches of {d.h} global links reach {size.value * d.h} groups of {d.g - 1} others"
+        raise Infeasible(f"{message}; `small_a: {-(-(d.g - 1) // d.h)}` works", because=size, rule="groups")
+    held = d.p * (d.a * (d.g - groups.value) + size.value * groups.value)
+    if held < endpoints.value:
+        message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
+        raise Infeasible(f"{message}; set more groups, or fewer small ones", because=endpoints)
 
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield the local links between every two switches of a group and the global links between every two groups."""
-    from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_switches_of_groups
+    from bomgen.fabric.links import GroupSizes, connect_groups, connect_switches_of_groups
 
     sizes = GroupSizes(*(plane.dimension(name) for name in (GROUPS, SIZE, SMALL, SMALL_SIZE)))
     if plane.links_of(LOCAL.name):

@@ -12,41 +12,51 @@ evenly as possible; leftover global ports stay free. The bisection is a lower bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, require
-from bomgen.fabric.clos.build import ports_left_in_cages
-from bomgen.fabric.clos.occupancy import fit_switches, kinds_of_leaves
-from bomgen.fabric.clos.shape import bandwidth, links_up
-from bomgen.fabric.declaration import LEAF_SPINE, SERVER_LEAF, Connections, LinkKind, TierRows, Topology
-from bomgen.fabric.dragonfly import dragonfly, dragonfly_plus
-from bomgen.fabric.dragonfly.dragonfly import option
-from bomgen.fabric.dragonfly.dragonfly_plus import (
-    FIRST_GIVEN,
-    LETTERS,
-    SwitchPorts,
+from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
+from bomgen.fabric.clos.occupancy import Occupancy, fit_switches, kinds_of_leaves, split_into_pods
+from bomgen.fabric.dragonfly import (
+    Names,
+    Shape,
     best_balanced,
     capacity,
-    fill_in_numbers,
-    is_feasible,
+    check_balanced,
+    count_global_links,
+    flow_at_least,
+    kinds_of_switches,
     most_balanced,
-    nearest_feasible,
+    option,
+    refuse_shape,
 )
-from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.ports import ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import (
     UNSET,
     all_endpoints,
     attached_ports,
     group_thousands,
+    ratio_built,
     seat_in_order,
     servers_among,
-    two_tiers,
 )
-from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+from bomgen.fabric.types import (
+    LEAF_SPINE,
+    SERVER_LEAF,
+    Connections,
+    Demand,
+    Fabric,
+    Fitted,
+    LinkKind,
+    Links,
+    Tier,
+    TierRows,
+    Topology,
+)
 
 if TYPE_CHECKING:
-    from bomgen.fabric.links.patterns import Seats
+    from bomgen.fabric.links import Seats
 
 NAME = "dragonfly+"
 
@@ -110,45 +120,74 @@ GROUPS, OTHER_GROUPS = "groups", "other_groups"
 LEAVES, OTHER_LEAVES = "leaves_per_group", "leaves_per_other_group"
 SPINES, OTHER_SPINES = "spines_per_group", "spines_per_other_group"
 """Dimensions of the fabric."""
+OTHERS = (PARALLEL, OTHER_GROUPS, "other_a", "other_s", "other_parallel")
+"""The options besides the letters."""
 
 
-class LeafSpineGroups(NamedTuple):
-    """Equal groups, as figures."""
+SOURCE = "Shpiner et al., Dragonfly+: Low Cost Topology for Scaling Datacenters, HiPINEB 2017"
+BALANCED = f"{SOURCE}: leaves and spines have half their ports on either side"
+EVEN_FLOW = "a flow that every even attachment of the global links carries; leaves share out what they send"
+LETTERS = Shape._fields
+FIRST_GIVEN = ("s", "a", "h", "p")
+"""Numbers that the plan leaves open equal the first of these that it sets."""
+BETWEEN_GROUPS = 4
+"""Switches between the farthest endpoints of two groups: a leaf and a spine of each."""
 
-    groups: Figure
-    a: Figure
-    s: Figure
-    parallel: Figure | None
-    """Links between a leaf and a spine; None: one."""
-    group_ports: Figure
-    """Global ports that a group uses."""
+
+class DragonflyPlusDemand(NamedTuple):
+    """What the counts depend on, as figures or numbers; None: the plan leaves it open.
+
+    The ports of a leaf and of a spine are those at the rates of their links, and the cages that links of both share.
+    """
+
+    endpoints: Any
+    nic_ports: Any
+    p: Any
+    a: Any
+    s: Any
+    h: Any
+    g: Any
+    parallel: Any
+    """Links between a leaf and a spine of its group."""
+    other_groups: Any
+    other_a: Any
+    other_s: Any
+    other_parallel: Any
+    leaf_down: Any
+    leaf_up: Any
+    leaf_cages: Any
+    spine_down: Any
+    spine_global: Any
+    spine_cages: Any
+    endpoint_gbps: Any
+    up_gbps: Any
+    global_gbps: Any
 
     @property
-    def up(self) -> Figure:
-        """Uplinks of a leaf."""
-        return dragonfly_plus.ports_of_parallel(self.s, self.parallel) if self.parallel else self.s
+    def of_leaf(self) -> tuple[Any, Any, Any]:
+        """The ports of a leaf down and up, and its cages."""
+        return self.leaf_down, self.leaf_up, self.leaf_cages
 
     @property
-    def down(self) -> Figure:
-        """Downlinks of a spine."""
-        return dragonfly_plus.ports_of_parallel(self.a, self.parallel) if self.parallel else self.a
+    def of_spine(self) -> tuple[Any, Any, Any]:
+        """The ports of a spine down and to other groups, and its cages."""
+        return self.spine_down, self.spine_global, self.spine_cages
 
-    @property
-    def leaves(self) -> Figure:
-        """Leaves of all its groups."""
-        return dragonfly_plus.switches_of_tier(self.a, self.groups)
 
-    @property
-    def spines(self) -> Figure:
-        """Spines of all its groups."""
-        return dragonfly_plus.switches_of_tier(self.s, self.groups)
+class GroupCounts(NamedTuple):
+    """The counts of equal groups."""
 
-    @property
-    def links(self) -> Figure:
-        """Links inside all its groups."""
-        if self.parallel is None:
-            return dragonfly_plus.links_inside(self.a, self.s, self.groups)
-        return links_up(self.leaves, self.up)
+    leaves: Any
+    spines: Any
+    up: Any
+    down: Any
+    outer: Any
+    """Global ports of the spine with most."""
+    links: Any
+    room: Any
+    """Ports for endpoints."""
+    room_of_spines: Any
+    """Ports of spines for further leaves."""
 
 
 def build(demand: Demand) -> Fabric:
@@ -156,75 +195,114 @@ def build(demand: Demand) -> Fabric:
 
     Raises Infeasible when it has too few ports or endpoints, with the nearest numbers that work.
     """
-    endpoints, attached = all_endpoints(demand), attached_ports(demand)
-    ports = _ports(demand)
     given = {key: figure for key, figure in demand.options.items() if isinstance(figure, Figure)}
-    fixed = {letter: figure for letter, figure in given.items() if letter in LETTERS}
-    parallel = given.get(PARALLEL)
-    values = SwitchPorts(*(figure.value for figure in ports))
-    _check(demand, UNSET if OTHER_GROUPS in given else endpoints, values, fixed, parallel)
-    p, a, s, h, g = _shape(endpoints, ports, fixed)
-    between, to_others, kinds = _kinds(a, s, h, g, parallel, given)
-    if len(kinds) > 1:
-        _check_others(demand, endpoints, values, p, h, g, kinds)
-    first, last = kinds[0], kinds[-1]
-    down_gbps, up_gbps, global_gbps = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
-    leaves, spines, inside = first.leaves, first.spines, first.links
-    up, spine_down = first.up, first.down
-    outer, outside = _outer(first), dragonfly.global_links(between, first.groups)
-    if len(kinds) > 1:
-        leaves, spines = (dragonfly.all_routers(*pair) for pair in ((leaves, last.leaves), (spines, last.spines)))
-        inside = dragonfly.all_links(inside, last.links)
-        outside = dragonfly.all_links(outside, dragonfly.links_of_small(to_others, last.groups, first.groups))
-        pairs = ((up, last.up), (spine_down, last.down), (outer, _outer(last)))
-        up, spine_down, outer = (dragonfly.most_ports(*pair) for pair in pairs)
-    seats = seat_in_order(demand, leaves, p, up)
-    exact = demand.populate_used_ports_only
-    on_leaves = tuple(Fitted(kind.leaves, p, kind.up) for kind in kinds)
-    if len(kinds) > 1:
-        seats = dragonfly_plus.seats_of_groups(seats, first.leaves, first.up, last.up)
-        on_leaves = tuple(fit_switches(dragonfly_plus.kinds_in_order(seats), has_up=True)) if exact else on_leaves
-    elif exact:
-        on_leaves = tuple(fit_switches(kinds_of_leaves(seats), has_up=True))
+    down, up, outer = rates = [demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE)]
+    leaf, spine = demand.leaf.switch, demand.spine.switch
+    of_leaf = (radix(leaf, down), radix(leaf, up), shared_cages(leaf, down, up) or UNSET)
+    of_spine = (radix(spine, up), radix(spine, outer), shared_cages(spine, up, outer) or UNSET)
+    numbers = (given.get(key) for key in (*LETTERS, *OTHERS))
+    endpoints = all_endpoints(demand), attached_ports(demand)
+    d = DragonflyPlusDemand._make((*endpoints, *numbers, *of_leaf, *of_spine, *rates))
+    plain = values_of(d)
+    _check(demand, plain, UNSET if OTHER_GROUPS in given else d.endpoints, given)
+    _check_others(demand, fill_in(plain), d.endpoints, given)
+    return trace(_count, demand, d)
+
+
+def fill_in(d: DragonflyPlusDemand) -> DragonflyPlusDemand:
+    """Return a demand with the numbers that the plan leaves open: by balance, groups by the endpoints."""
+    balanced = next((getattr(d, letter) for letter in FIRST_GIVEN if getattr(d, letter)), None)
+    if not balanced:
+        ports = applied(smallest_balanced, d.endpoints, d.g or 0, *d.of_leaf, *d.of_spine)
+        balanced = step("p", "links", ports, "Of the balanced dragonfly+ with the fewest switches.", BALANCED)
+    p, a, s, h = (getattr(d, letter) or balanced for letter in LETTERS[:-1])
+    g = d.g or step("g", "groups", divided_up(d.endpoints, a * p), "Groups needed for the endpoints.")
+    return d._replace(p=p, a=a, s=s, h=h, g=g)
+
+
+def smallest_balanced(endpoints: int, groups: int, *ports: Any) -> int:
+    """Return p = a = s = h of the balanced dragonfly+ with the fewest switches; 0 when all are too small."""
+    return best_balanced(endpoints, groups, most_of_switches(*ports), 1)
+
+
+def most_of_switches(*ports: Any) -> int:
+    """Return p = a = s = h of the largest balanced dragonfly+ that the switches allow; 0 when there is none."""
+    return most_balanced(lambda size: size <= min(ports_left_down(size, *of) for of in (ports[:3], ports[3:])))
+
+
+def largest_balanced(*ports: Any) -> int:
+    """Return the endpoints of the largest balanced dragonfly+ of the switches."""
+    return capacity(most_of_switches(*ports) ** 2)
+
+
+def _count(demand: Demand, d: DragonflyPlusDemand) -> Fabric:
+    given_shape = d.p or d.a or d.s or d.h
+    d = fill_in(d)
+    p, a, s, h, g = d.p, d.a, d.s, d.h, d.g
+    joined = count_global_links(s, h, g, d.other_groups, d.other_s)
+    shapes = [(joined.large, a, s, d.parallel, joined.ports)]
+    if d.other_groups:
+        shapes.append((d.other_groups, d.other_a, d.other_s, d.other_parallel, joined.last_ports))
+    first, *others = kinds = [_count_groups(d, *shape) for shape in shapes]
+    together = GroupCounts(*map(_combine, GroupCounts._fields, *kinds)) if others else first
+    seats = seat_in_order(demand, together.leaves, p, together.up)
+    parallel = None
+    if others:
+        seats = applied(link_up_groups, seats, first.leaves, first.up, step("other_up", "ports", others[0].up))
+        seats = step("occupancy", "occupancy", seats, "With the uplinks of the first and of the last groups.")
+        common = applied(gcd, d.parallel or 1, d.other_parallel or 1)
+        parallel = step("parallel", "links", common, "Greatest common divisor of both sizes of groups.")
+    on_leaves = [Fitted(kind.leaves, p, kind.up) for kind in kinds]
+    if demand.populate_used_ports_only:
+        on_leaves = [*fit_switches(applied(kinds_of_leaves, seats), has_up=True)]
+    of_spines = (
+        applied(kinds_of_switches, groups, spines, ports, kind.down)
+        for (groups, _, spines, _, ports), kind in zip(shapes, kinds, strict=True)
+    )
+    on_spines = [fitted for of_kind in of_spines for fitted in fit_switches(of_kind, has_up=True)]
     links = [
-        Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),
-        Links(LEAF_SPINE.name, inside, inside, up_gbps, LEAF_SPINE.ends, parallel=_parallel(kinds)),
+        Links(SERVER_LEAF.name, d.endpoints, d.nic_ports, d.endpoint_gbps, SERVER_LEAF.ends),
+        Links(LEAF_SPINE.name, together.links, together.links, d.up_gbps, LEAF_SPINE.ends, parallel=parallel),
     ]
-    dimensions = {
-        "endpoints_per_leaf": p,
-        LEAVES: a,
-        SPINES: s,
-        "global_links_per_spine": h,
-        GROUPS: g,
-        "leaf_oversubscription": dragonfly_plus.ratio_of_leaf(p, down_gbps, first.up, up_gbps),
-    }
-    if parallel:
-        dimensions["leaf_spine_links"] = parallel
-    if len(kinds) > 1:
-        dimensions |= {OTHER_GROUPS: last.groups, OTHER_LEAVES: last.a, OTHER_SPINES: last.s, TO_OTHERS: to_others}
-    if outside.value:
-        links.append(Links(SPINE_SPINE.name, outside, outside, global_gbps, SPINE_SPINE.ends, outer))
-        dimensions[BETWEEN] = between
-        dimensions["group_oversubscription"] = dragonfly.ratio_of_group(a, p, down_gbps, first.group_ports, global_gbps)
+    dimensions = {"endpoints_per_leaf": p, LEAVES: a, SPINES: s, "global_links_per_spine": h, GROUPS: g}
+    dimensions["leaf_oversubscription"] = ratio_built(p, d.endpoint_gbps, first.up, d.up_gbps)
+    if d.parallel:
+        dimensions["leaf_spine_links"] = d.parallel
+    if others:
+        dimensions |= {OTHER_GROUPS: d.other_groups, OTHER_LEAVES: d.other_a, OTHER_SPINES: d.other_s}
+        dimensions[TO_OTHERS] = joined.to_last
+    if joined.links:
+        rate = d.global_gbps
+        links.append(Links(SPINE_SPINE.name, joined.links, joined.links, rate, SPINE_SPINE.ends, together.outer))
+        dimensions[BETWEEN] = joined.between
+        dimensions["group_oversubscription"] = ratio_built(a * p, d.endpoint_gbps, joined.ports, rate)
+    flow = 0
+    if not others or d.nic_ports <= first.leaves * p:
+        up_gbps = d.up_gbps * d.parallel if d.parallel else d.up_gbps
+        rates = d.endpoint_gbps, up_gbps, d.global_gbps, s
+        flow = applied(flow_at_least, d.nic_ports, p, a, first.outer, joined.between, *rates)
+    ports = *d.of_leaf, *d.of_spine
+    largest = a * p * (s * h + 1) if given_shape else applied(largest_balanced, *ports)
+    free = step("free_ports", "ports", together.room - d.endpoints, "Unused endpoint ports.")
+    leaf, spine = demand.leaf.switch, demand.spine.switch
     return Fabric(
         topology=NAME,
-        endpoints=endpoints,
+        endpoints=d.endpoints,
         ports_per_server=demand.ports_per_server,
-        tier_count=two_tiers(),
+        tier_count=step("tiers", "tiers", 2, "Leaves and spines."),
         tiers=(
-            Tier("leaf", demand.leaf.switch, leaves, ports[0], p, up, on_leaves, None),
-            Tier("spine", demand.spine.switch, spines, ports[3], spine_down, outer, tuple(_spines_alike(kinds)), None),
+            Tier("leaf", leaf, together.leaves, d.leaf_down, p, together.up, tuple(on_leaves), None),
+            Tier("spine", spine, together.spines, d.spine_down, together.down, together.outer, tuple(on_spines), None),
         ),
         links=tuple(links),
-        switches=dragonfly_plus.all_switches(leaves, spines),
-        bisection_gbps=_bisection(demand, attached, p, kinds, between),
-        hops=dragonfly_plus.switches_on_the_way(a, g),
-        largest=_largest(p, a, s, h, ports, fixed) if len(kinds) == 1 else None,
-        free_ports={
-            "leaf": dragonfly.free_ports(_free(kinds, ports[:3]), endpoints),
-            "spine": _free_on_spines(kinds, ports[3:]),
-        },
-        growth=dragonfly.room_to_grow(leaves, p, endpoints),
+        switches=step("switches", "switches", together.leaves + together.spines, "Leaves and spines together."),
+        bisection_gbps=step("bisection_gbps", "Gb/s", flow, "Lower bound on the maximum flow.", EVEN_FLOW),
+        hops=step(
+            "hops", "switches", BETWEEN_GROUPS if g > 1 else least(a, 2) * 2 - 1, "On the longest minimal route."
+        ),
+        largest=None if others else step("endpoints", "endpoints", largest, "Of the largest one.", SOURCE),
+        free_ports={"leaf": free, "spine": together.room_of_spines},
+        growth=step("growth", "ports", together.leaves * p - d.endpoints, "Unused endpoint ports of all leaves."),
         pods=g,
         dimensions=dimensions,
         seats=seats,
@@ -232,191 +310,100 @@ def build(demand: Demand) -> Fabric:
     )
 
 
-def _kinds(
-    a: Figure, s: Figure, h: Figure, g: Figure, parallel: Figure | None, given: Mapping[str, Figure]
-) -> tuple[Figure, Figure, tuple[LeafSpineGroups, ...]]:
-    """Return the links between two groups, those to one of the last, and the groups by size. Raises Infeasible."""
-    others = [given.get(key) for key in (OTHER_GROUPS, "other_a", "other_s")]
-    named = next((figure for figure in (*others, given.get("other_parallel")) if figure), None)
+def _count_groups(d: DragonflyPlusDemand, groups: Any, a: Any, s: Any, parallel: Any, ports: Any) -> GroupCounts:
+    """Return the counts of equal groups of `a` leaves and `s` spines, which use a number of global ports each."""
+    up = step("up", "ports", s * parallel if parallel else s, "Uplinks of a leaf.")
+    down = step("down", "ports", a * parallel if parallel else a, "Downlinks of a spine.")
+    leaves = step("leaves", "switches", a * groups, "Leaves of all groups.")
+    spines = step("spines", "switches", s * groups, "Spines of all groups.")
+    outer = step("global_ports", "ports", divided_up(ports, s), "Global ports of the spine with most.")
+    links = step("links", "links", leaves * up, "Links inside all groups.")
+    room = step("ports", "ports", leaves * applied(ports_left_down, up, *d.of_leaf), "Ports for endpoints.")
+    left = spines * (applied(ports_left_down, outer, *d.of_spine) - down)
+    return GroupCounts(leaves, spines, up, down, outer, links, room, step("free_ports", "ports", left, "For leaves."))
+
+
+def _combine(field: str, first: Any, last: Any) -> Any:
+    """Return a count of groups of both sizes: the most ports of a switch, or the sum."""
+    name, unit = first.written, first.inputs[0][1].unit
+    more = step("more", unit, last)
+    if field in ("up", "down", "outer"):
+        return step(name, unit, greatest(first, more), "Of the switches with most.")
+    return step(name, unit, first + more, "In groups of either size.")
+
+
+def link_up_groups(occupancy: Occupancy, leaves: int, up: int, other_up: int) -> Occupancy:
+    """Return the seats of leaves of which the first have other uplinks than the rest."""
+    [row] = occupancy.rails
+    first, last = split_into_pods(row, [leaves, sum(group.leaves for group in row) - leaves])
+    first, last = ([group._replace(up=links) for group in part] for part, links in ((first, up), (last, other_up)))
+    return occupancy._replace(rails=((*first, *last),))
+
+
+def _check(demand: Demand, d: DragonflyPlusDemand, endpoints: Figure, given: Mapping[str, Figure]) -> None:
+    leaf, spine = demand.leaf.switch.identity.name, demand.spine.switch.identity.name
+    names = Names(NAME, leaf, "leaves", "spines", "p, a, s, h and g")
+    if not set(FIRST_GIVEN) & set(given):
+        if PARALLEL in given:
+            message = "`parallel` needs a given shape; add `s:`, the spines per group"
+            raise Infeasible(message, because=given[PARALLEL], rule="groups")
+        check_balanced(demand, endpoints, given.get("g"), most_of_switches(*d.of_leaf, *d.of_spine), 1, names)
+        return
+
+    def choose_shape(numbers: Mapping[str, int]) -> Shape:
+        full = fill_in(d._replace(endpoints=endpoints.value, **{letter: numbers.get(letter) for letter in LETTERS}))
+        return Shape(full.p, full.a, full.s, full.h, full.g)
+
+    def lacks_ports(shape: Shape) -> tuple[str, str] | None:
+        up, parallel = shape.s * (d.parallel or 1), d.parallel or 1
+        left, left_on_spine = ports_left_down(up, *d.of_leaf), ports_left_down(shape.h, *d.of_spine) // parallel
+        if shape.p > left:
+            text = f"a leaf with {up} links to spines has {left} ports of a {leaf} left, and p is {shape.p}"
+            return next(letter for letter in "psah" if letter in given), text
+        if shape.a > left_on_spine:
+            ports = f"{left_on_spine * parallel} ports of a {spine} left"
+            text = f"a spine with {shape.h} global links has {ports}, and a is {shape.a}"
+            return next(letter for letter in "hasp" if letter in given), text
+        return None
+
+    fixed = {letter: given[letter] for letter in given if letter in LETTERS}
+    refuse_shape(demand, endpoints, fixed, choose_shape, lacks_ports, max(d.leaf_down, d.spine_down), names)
+
+
+def _check_others(demand: Demand, d: DragonflyPlusDemand, endpoints: Figure, given: Mapping[str, Figure]) -> None:
+    named = next((given[key] for key in OTHERS[1:] if key in given), None)
     if named is None:
-        between = dragonfly.links_between(s, h, g)
-        return between, between, (LeafSpineGroups(g, a, s, parallel, dragonfly.global_ports_of_group(between, g)),)
-    if None in others or not set(LETTERS) <= set(given):
+        return
+    if not set(LETTERS) <= set(given) or not set(OTHERS[1:-1]) <= set(given):
         message = (
             "other groups need all numbers of the shape; set p, a, s, h, g, `other_groups`, `other_a` and `other_s`"
         )
         raise Infeasible(message, because=named, rule="groups")
-    groups, other_a, other_s = (require(figure, "checked before") for figure in others)
-    if groups.value >= g.value:
-        message = f"{groups.value} other groups are too many for {g.value} groups"
-        raise Infeasible(
-            f"{message}; write `other_groups: {max(g.value - 1, 1)}` or fewer", because=groups, rule="groups"
-        )
-    large = dragonfly.large_groups(g, groups)
-    to_others = dragonfly_plus.links_to_group(s, other_s, h, g)
-    between = dragonfly.links_between_large(s, h, large, groups, to_others)
-    ports = dragonfly.global_ports_of_large(between, large, to_others, groups)
-    last = LeafSpineGroups(
-        groups, other_a, other_s, given.get("other_parallel"), dragonfly.global_ports_of_group(to_others, g)
-    )
-    return between, to_others, (LeafSpineGroups(large, a, s, parallel, ports), last)
-
-
-def _check_others(
-    demand: Demand,
-    endpoints: Figure,
-    ports: SwitchPorts,
-    p: Figure,
-    h: Figure,
-    g: Figure,
-    kinds: tuple[LeafSpineGroups, ...],
-) -> None:
-    first, last = kinds
-    each = ports._replace(parallel=last.parallel.value if last.parallel else 1)
+    groups, other_a, other_s = (given[key] for key in OTHERS[1:-1])
+    if groups.value >= d.g:
+        message = f"{groups.value} other groups are too many for {d.g} groups"
+        raise Infeasible(f"{message}; write `other_groups: {max(d.g - 1, 1)}` or fewer", because=groups, rule="groups")
     leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
-    if p.value > each.left_on_leaf(last.s.value):
-        message = f"a leaf of the other groups has {last.up.value} links to spines, and p is {p.value}"
-        raise Infeasible(f"{message}, which exceeds the ports of a {leaf}; set a smaller `other_s`", last.s, "ports")
-    most = each.left_on_spine(h.value)
-    if last.a.value > most:
+    parallel = d.other_parallel or 1
+    if d.p > ports_left_down(d.other_s * parallel, *d.of_leaf):
+        message = f"a leaf of the other groups has {d.other_s * parallel} links to spines, and p is {d.p}"
+        raise Infeasible(f"{message}, which exceeds the ports of a {leaf}; set a smaller `other_s`", other_s, "ports")
+    most = ports_left_down(d.h, *d.of_spine) // parallel
+    if d.other_a > most:
         message = f"a spine of the other groups, a {spine}, has ports for {most} leaves; write `other_a: {most}`"
-        raise Infeasible(message, because=last.a, rule="ports")
-    if last.s.value * h.value < g.value - 1:
-        least = -(-(g.value - 1) // h.value)
-        message = f"{last.s.value} spines with {h.value} global links each reach {last.s.value * h.value} groups"
-        raise Infeasible(f"{message}; write `other_s: {least}`", because=last.s, rule="groups")
-    held = p.value * (first.leaves.value + last.leaves.value)
+        raise Infeasible(message, because=other_a, rule="ports")
+    if d.other_s * d.h < d.g - 1:
+        message = f"{d.other_s} spines with {d.h} global links each reach {d.other_s * d.h} groups"
+        raise Infeasible(f"{message}; write `other_s: {-(-(d.g - 1) // d.h)}`", because=other_s, rule="groups")
+    held = d.p * (d.a * (d.g - groups.value) + d.other_a * groups.value)
     if held < endpoints.value:
         message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
         raise Infeasible(f"{message}: at most {servers_among(demand, held)} servers", because=endpoints)
 
 
-def _parallel(kinds: tuple[LeafSpineGroups, ...]) -> Figure | None:
-    """Return the common divisor of leaf-to-spine links of unequal groups; None where all groups are equal."""
-    if len(kinds) == 1:
-        return None
-    one, other = (kind.parallel or dragonfly_plus.one_link() for kind in kinds)
-    return dragonfly_plus.links_in_common(one, other)
-
-
-def _outer(kind: LeafSpineGroups) -> Figure:
-    return dragonfly.global_ports(kind.group_ports, kind.s)
-
-
-def _spines_alike(kinds: tuple[LeafSpineGroups, ...]) -> Iterator[Fitted]:
-    for kind in kinds:
-        spines, longer = kind.spines, dragonfly.routers_with_more(kind.group_ports, kind.s)
-        more = dragonfly.routers_in_row(dragonfly.zero(), spines, kind.s, longer)
-        others = dragonfly.others_in_row(dragonfly.zero(), spines, more)
-        for number, up in ((more, _outer(kind)), (others, dragonfly.fewer_global_ports(kind.group_ports, kind.s))):
-            if number.value:
-                yield Fitted(number, kind.down, up)
-
-
-def _largest(
-    p: Figure, a: Figure, s: Figure, h: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Figure]
-) -> Figure:
-    return dragonfly_plus.largest_of(p, a, s, h) if set(fixed) - {"g"} else dragonfly_plus.largest_balanced(*ports)
-
-
-def _bisection(
-    demand: Demand, attached: Figure, p: Figure, kinds: tuple[LeafSpineGroups, ...], between: Figure
-) -> Figure:
-    """Return the bound on the flow over the first groups; none where servers are on others."""
-    first = kinds[0]
-    if len(kinds) > 1 and attached.value > first.leaves.value * p.value:
-        return dragonfly.unknown_bound()
-    down_gbps, up_gbps, global_gbps = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
-    if first.parallel:
-        up_gbps = bandwidth(first.parallel, up_gbps)
-    shape = (p, first.a, first.s, _outer(first), between)
-    return dragonfly_plus.bisection_at_least(attached, *shape, down_gbps, up_gbps, global_gbps)
-
-
-def _free(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figure:
-    found = [dragonfly.ports_of_routers(kind.leaves, ports_left_in_cages(kind.up, *ports)) for kind in kinds]
-    return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
-
-
-def _free_on_spines(kinds: tuple[LeafSpineGroups, ...], ports: tuple[Figure, ...]) -> Figure:
-    found = [
-        dragonfly_plus.free_on_spines(kind.spines, ports_left_in_cages(_outer(kind), *ports), kind.down)
-        for kind in kinds
-    ]
-    return dragonfly.ports_of_all(*found) if len(found) > 1 else found[0]
-
-
-def _ports(demand: Demand) -> tuple[Figure, ...]:
-    """Return the ports of a leaf and of a spine at their link rates, and their shared cages, as `SwitchPorts`."""
-    down, up, outer = (demand.rates[kind.name] for kind in (SERVER_LEAF, LEAF_SPINE, SPINE_SPINE))
-    leaf, spine = demand.leaf.switch, demand.spine.switch
-    return (
-        *(radix(leaf, down), radix(leaf, up), shared_cages(leaf, down, up) or UNSET),
-        *(radix(spine, up), radix(spine, outer), shared_cages(spine, up, outer) or UNSET),
-    )
-
-
-def _shape(endpoints: Figure, ports: tuple[Figure, ...], fixed: Mapping[str, Figure]) -> tuple[Figure, ...]:
-    """Return p, a, s, h and g: those that the plan fixes, and the others by balance and demand."""
-    first = next((fixed[letter] for letter in FIRST_GIVEN if letter in fixed), None)
-    if first is None:
-        others = dragonfly_plus.smallest_balanced(endpoints, fixed.get("g", UNSET), *ports)
-    else:
-        others = dragonfly_plus.as_many(first)
-    p, a, s, h = (fixed.get(letter, others) for letter in LETTERS[:-1])
-    return p, a, s, h, fixed.get("g") or dragonfly.groups_for(endpoints, a, p)
-
-
-def _check(
-    demand: Demand, endpoints: Figure, ports: SwitchPorts, fixed: Mapping[str, Figure], parallel: Figure | None
-) -> None:
-    if parallel:
-        ports = ports._replace(parallel=int(parallel.value))
-    wanted = group_thousands(endpoints.value)
-    leaf, spine = (tier.switch.identity.name for tier in (demand.leaf, demand.spine))
-    if not set(fixed) - {"g"}:
-        if parallel:
-            message = "`parallel` needs a given shape; add `s:`, the spines per group"
-            raise Infeasible(message, because=parallel, rule="groups")
-        groups = fixed["g"].value if fixed else 0
-        if best_balanced(endpoints.value, groups, ports):
-            return
-        largest = most_balanced(ports)
-        reached = max((capacity(size, groups) for size in range(1, largest + 1)), default=0)
-        what = f"{groups} groups of a balanced dragonfly+" if groups else "a balanced dragonfly+"
-        message = f"{wanted} endpoints; {what} of {leaf} reach{'' if groups else 'es'} {group_thousands(reached)}"
-        raise Infeasible(
-            f"{message}: at most {servers_among(demand, reached)} servers", because=fixed.get("g") or endpoints
-        )
-    given = {letter: int(figure.value) for letter, figure in fixed.items()}
-    broke: str
-    if is_feasible(given, endpoints.value, ports):
-        return
-    p, a, s, h, g = fill_in_numbers(given, endpoints.value).values()
-    if p > ports.left_on_leaf(s):
-        broke, rule = next(letter for letter in ("p", "s", "a", "h") if letter in given), "ports"
-        up, left = s * ports.parallel, ports.left_on_leaf(s)
-        message = f"a leaf with {up} links to spines has {left} ports of a {leaf} left, and p is {p}"
-    elif a > ports.left_on_spine(h):
-        broke, rule = next(letter for letter in ("h", "a", "s", "p") if letter in given), "ports"
-        left = ports.left_on_spine(h) * ports.parallel
-        message = f"a spine with {h} global links has {left} ports of a {spine} left, and a is {a}"
-    elif g > s * h + 1 and "g" in given:
-        broke, rule = "g", "groups"
-        message = f"{g} groups; {s} spines of {h} global links each reach {s * h} others"
-    else:
-        reached = a * p * (given.get("g") or s * h + 1)
-        broke, rule = "g" if "g" in given else next(iter(given)), "infeasible"
-        groups, held = given.get("g") or s * h + 1, group_thousands(reached)
-        message = f"{wanted} endpoints; {groups} groups of {a} leaves with {p} endpoints each hold {held}"
-        message += f": at most {servers_among(demand, reached)} servers"
-    remedy = nearest_feasible(given, broke, endpoints.value, ports)
-    raise Infeasible(f"{message}; {remedy}", because=fixed[broke], rule=rule)
-
-
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield the links from every leaf to every spine of its group and the global links between groups."""
-    from bomgen.fabric.links.patterns import GroupSizes, connect_groups, connect_spines_of_groups
+    from bomgen.fabric.links import GroupSizes, connect_groups, connect_spines_of_groups
 
     groups, others = plane.dimension(GROUPS), plane.dimension(OTHER_GROUPS)
     spines = GroupSizes(groups, plane.dimension(SPINES), others, plane.dimension(OTHER_SPINES))

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import LINK_KINDS, TIERS, Topology, connect_tiers
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
+from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology
 
 NAME = "fat-tree"
 LIMITS = "one to three tiers; P^2 / 2 endpoints in two and P^3 / 4 in three tiers of P-port switches at 1:1"

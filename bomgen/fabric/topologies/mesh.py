@@ -13,18 +13,31 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, floor_div, formula, product, require
-from bomgen.fabric.clos import shape
-from bomgen.fabric.clos.build import ports_left_in_cages
-from bomgen.fabric.clos.occupancy import Occupancy, assign_leaves, fit_switches, kinds_of_leaves, max_flow_over_peers
-from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
+from bomgen.core.provenance import (
+    Figure,
+    applied,
+    divided_up,
+    greatest,
+    least,
+    require,
+    step,
+    trace,
+    values_of,
+)
+from bomgen.fabric.clos.occupancy import fit_switches, kinds_of_leaves, max_flow_over_peers
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier
-from bomgen.fabric.types import Demand, Fabric, Links, Tier
+from bomgen.fabric.requirements import (
+    UNSET,
+    all_endpoints,
+    attached_ports,
+    group_thousands,
+    ratio_built,
+    seat_in_order,
+)
+from bomgen.fabric.types import SERVER_LEAF, Connections, Demand, Fabric, LinkKind, Links, SwitchGroups, Tier, Topology
 
 NAME = "mesh"
 LIMITS = "as many endpoints as switch ports without the peer links; a pair of P-port switches at 1:1 has P"
@@ -73,107 +86,99 @@ OPTIONS = {
 }
 
 
-@formula("switches", source="the smallest mesh")
-def two_switches() -> int:
-    """Switches of a mesh if the plan sets no number: a pair."""
-    return 2
+HOMES = {"single": 1, "dual": 2}
+"""Switches that the ports of a machine are dealt out to, by homing; for others all."""
+FEWEST = "the fewest with a port for every endpoint in addition to the peer links"
+CUT = "smallest cut of the complete graph (Ford and Fulkerson 1956)"
 
 
-@formula("switches")
-def switches_of_machine(switches: int, homing: str) -> int:
-    """Switches over which the ports of a host are distributed."""
-    return {"single": 1, "dual": 2, "rails": switches}[homing]
+class MeshDemand(NamedTuple):
+    """What the counts depend on, as figures or numbers; None: the plan leaves it open."""
+
+    servers: Any
+    ports_per_server: Any
+    endpoints: Any
+    attached: Any
+    switches: Any
+    at_most: Any
+    down: Any
+    peer_links: Any
+    radix: Any
+    peer_radix: Any
+    cages: Any
+    down_gbps: Any
+    peer_gbps: Any
+    oversubscription: Any
+    homing: str
+
+    @property
+    def ports(self) -> tuple[Any, Any, Any]:
+        """The ports of a switch down and to its peers, and the cages that they share."""
+        return self.radix, self.peer_radix, self.cages
 
 
-@formula("switches", source="the fewest with a port for every endpoint in addition to the peer links")
-def fewest_switches(
-    at_most: int,
-    servers: int,
-    ports_per_server: int,
-    endpoints: int,
-    homing: str,
-    radix: int,
-    peer_radix: int,
-    cages: int | SharedCages,
-    down_gbps: int,
-    peer_gbps: int,
-    oversubscription: Fraction,
-) -> int:
-    """Fewest switches that hold the endpoints, at least two; the maximum if none do."""
-    return find_fewest(
-        at_most,
-        (servers, ports_per_server, endpoints, homing),
-        (radix, peer_radix, cages, down_gbps, peer_gbps, oversubscription),
+class MeshShape(NamedTuple):
+    """The numbers of a mesh."""
+
+    switches: Any
+    homes: Any
+    """Switches of a machine."""
+    on_switch: Any
+    """Ports of a server on each of them."""
+    wanted: Any
+    """Downlinks that the fullest switch needs."""
+    down: Any
+    peer_links: Any
+    """Links of each pair of switches."""
+    peers: Any
+    """Ports of a switch to its peers."""
+    most: Any
+    """The most downlinks of a switch that its peer links carry."""
+    left: Any
+    """Ports left by peer links."""
+
+
+def choose_shape(d: MeshDemand) -> MeshShape:
+    """Return the numbers of a mesh: those of the plan, and what follows for the others."""
+    switches = d.switches
+    if d.at_most:
+        smallest = applied(fewest_switches, *d)
+        switches = step("switches", "switches", smallest, "The fewest that hold the endpoints.", FEWEST)
+    switches = switches or step("switches", "switches", 2, "A pair, if the plan sets no number.", "the smallest mesh")
+    homes = step("homes", "switches", HOMES.get(d.homing, switches), "Over which the ports of a host are distributed.")
+    wanted = count_down(d, switches, homes)
+    down = d.down or wanted
+    of_all = divided_up(down * d.down_gbps, d.oversubscription * d.peer_gbps)
+    links = d.peer_links or step("peer_links", "links", divided_up(of_all, switches - 1), "That meet the ratio.")
+    peers = step("peers", "ports", links * (switches - 1), "Ports per switch for links to the other switches.")
+    most = applied(most_ports_down, switches, *d.ports, d.down_gbps, d.peer_gbps, d.oversubscription)
+    return MeshShape(
+        *(switches, homes, step("ports_on_switch", "ports", d.ports_per_server // homes), wanted, down, links, peers),
+        most=step("most_down", "ports", most, "With the peer links that the ratio requires."),
+        left=step("left", "ports", applied(ports_left_down, peers, *d.ports), "Ports left by peer links."),
     )
 
 
-def find_fewest(at_most: int, machines: tuple[int, int, int, str], ports: tuple[Any, ...]) -> int:
+def count_down(d: MeshDemand, switches: Any, homes: Any) -> Any:
+    """Return the downlinks in use on the fullest switch, with servers and other machines spread evenly."""
+    of_servers = d.ports_per_server // homes * divided_up(d.servers * homes, switches)
+    return step("down", "ports", greatest(of_servers, divided_up(d.endpoints, switches)), "On the fullest switch.")
+
+
+def fewest_switches(*demand: Any) -> int:
     """Return the fewest switches with enough ports for machines in addition to the peer links, up to a maximum.
 
     Machines that are homed on two switches take whole pairs of them.
     """
-    servers, ports_per_server, endpoints, homing = machines
-    for switches in range(2, at_most):
-        homes = int(switches_of_machine.plain(switches, homing))
-        wanted = int(ports_down.plain(servers, ports_per_server // homes, endpoints, switches, homes))
-        if switches % homes == 0 and wanted <= int(most_ports_down.plain(switches, *ports)):
+    d = MeshDemand(*demand)
+    for switches in range(2, d.at_most):
+        homes = HOMES.get(d.homing, switches)
+        most = most_ports_down(switches, *d.ports, d.down_gbps, d.peer_gbps, d.oversubscription)
+        if switches % homes == 0 and count_down(d, switches, homes) <= most:
             return switches
-    return at_most
+    return int(d.at_most)
 
 
-ports_on_switch = floor_div("ports_on_switch", "ports", "ports_per_server", "homes")
-"""Ports of a server on each of its switches."""
-
-
-@formula("ports")
-def ports_of_whole_servers(servers: int, ports_on_switch: int, switches: int, homes: int) -> int:
-    """Server ports on the fullest switch, with whole servers spread evenly."""
-    return ports_on_switch * ceil(servers * homes / switches)
-
-
-@formula("ports")
-def ports_down(servers: int, ports_on_switch: int, endpoints: int, switches: int, homes: int) -> int:
-    """Downlink ports in use on the fullest switch, with servers and other hosts spread evenly."""
-    return max(ports_on_switch * ceil(servers * homes / switches), ceil(endpoints / switches))
-
-
-@formula("links")
-def peer_links_for(down: int, down_gbps: int, peer_gbps: int, oversubscription: Fraction, switches: int) -> int:
-    """Links between each pair of switches that meet the requested oversubscription."""
-    return ceil(ceil(Fraction(down * down_gbps) / (oversubscription * peer_gbps)) / (switches - 1))
-
-
-@formula("ports")
-def peer_ports(peer_links: int, switches: int) -> int:
-    """Ports per switch for links to the other switches."""
-    return peer_links * (switches - 1)
-
-
-@formula("links")
-def all_peer_links(peer_links: int, switches: int) -> int:
-    """Links between all pairs of switches."""
-    return peer_links * switches * (switches - 1) // 2
-
-
-@formula("occupancy")
-def seats_on_mesh(
-    nic_ports: int,
-    host_ports: int,
-    reserved_ports: int,
-    homes: int,
-    unit: int,
-    down: int,
-    peers: int,
-    switches: int,
-    ports_on_switch: int,
-) -> Occupancy:
-    """Distribution of endpoints over switches; the ports of a multi-homed host connect to several switches."""
-    return assign_leaves(
-        nic_ports, host_ports, reserved_ports, homes, unit, down, peers, switches, ports_on_switch, down
-    )
-
-
-@formula("ports")
 def most_ports_down(
     switches: int,
     radix: int,
@@ -183,7 +188,7 @@ def most_ports_down(
     peer_gbps: int,
     oversubscription: Fraction,
 ) -> int:
-    """Most downlink ports per switch with the peer links that the oversubscription limit requires."""
+    """Return the most downlinks of a switch with the peer links that the oversubscription limit requires."""
     return max(
         min(
             ports_left_down(links * (switches - 1), radix, peer_radix, cages),
@@ -193,113 +198,83 @@ def most_ports_down(
     )
 
 
-@formula("ports")
-def ports_carried(left: int, peers: int, peer_gbps: int, down_gbps: int, oversubscription: Fraction) -> int:
-    """Downlinks per switch that its peer links support at the requested oversubscription."""
-    return min(left, int(oversubscription * peers * peer_gbps / down_gbps))
-
-
-largest_mesh = product("largest_mesh", "endpoints", "most_down", "switches")
-"""Endpoints of a full mesh with the same number of switches."""
-
-
-@formula("Gb/s", source="smallest cut of the complete graph (Ford and Fulkerson 1956)")
-def bisection(occupancy: Occupancy, down_gbps: int, peer_links: int, peer_gbps: int) -> int:
-    """Maximum flow between the first and the second half of the endpoints."""
-    return max_flow_over_peers(occupancy, down_gbps, peer_links * peer_gbps)
-
-
 def build(demand: Demand) -> Fabric:
     """Return the mesh that serves every endpoint. Raises Infeasible, with a remedy, when its switches have no room."""
-    switch, rates = demand.leaf.switch, demand.rates
-    down_gbps, peer_gbps = rates[SERVER_LEAF.name], rates[PEER.name]
+    switch, (down_gbps, peer_gbps) = demand.leaf.switch, (demand.rates[kind.name] for kind in (SERVER_LEAF, PEER))
     homing = require(demand.homing, "a plan says how its machines are homed, or an assumption does")
-    endpoints, attached, ratio = all_endpoints(demand), attached_ports(demand), demand.oversubscription
-    ports, peer_radix = radix(switch, down_gbps), radix(switch, peer_gbps)
-    cages = shared_cages(switch, down_gbps, peer_gbps) or UNSET
     given, at_most = (demand.options.get(key) for key in (SWITCHES, AT_MOST))
-    switches = given if isinstance(given, Figure) else two_switches()
-    if isinstance(at_most, Figure):
-        machines = (demand.servers, demand.ports_per_server, endpoints, homing)
-        switches = fewest_switches(at_most, *machines, ports, peer_radix, cages, down_gbps, peer_gbps, ratio)
-    homes = switches_of_machine(switches, homing)
-    _check_homing(demand.ports_per_server, homing, switches, homes)
-    of_switch = ports_on_switch(demand.ports_per_server, homes)
-    down = demand.leaf.downlinks or ports_down(demand.servers, of_switch, endpoints, switches, homes)
-    peer_links = demand.peer_links or peer_links_for(down, down_gbps, peer_gbps, ratio, switches)
-    peers = peer_ports(peer_links, switches)
-    most = most_ports_down(switches, ports, peer_radix, cages, down_gbps, peer_gbps, ratio)
-    room = ports_left_down(peers.value, ports.value, peer_radix.value, cages.value)
-    others = switches.value - 1
-    room_beside = [
-        ports_left_down(links * others, ports.value, peer_radix.value, cages.value)
-        for links in range(peer_radix.value // others + 1)
-    ]
-    wanted = ports_down(demand.servers, of_switch, endpoints, switches, homes)
-    _check_fixed_ports(demand, wanted.value, room, most.value, room_beside)
-    if wanted.value > min(down.value, room):
-        fits = min(room if demand.peer_links else most.value, down.value)
-        raise _explain_refusal(demand, switches, of_switch, homes, wanted, fits)
-    seats = seats_on_mesh(
-        shape.nic_endpoints(demand.servers, demand.ports_per_server),
-        demand.host_ports or UNSET,
-        demand.reserved_ports or UNSET,
-        *(homes, ports_of_whole_servers(demand.servers, of_switch, switches, homes), down, peers, switches, of_switch),
-    )
-    links = all_peer_links(peer_links, switches)
-    left = ports_left_in_cages(peers, ports, peer_radix, cages)
-    growing = demand.leaf.downlinks or left
-    if not demand.leaf.downlinks and not demand.peer_links:
-        growing = ports_carried(left, peers, peer_gbps, down_gbps, ratio)
+    fixed = given, at_most, demand.leaf.downlinks, demand.peer_links
+    ports = radix(switch, down_gbps), radix(switch, peer_gbps), shared_cages(switch, down_gbps, peer_gbps) or UNSET
+    endpoints = all_endpoints(demand), attached_ports(demand)
+    rates = down_gbps, peer_gbps, demand.oversubscription
+    d = MeshDemand._make((demand.servers, demand.ports_per_server, *endpoints, *fixed, *ports, *rates, homing.value))
+    plain = values_of(d)
+    shape = choose_shape(plain)
+    _check_homing(demand, homing, shape)
+    others = shape.switches - 1
+    room_beside = [ports_left_down(links * others, *plain.ports) for links in range(plain.peer_radix // others + 1)]
+    _check_fixed_ports(demand, shape.wanted, shape.left, shape.most, room_beside)
+    if shape.wanted > min(shape.down, shape.left):
+        fits = min(shape.left if demand.peer_links else shape.most, shape.down)
+        raise _explain_refusal(demand, plain, shape, fits)
+    return trace(_count, demand, d)
+
+
+def _count(demand: Demand, d: MeshDemand) -> Fabric:
+    c = choose_shape(d)
+    unit = step("unit", "ports", c.on_switch * divided_up(d.servers * c.homes, c.switches), "Of servers on a switch.")
+    seats = seat_in_order(demand, c.switches, c.down, c.peers, c.homes, unit)
+    links = step("links", "links", c.peer_links * c.switches * (c.switches - 1) // 2, "Between all pairs of switches.")
+    growing = d.down or c.left
+    if not d.down and not d.peer_links:
+        carried = applied(int, d.oversubscription * c.peers * d.peer_gbps / d.down_gbps)
+        growing = step("carried", "ports", least(c.left, carried), "That the peer links carry at the ratio.")
+    flow = applied(max_flow_over_peers, seats, d.down_gbps, c.peer_links * d.peer_gbps)
+    fitted = tuple(fit_switches(applied(kinds_of_leaves, seats), has_up=True))
+    built = ratio_built(c.down, d.down_gbps, c.peers, d.peer_gbps)
     return Fabric(
         topology=NAME,
-        endpoints=endpoints,
-        ports_per_server=demand.ports_per_server,
-        tier_count=one_tier(),
-        tiers=(
-            Tier(
-                *("leaf", switch, switches, ports, down, peers),
-                tuple(fit_switches(kinds_of_leaves(seats), has_up=True)),
-                shape.ratio_built(down, down_gbps, peers, peer_gbps),
-            ),
-        ),
+        endpoints=d.endpoints,
+        ports_per_server=d.ports_per_server,
+        tier_count=step("tiers", "tiers", 1, "Switches side by side."),
+        tiers=(Tier("leaf", demand.leaf.switch, c.switches, d.radix, c.down, c.peers, fitted, built),),
         links=(
-            Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),
-            Links(PEER.name, links, links, peer_gbps, PEER.ends, peers, peer_links),
+            Links(SERVER_LEAF.name, d.endpoints, d.attached, d.down_gbps, SERVER_LEAF.ends),
+            Links(PEER.name, links, links, d.peer_gbps, PEER.ends, c.peers, c.peer_links),
         ),
-        switches=switches,
-        bisection_gbps=bisection(seats, down_gbps, peer_links, peer_gbps),
-        hops=two_switches(),
-        largest=largest_mesh(most, switches),
-        free_ports={"leaf": shape.free_ports(switches, left, endpoints)},
-        growth=shape.free_ports(switches, growing, endpoints),
-        homing=homing,
-        dimensions={SWITCHES: switches, "peer_links": peer_links},
+        switches=c.switches,
+        bisection_gbps=step("bisection_gbps", "Gb/s", flow, "Between the halves of the endpoints.", CUT),
+        hops=step("hops", "switches", 2, "Every switch is linked to every other."),
+        largest=step("endpoints", "endpoints", c.most * c.switches, "Of a mesh of as many switches."),
+        free_ports={"leaf": step("free_ports", "ports", c.switches * c.left - d.endpoints, "Unused ports.")},
+        growth=step("growth", "ports", c.switches * growing - d.endpoints, "Free ports whose traffic is carried."),
+        homing=demand.homing,
+        dimensions={SWITCHES: c.switches, "peer_links": c.peer_links},
         seats=seats,
     )
 
 
-def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure) -> None:
-    if ports.value % homes.value:
+def _check_homing(demand: Demand, homing: Figure, shape: MeshShape) -> None:
+    ports, homes, switches = demand.ports_per_server, shape.homes, shape.switches
+    if ports.value % homes:
         message = (
-            f"homing: {homing.value} divides the ports of a server equally between {homes.value} switches, but "
+            f"homing: {homing.value} divides the ports of a server equally between {homes} switches, but "
             f"it has {ports.value} here; set a multiple, or set `homing: single`"
         )
         raise Infeasible(message, because=ports, rule="homing")
-    if switches.value % homes.value:
+    if switches % homes:
         message = (
-            f"homing: {homing.value} needs pairs of switches, but the mesh has {switches.value}; set an even "
+            f"homing: {homing.value} needs pairs of switches, but the mesh has {switches}; set an even "
             "number, or write `homing: rails`"
         )
-        raise Infeasible(message, because=switches, rule="homing")
+        asked = demand.options.get(SWITCHES) or demand.options.get(AT_MOST)
+        raise Infeasible(message, because=asked if isinstance(asked, Figure) else homing, rule="homing")
 
 
 def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_beside: Sequence[int]) -> None:
-    """Raise Infeasible when the peer links or downlinks set by the plan leave too few ports for the others.
-
-    `room` is the downlinks left by the peer links, `most` those at the ratio, and `room_beside` those for each number
-    of peer links.
-    """
+    """Raise Infeasible when the peer links or downlinks set by the plan leave too few ports for the others."""
+    # `room` is the downlinks left by the peer links, `most` those at the ratio, and `room_beside` those for each number
+    # of peer links.
     name, peer_links, down = demand.leaf.switch.identity.name, demand.peer_links, demand.leaf.downlinks
     fits = max((links for links, left in enumerate(room_beside) if left >= wanted), default=0)
     if peer_links and wanted > room and fits:
@@ -311,20 +286,17 @@ def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_b
         raise Infeasible(f"{message}: at most `leaf: {{downlinks: {most}}}`", because=down, rule="ports")
 
 
-def _explain_refusal(
-    demand: Demand, switches: Figure, of_switch: Figure, homes: Figure, wanted: Figure, most: int
-) -> Infeasible:
-    each = demand.ports_per_server.value
-    others = all_endpoints(demand).value - demand.servers.value * each
+def _explain_refusal(demand: Demand, d: MeshDemand, shape: MeshShape, most: int) -> Infeasible:
+    others = d.endpoints - d.servers * d.ports_per_server
 
-    def count_down(servers: int) -> int:
-        endpoints = servers * each + others
-        return int(ports_down.function(servers, of_switch.value, endpoints, switches.value, homes.value))
+    def needed(servers: int) -> int:
+        machines = d._replace(servers=servers, endpoints=servers * d.ports_per_server + others)
+        return int(count_down(machines, shape.switches, shape.homes))
 
-    reached = max(bisect_right(range(demand.servers.value), most, key=count_down) - 1, 0)
+    reached = max(bisect_right(range(d.servers), most, key=needed) - 1, 0)
     name = demand.leaf.switch.identity.name
     message = (
-        f"{group_thousands(wanted.value)} downlink ports per switch; with its peer links {name} has {most}: at most "
+        f"{group_thousands(shape.wanted)} downlink ports per switch; with its peer links {name} has {most}: at most "
         f"{reached} servers, or more switches under `mesh: {{switches: ...}}`; fat-tree reaches more"
     )
     return Infeasible(message, because=demand.peer_links or demand.leaf.downlinks or all_endpoints(demand))
@@ -332,7 +304,7 @@ def _explain_refusal(
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Yield equal numbers of links between every two switches."""
-    from bomgen.fabric.links.patterns import connect_peers
+    from bomgen.fabric.links import connect_peers
 
     yield PEER, connect_peers(*(plane.dimension(name) for name in (SWITCHES, "peer_links")))
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula, product, require
-from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
-from bomgen.fabric.topologies.torus import zero_switches, zero_tiers
-from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
+from bomgen.core.provenance import Figure, formula, product, require, step
+from bomgen.fabric.types import SERVER, Connections, DirectDemand, Fabric, LinkKind, Links, NodeGrid, Topology
 
 NAME = "port-to-port"
 PAIR = 2
@@ -54,10 +52,10 @@ def build(demand: DirectDemand) -> Fabric:
         topology=NAME,
         endpoints=demand.nodes,
         ports_per_server=ports,
-        tier_count=zero_tiers(),
+        tier_count=step("tiers", "tiers", 0, "Servers are connected directly."),
         tiers=(),
         links=(Links(SERVER_SERVER.name, links, links, demand.rate, SERVER_SERVER.ends, ports, ports),),
-        switches=zero_switches(),
+        switches=step("switches", "switches", 0, "Servers are connected directly."),
         bisection_gbps=bisection_of_pair(ports, demand.rate),
         hops=one_hop(),
         largest=None,

@@ -7,10 +7,9 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 from __future__ import annotations
 
 from bomgen.core.provenance import constant
-from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import LINK_KINDS, TIERS, Topology, connect_tiers
-from bomgen.fabric.planes import combine_planes, demand_of_one_plane
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
+from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
+from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology
 
 NAME = "rail-only"
 LIMITS = "one fat tree per rail of a server; as many servers as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"

@@ -10,9 +10,8 @@ all their rails, so that rails meet below the core.
 from __future__ import annotations
 
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.declaration import LINK_KINDS, TIERS, TierRows, Topology, connect_tiers
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
+from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, TierRows, Topology
 
 NAME = "rail-optimized"
 LIMITS = "two or three tiers; a scalable unit has at most as many servers as a leaf has downlink ports"

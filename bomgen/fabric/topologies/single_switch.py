@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
 from bomgen.fabric.requirements import build_one_switch
-from bomgen.fabric.types import Demand, Fabric
+from bomgen.fabric.types import SERVER_LEAF, Demand, Fabric, Topology, connect_nothing
 
 NAME = "single-switch"
 LIMITS = "as many endpoints as the switch has ports at the link rate"

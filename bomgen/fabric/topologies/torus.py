@@ -16,15 +16,17 @@ on two opposite faces of all cubes. The circuit switches, and the module and the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial, reduce
 from math import prod
+from operator import add, mul
 from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, Given, ceil_div, constant, formula, product, require, sum_of
+from bomgen.core.provenance import Figure, Given, applied, divided_up, named, require, step, trace
 from bomgen.fabric.clos.shape import divisors
-from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
-from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
+from bomgen.fabric.types import SERVER, Connections, DirectDemand, Fabric, LinkKind, Links, NodeGrid, Topology
 
 NAME = "torus"
 
@@ -102,139 +104,9 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-nodes_of_three = product("nodes_of_three", "nodes", "x", "y", "z")
-"""Nodes of one torus of three dimensions."""
-nodes_of_two = product("nodes_of_two", "nodes", "x", "y")
-"""Nodes of one torus of two dimensions."""
-tori_of = ceil_div("tori_of", "tori", "nodes", "nodes_of_torus")
-"""Equal, unconnected tori that hold the nodes."""
-nodes_of_tori = product("nodes_of_tori", "nodes", "tori", "nodes_of_torus")
-"""Nodes of all tori."""
-
-
-@formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
-def shortest_dimension(nodes: int, rank: int) -> int:
-    """Nodes along the shortest dimension of the most cubic torus."""
-    return most_cubic(nodes, rank)[0]
-
-
-@formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
-def second_dimension(nodes: int, rank: int) -> int:
-    """Nodes along the second dimension of the most cubic torus."""
-    return most_cubic(nodes, rank)[1]
-
-
-@formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
-def third_dimension(nodes: int, rank: int) -> int:
-    """Nodes along the third dimension of the most cubic torus."""
-    return most_cubic(nodes, rank)[2]
-
-
-@formula("count")
-def rank_of_pod(x: int, y: int) -> int:
-    """Dimensions of a pod for which the plan sets two lengths."""
-    return len((x, y))
-
-
-@formula("count")
-def rank_of_deep_pod(x: int, y: int, z: int) -> int:
-    """Dimensions of a pod for which the plan sets three lengths."""
-    return len((x, y, z))
-
-
-@formula("links")
-def links_of_three(x: int, y: int, z: int) -> int:
-    """Links of one torus of three dimensions: half of the ports of its nodes."""
-    return x * y * z * ports_along(x, y, z) // 2
-
-
-@formula("links")
-def links_of_two(x: int, y: int) -> int:
-    """Links of one torus of two dimensions: half of the ports of its nodes."""
-    return x * y * ports_along(x, y) // 2
-
-
-@formula("ports")
-def ports_of_three(x: int, y: int, z: int) -> int:
-    """Links per node: two per dimension, one if the dimension has two nodes, none if it has one."""
-    return ports_along(x, y, z)
-
-
-@formula("ports")
-def ports_of_two(x: int, y: int) -> int:
-    """Links per node: two per dimension, one if the dimension has two nodes, none if it has one."""
-    return ports_along(x, y)
-
-
-@formula("links")
-def hops_of_three(x: int, y: int, z: int) -> int:
-    """Links between the farthest two nodes: half of each dimension."""
-    return x // 2 + y // 2 + z // 2
-
-
-@formula("links")
-def hops_of_two(x: int, y: int) -> int:
-    """Links between the farthest two nodes: half of each dimension."""
-    return x // 2 + y // 2
-
-
-@formula("Gb/s", source="max-flow between the halves: every link that is cut, because both halves are connected")
-def bisection_of_three(x: int, y: int, z: int, link_gbps: int) -> int:
-    """Bandwidth of the links between the first and the second half of the nodes."""
-    return links_cut(x, y, z) * link_gbps
-
-
-@formula("Gb/s", source="max-flow between the halves: every link that is cut, because both halves are connected")
-def bisection_of_two(x: int, y: int, link_gbps: int) -> int:
-    """Bandwidth of the links between the first and the second half of the nodes."""
-    return links_cut(x, y) * link_gbps
-
-
-@formula("Gb/s")
-def bisection_of_tori(tori: int, bisection_gbps: int) -> int:
-    """Bisection bandwidth of unconnected tori: only a torus split by the middle contributes."""
-    return tori % 2 * bisection_gbps
-
-
-links_of_tori = product("links_of_tori", "links", "tori", "links")
-"""Links of all tori."""
-
-
-zero_cables = constant("zero_cables", "links", 0)
-"""Cables to buy: none, because the links are part of the nodes."""
-
-
-zero_switches = constant("zero_switches", "switches", 0)
-"""Switches of a fabric of directly connected nodes."""
-
-
-zero_tiers = constant("zero_tiers", "tiers", 0)
-"""Tiers of a fabric of directly connected nodes."""
-
-
+MOST_CUBIC = "of all ways to write the nodes as a product, the one with the smallest sum"
+EVERY_LINK_CUT = "max-flow between the halves: every link that is cut, because both halves are connected"
 SOURCE_OF_CIRCUITS = "Jouppi et al. 2023, TPU v4, arXiv 2304.01433, section 2"
-
-
-@formula("switches", source=SOURCE_OF_CIRCUITS)
-def circuit_switches_of_three(cube_x: int, cube_y: int, cube_z: int) -> int:
-    """Optical circuit switches: one per position on a face of a cube, in each dimension."""
-    return cube_x * cube_y + cube_y * cube_z + cube_z * cube_x
-
-
-circuit_switches_of_two = sum_of("circuit_switches_of_two", "switches", "cube_x", "cube_y")
-"""Optical circuit switches: one per position on a side of a square, in each dimension."""
-
-
-@formula("ports", source=SOURCE_OF_CIRCUITS)
-def circuit_ports_used(nodes: int, nodes_of_cube: int) -> int:
-    """Ports in use per optical circuit switch: both opposite faces of every cube."""
-    return 2 * (nodes // nodes_of_cube)
-
-
-optical_ends = product("optical_ends", "ends", "circuit_switches", "ports_used")
-"""Optical modules at the cubes: one per circuit-switch port in use."""
-count_of_tori = product("count_of_tori", "count", "tori", "count")
-"""Total of all tori."""
 
 
 def build(demand: DirectDemand) -> Fabric:
@@ -242,88 +114,98 @@ def build(demand: DirectDemand) -> Fabric:
 
     Raises Infeasible when the dimensions that the plan gives do not fit the nodes.
     """
-    dimensions = _dimensions(demand)
-    deep = len(dimensions) > 2
-    of_one = (nodes_of_three if deep else nodes_of_two)(*dimensions)
-    tori = tori_of(demand.nodes, of_one)
-    ports = (ports_of_three if deep else ports_of_two)(*dimensions)
-    bisection = (bisection_of_three if deep else bisection_of_two)(*dimensions, demand.rate)
-    links = (links_of_three if deep else links_of_two)(*dimensions)
+    return trace(partial(_count, demand))
+
+
+def _count(demand: DirectDemand) -> Fabric:
+    sides = _sides(demand)
+    rate, of_one = named("link_gbps", demand.rate), step("nodes_of_torus", "nodes", reduce(mul, sides), "Of one torus.")
+    tori = step("tori", "tori", divided_up(named("nodes", demand.nodes), of_one), "Equal, unconnected tori.")
+    why = "Two per dimension, one if the dimension has two nodes, none if it has one."
+    ports = step("ports", "ports", applied(ports_along, *sides), why)
+    count = step("links", "links", of_one * ports // 2, "Half of the ports of all nodes.")
+    cut = step("bisection_gbps", "Gb/s", applied(links_cut, *sides) * rate, "Between the halves.", EVERY_LINK_CUT)
+    no_cables = step("cables", "links", 0, "The links are part of the nodes.")
+    links = Links(NODE_NODE.name, count, no_cables, rate, NODE_NODE.ends, ports)
+    circuits = _circuits(demand, sides, of_one)
     one = Fabric(
         topology=NAME,
         endpoints=of_one,
         ports_per_server=ports,
-        tier_count=zero_tiers(),
+        tier_count=step("tiers", "tiers", 0, "Nodes are connected directly."),
         tiers=(),
-        links=(Links(NODE_NODE.name, links, zero_cables(), demand.rate, NODE_NODE.ends, ports),),
-        switches=zero_switches(),
-        bisection_gbps=bisection,
-        hops=(hops_of_three if deep else hops_of_two)(*dimensions),
+        links=(links,),
+        switches=step("switches", "switches", 0, "Nodes are connected directly."),
+        bisection_gbps=cut,
+        hops=step("hops", "links", reduce(add, [side // 2 for side in sides]), "Half of each dimension."),
         largest=None,
         free_ports={},
-        dimensions=dict(zip(DIMENSIONS, dimensions, strict=False)),
-        circuits=_circuits(demand, dimensions, of_one),
+        dimensions=dict(zip(DIMENSIONS, sides, strict=False)),
+        circuits=circuits,
     )
-    if tori.value == 1:
+    if tori == 1:
         return one
-    every = Links(NODE_NODE.name, links_of_tori(tori, links), zero_cables(), demand.rate, NODE_NODE.ends, ports)
+    every = step("links", "links", tori * count, "Links of all tori.")
+    of_all = {
+        key: figure if key == "ports" else step(key, figure.inputs[0][1].unit, tori * figure, "Of all tori.")
+        for key, figure in circuits.items()
+    }
+    only_middle = "Only a torus split by the middle contributes."
     return one._replace(
-        endpoints=nodes_of_tori(tori, of_one),
-        links=(every,),
-        bisection_gbps=bisection_of_tori(tori, bisection),
-        circuits=_circuits_of_tori(tori, one.circuits),
+        endpoints=step("nodes", "nodes", tori * of_one, "Nodes of all tori."),
+        links=(replace(links, count=every),),
+        bisection_gbps=step("bisection_gbps", "Gb/s", tori % 2 * cut, only_middle),
+        circuits=of_all,
         plane=one,
         planes=tori,
     )
 
 
-def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figure) -> dict[str, Figure]:
-    """Return the optical circuit switches between the cubes of one torus; empty where the plan gives no cube.
-
-    Raises Infeasible when cubes do not make up the torus, or exceed the ports of a circuit switch.
-    """
-    cube, ports = demand.options.get("cube"), demand.options.get("circuit_ports")
-    if not isinstance(cube, tuple) or not isinstance(ports, Figure):
+def _circuits(demand: DirectDemand, sides: Sequence[Any], nodes: Any) -> dict[str, Any]:
+    """Return the optical circuit switches between the cubes of one torus; empty where the plan gives no cube."""
+    # Raises Infeasible when cubes do not make up the torus, or exceed the ports of a circuit switch.
+    given, ports = demand.options.get("cube"), demand.options.get("circuit_ports")
+    if not isinstance(given, tuple) or not isinstance(ports, Figure):
         return {}
-    sizes = [int(figure.value) for figure in dimensions]
-    sides = [int(figure.value) for figure in cube]
-    if len(sides) != len(sizes) or any(size % side for size, side in zip(sizes, sides, strict=True)):
-        shape, whole = (" x ".join(map(str, each)) for each in (sides, sizes))
+    sizes, of_cube = [side.value for side in sides], [figure.value for figure in given]
+    if len(of_cube) != len(sizes) or any(size % side for size, side in zip(sizes, of_cube, strict=True)):
+        shape, whole = (" x ".join(map(str, lengths)) for lengths in (of_cube, sizes))
         fits = ", ".join(str(size // 2 if size % 2 == 0 else size) for size in sizes)
         message = f"cubes of {shape} make no torus of {whole}; each side must divide its dimension, as [{fits}]"
-        raise Infeasible(message, because=cube[0], rule="dimensions")
-    deep = len(cube) > 2
-    switches = (circuit_switches_of_three if deep else circuit_switches_of_two)(*cube)
-    used = circuit_ports_used(nodes, (nodes_of_three if deep else nodes_of_two)(*cube))
-    if used.value > ports.value:
+        raise Infeasible(message, because=given[0], rule="dimensions")
+    cube = [named(f"cube_{axis}", figure) for axis, figure in zip(DIMENSIONS, given, strict=False)]
+    faces = [reduce(mul, [side for side in cube if side is not across]) for across in cube]
+    why = "One per position on a face of a cube, in each dimension."
+    switches = step("circuit_switches", "switches", reduce(add, faces), why, SOURCE_OF_CIRCUITS)
+    cubes = nodes // step("nodes_of_cube", "nodes", reduce(mul, cube), "Nodes of one cube.")
+    used = step("ports_used", "ports", 2 * cubes, "Both opposite faces of every cube.", SOURCE_OF_CIRCUITS)
+    if used > ports.value:
         most = int(ports.value) // 2
-        message = (
-            f"{used.value // 2} cubes; a circuit switch of {ports.value} ports connects at most {most}; use larger ones"
-        )
-        raise Infeasible(message, because=cube[0], rule="dimensions")
-    return {"switches": switches, "ports": used, "ends": optical_ends(switches, used)}
+        message = f"{cubes.value} cubes; a circuit switch of {ports.value} ports connects at most {most}"
+        raise Infeasible(f"{message}; use larger ones", because=given[0], rule="dimensions")
+    ends = step("ends", "ends", switches * used, "Optical modules at the cubes: one per circuit-switch port in use.")
+    return {"switches": switches, "ports": used, "ends": ends}
 
 
-def _circuits_of_tori(tori: Figure, circuits: Mapping[str, Figure]) -> dict[str, Figure]:
-    return {key: figure if key == "ports" else count_of_tori(tori, figure) for key, figure in circuits.items()}
-
-
-def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
+def _sides(demand: DirectDemand) -> list[Any]:
     """Return the dimensions of one torus, at most a pod: as set, a whole pod's, or the most cubic ones."""
     given, asked, pod = demand.options.get("dimensions"), demand.options["rank"], demand.pod
     if isinstance(given, tuple):
         _check(demand, given)
-        return given
+        return [named(axis, figure) for axis, figure in zip(DIMENSIONS, given, strict=False)]
     rank = require(asked if isinstance(asked, Figure) else None, "the rank is one number")
-    nodes = demand.nodes
+    nodes, number = demand.nodes, named("rank", rank)
     if demand.pod_dimensions and not isinstance(rank.origin, Given):
         if pod and nodes.value >= pod.value:
-            return demand.pod_dimensions
-        rank = (rank_of_deep_pod if len(demand.pod_dimensions) > 2 else rank_of_pod)(*demand.pod_dimensions)
+            return [named(axis, figure) for axis, figure in zip(DIMENSIONS, demand.pod_dimensions, strict=False)]
+        number = step("rank", "count", len(demand.pod_dimensions), "Dimensions of a pod.")
     if pod and nodes.value > pod.value:
         nodes = pod
-    ways = (shortest_dimension, second_dimension, third_dimension)[: rank.value]
-    return tuple(way(nodes, rank) for way in ways)
+    cubic = applied(most_cubic, named("nodes", nodes), number)
+    return [
+        step(axis, "nodes", cubic[index], "Nodes along a dimension of the most cubic torus.", MOST_CUBIC)
+        for index, axis in enumerate(DIMENSIONS[: number.value])
+    ]
 
 
 def _check(demand: DirectDemand, given: Sequence[Figure]) -> None:

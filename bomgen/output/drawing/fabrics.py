@@ -14,8 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.language import Language
-from bomgen.fabric.declaration import NodeGrid, SwitchGroups, TierRows, topology
-from bomgen.fabric.types import SERVER, Fabric, Links, Tier
+from bomgen.fabric.types import SERVER, Fabric, Links, NodeGrid, SwitchGroups, Tier, TierRows, topology
 from bomgen.output.drawing.canvas import (
     BETWEEN_BOXES,
     BOX_HEIGHT,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bomgen.cabling.types import NOWHERE, CableChanges, Column, Wiring
 from bomgen.catalog.parts import Module
 from bomgen.core.safety import escape_formula
-from bomgen.fabric.declaration import link_kinds
+from bomgen.fabric.types import link_kinds
 from bomgen.optics.compatibility import TRANSCEIVER, Medium
 from bomgen.output.registry import Progress, Unsuitable
 from bomgen.pricing.bill_line import cable_id, cable_sku

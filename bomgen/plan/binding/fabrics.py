@@ -9,9 +9,8 @@ from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Assumed, Figure, Mark, constant, first_given, floor_div
-from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology, describe_topologies, link_kinds
 from bomgen.fabric.ports import carries_rate
-from bomgen.fabric.types import TierChoice
+from bomgen.fabric.types import SERVER_LEAF, LinkKind, TierChoice, Topology, describe_topologies, link_kinds
 from bomgen.optics.compatibility import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import AUTO, WORD, PlanSection
 from bomgen.plan.fabric_demand import ETHERNET, Attachment, compute_protocols, own_port_gbps

@@ -1,1 +1,0 @@
-"""Dragonflies: the search for their dimensions, their formulas and their bisection."""

@@ -1,1 +1,0 @@
-"""The links between devices, one by one, as columns of numbers."""
