@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula, product, require, step
+from bomgen.core.provenance import Figure, formula, product, require
 from bomgen.fabric.types import SERVER, Connections, DirectDemand, Fabric, LinkKind, Links, NodeGrid, Topology
 
 NAME = "port-to-port"
@@ -41,6 +41,18 @@ def one_hop() -> int:
     return 1
 
 
+@formula("tiers")
+def no_tiers() -> int:
+    """Tiers of two servers that are joined directly."""
+    return 0
+
+
+@formula("switches")
+def no_switches() -> int:
+    """Switches between two servers that are joined directly."""
+    return 0
+
+
 def build(demand: DirectDemand) -> Fabric:
     """Return the links between two servers. Raises Infeasible for another number of servers."""
     if demand.nodes.value != PAIR:
@@ -52,10 +64,10 @@ def build(demand: DirectDemand) -> Fabric:
         topology=NAME,
         endpoints=demand.nodes,
         ports_per_server=ports,
-        tier_count=step("tiers", "tiers", 0, "Servers are connected directly."),
+        tier_count=no_tiers(),
         tiers=(),
         links=(Links(SERVER_SERVER.name, links, links, demand.rate, SERVER_SERVER.ends, ports, ports),),
-        switches=step("switches", "switches", 0, "Servers are connected directly."),
+        switches=no_switches(),
         bisection_gbps=bisection_of_pair(ports, demand.rate),
         hops=one_hop(),
         largest=None,
